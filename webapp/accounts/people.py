@@ -77,28 +77,37 @@ def unlink(user_id: int, identity_id: int) -> ResponseReturnValue:
 @blueprint.post("/<int:user_id>/suspend")
 @auth.admin_required
 def suspend(user_id: int) -> ResponseReturnValue:
-    """Suspend an account, or end its suspension."""
+    """Suspend an account."""
     reason = request.form.get("reason", "")
     with writing() as session:
         person = _person(session, user_id)
-        is_suspended = person.suspended_at is not None
-        (_reinstate if is_suspended else _suspend)(session, person, reason)
-        if not is_suspended:
-            confirm(
-                Question(
-                    heading=f"Suspend {person.name}?",
-                    sentences=(
-                        f"Reason: {reason.strip()}",
-                        "The account's sessions, API tokens, links and webhooks end now.",
-                        "The user cannot log in or create another account with the same verified address "
-                        "or login.",
-                        "Teams keep their results. You can reinstate the account later.",
-                    ),
-                    button="Suspend",
-                    back=url_for(".index"),
-                )
+        _suspend(session, person, reason)
+        confirm(
+            Question(
+                heading=f"Suspend {person.name}?",
+                sentences=(
+                    f"Reason: {person.suspension_reason}",
+                    "The account's sessions, API tokens, links and webhooks end now.",
+                    "The user cannot log in or create another account with the same verified address or "
+                    "login.",
+                    "Teams keep their results. You can reinstate the account later.",
+                ),
+                button="Suspend",
+                back=url_for(".index"),
             )
-    flash(f"{person.name} is {'reinstated' if is_suspended else 'suspended'}.")
+        )
+    flash(f"{person.name} is suspended.")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/<int:user_id>/reinstate")
+@auth.admin_required
+def reinstate(user_id: int) -> ResponseReturnValue:
+    """End the suspension of an account."""
+    with writing() as session:
+        person = _person(session, user_id)
+        _reinstate(session, person, request.form.get("reason", ""))
+    flash(f"{person.name} is reinstated.")
     return redirect(url_for(".index"), 303)
 
 

@@ -34,8 +34,8 @@ WITHOUT_FACTOR = frozenset(
         *("account.second_factors", "account.unlock_factors", "account.add_factor"),
     }
 )
-# Users who must accept the site's notice can use these in addition.
-WITHOUT_NOTICE = WITHOUT_FACTOR | {"account.notice", "account.delete"}
+# Users who must accept the site's notice can use these in addition, and API tokens that only read.
+WITHOUT_NOTICE = WITHOUT_FACTOR | {"account.notice", "account.delete", "api.revoke_token"}
 log = logging.getLogger(__name__)
 # These endpoints are called before the client has a token, or their URL is the secret.
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
@@ -70,7 +70,7 @@ class NoticeNotAccepted(UnfinishedAccount):
 
     public_name = "notice_not_accepted"
     page = "account.notice"
-    message = "Open any page of this site and accept its notice first."
+    message = "Log in to this site in a browser and accept its notice first."
 
 
 class LoginNeeded(ParticipantError):
@@ -257,10 +257,11 @@ def _know(session: Any) -> None:
         _identify(session)
 
 
-def _identify(session: Any) -> None:
+def _identify(session: Any, *, writes: bool = False) -> None:
     """Set `g.user` and `g.login` from the session cookie; in the API, use the bearer token only.
 
-    `g.asked_at` is the database's time of the check.
+    `g.asked_at` is the database's time of the check. Raises SecondFactorMissing or NoticeNotAccepted, for a
+    token only in a request that `writes`.
     """
     g.user = g.login = g.token = None
     shell = current_site().shell
@@ -286,8 +287,9 @@ def _identify(session: Any) -> None:
         if second_factors.is_missing(session, user=g.user, required=required):
             raise SecondFactorMissing
     version = current_site().settings.notice_version
-    has_login = g.login is not None and request.endpoint not in WITHOUT_NOTICE
-    if version and has_login and g.user.notice_version != version:
+    needs_notice = g.login is not None or (writes and g.token is not None)
+    is_allowed = not version or request.endpoint in WITHOUT_NOTICE
+    if needs_notice and not is_allowed and g.user.notice_version != version:
         raise NoticeNotAccepted
 
 
@@ -295,7 +297,7 @@ def _identify_again(session: Any) -> None:
     was_known = g.get("user") is not None
     if request.endpoint in OPEN_CALLS:
         return
-    _identify(session)
+    _identify(session, writes=True)
     if was_known and g.user is None:
         raise Unauthorized if request.blueprint in TOKEN_BLUEPRINTS else LoginNeeded
     if (used := g.token or g.login) and logins.needs_touch(used, now=g.asked_at):

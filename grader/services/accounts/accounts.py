@@ -8,7 +8,7 @@ from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import Select, delete, exists, func, select, update
+from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, selectinload
 
@@ -300,7 +300,8 @@ def delete_account(session: Session, *, user: User, secret: str, now: datetime) 
     Teams, submissions and standings are kept. Teams without other members and teams named after the user get
     a neutral name. The hashes of identities and of the address are kept while a competition needs them.
     """
-    if user.is_admin and not _has_other_admin(session, user):
+    # All administrators are locked so that the last two cannot delete their accounts concurrently.
+    if session.scalars(select(User.id).where(User.is_admin).with_for_update()).all() == [user.id]:
         raise OnlyAdministrator
     organizers.leave_all(session, user=user, now=now)
     _leave_teams_nameless(session, user)
@@ -362,7 +363,3 @@ def _forget_traces(session: Session, person: User) -> None:
     session.execute(delete(RosterEntry).where((RosterEntry.user_id == person.id) | has_address))
     session.execute(delete(TeamInvite).where(TeamInvite.user_id == person.id))
     session.execute(delete(TeamInvite).where(TeamInvite.created_by_id == person.id))
-
-
-def _has_other_admin(session: Session, user: User) -> bool:
-    return bool(session.scalar(select(exists().where(User.is_admin, User.id != user.id))))

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import SetupLink, User
 from grader.services.accounts import accounts, one_time_links
+from grader.services.accounts.suspensions import NotSuspendable
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.people import names
@@ -23,7 +24,7 @@ class LastAdministrator(OrganizerError):
 
 
 def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: datetime) -> User:
-    """Grant or revoke a user's administrator rights; raise LastAdministrator."""
+    """Grant or revoke a user's administrator rights; raise LastAdministrator or NotSuspendable."""
     # All administrators are locked so that two cannot remove each other concurrently.
     admins = session.scalars(
         select(User)
@@ -31,11 +32,13 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
         .with_for_update()
         .execution_options(populate_existing=True)
     ).all()
-    account = session.get_one(User, user.id, populate_existing=True)
+    account = session.get_one(User, user.id, populate_existing=True, with_for_update=True)
     if account.is_admin == is_admin:
         return account
     if not is_admin and len(admins) == 1:
         raise LastAdministrator(user=account)
+    if account.suspended_at:
+        raise NotSuspendable(f"{account.name} is suspended. Reinstate the account first.")
     account.is_admin = is_admin
     session.flush()
     log.record(

@@ -61,7 +61,10 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
 
 
 def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
-    """Verify the address of a link and notify the previous address; raise InvalidLink or AddressTaken."""
+    """Verify the address of a link and notify the previous address.
+
+    Raises InvalidLink, AddressTaken or SuspendedPerson.
+    """
     link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
     if person.email_key != addresses.key(address):
@@ -72,6 +75,6 @@ def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
                 session, "address-changed", person.email, user=person, address=address, now=now
             )
     person.email, person.email_key, person.email_verified_at = address, addresses.key(address), now
-    kept_identities.keep(session, user=person, secret=secret)
+    kept_identities.keep_new(session, user=person, secret=secret)
     one_time_links.spend(session, link=link, now=now)
     return person

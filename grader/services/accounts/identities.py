@@ -176,7 +176,7 @@ def sign_up(
     """Create the account of a new identity, without a password; use the invitation, if any.
 
     A verified address becomes the account's address unless another account has verified it.
-    Raises UnknownIdentity, NoAccount, InvalidLink, InvalidAccount or NameTaken.
+    Raises UnknownIdentity, NoAccount, InvalidLink, InvalidAccount, NameTaken or SuspendedPerson.
     """
     counting.hold_lock(session, "identities")
     identity = pending(session, provider=provider, subject=subject, arrived_at=arrived_at, now=now)
@@ -197,7 +197,7 @@ def sign_up(
     accounts.add(session, user=user)
     identity.user, identity.linked_at = user, now
     session.flush()
-    kept_identities.keep(session, user=user, secret=settings.secret())
+    kept_identities.keep_new(session, user=user, secret=settings.secret())
     _record(session, "identity.sign_up", user, provider.slug, Actor.of(user), now)
     _set_role(session, user, provider, is_admin, settings, now)
     return user
@@ -214,7 +214,7 @@ def link(
 ) -> None:
     """Link an identity to a user who has just confirmed the account.
 
-    Raises LinkedElsewhere or DomainNotAdmitted.
+    Raises LinkedElsewhere, DomainNotAdmitted or SuspendedPerson.
     """
     identity = arrive(session, provider=provider, claims=claims, settings=settings, now=now)
     person = session.get_one(User, user.id)
@@ -227,7 +227,7 @@ def link(
         raise LinkedElsewhere(f"Your account is already linked to another login at {provider.label}.")
     identity.user, identity.linked_at = person, now
     session.flush()
-    kept_identities.keep(session, user=person, secret=settings.secret())
+    kept_identities.keep_new(session, user=person, secret=settings.secret())
     _record(session, "identity.link", person, provider.slug, Actor.of(person), now)
     if person.email and person.email_verified_at:
         letters.send_to_address(
@@ -297,7 +297,7 @@ def _set_role(
     now: datetime,
 ) -> None:
     """Grant or revoke the administrator role; keep the rescue administrator and the last one."""
-    if is_admin is None or (not is_admin and is_rescue(user, settings)):
+    if is_admin is None or user.suspended_at or (not is_admin and is_rescue(user, settings)):
         return
     actor = Actor(None, f"single sign-on ({provider.slug})")
     try:

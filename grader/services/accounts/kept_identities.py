@@ -9,6 +9,7 @@ from grader.db import insert_new
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, CompetitionState, Identity, KeptIdentity, Participation, User
 from grader.services.accounts import logins
+from grader.services.mail import addresses
 
 
 class SuspendedPerson(ParticipantError):
@@ -23,22 +24,24 @@ class SuspendedPerson(ParticipantError):
 
 
 def keep(session: Session, *, user: User, secret: str) -> None:
-    """Store the hashes of a user's present identities and of the verified address.
+    """Store the hashes of a user's present identities and of the addresses that the site or they verified.
 
-    Call this after an identity or an address is added and before one is removed. Raises SuspendedPerson if
-    another account with one of the hashes is suspended.
+    Call this before an identity or an address is removed.
     """
-    known = session.execute(select(Identity.issuer, Identity.subject).where(Identity.user_id == user.id))
-    texts = [f"identity {issuer}\0{subject}" for issuer, subject in known]
-    if user.email_key:
-        texts.append(f"address {user.email_key}")
-    rows = [{"user_id": user.id, "identity_hash": logins.keyed_hash(secret, each)} for each in texts]
-    if rows:
-        hashes = KeptIdentity.identity_hash.in_([row["identity_hash"] for row in rows])
-        is_other = KeptIdentity.user_id == User.id, User.id != user.id, User.suspended_at.is_not(None)
-        if session.scalar(select(exists().where(hashes, *is_other))):
-            raise SuspendedPerson
-        insert_new(session, KeptIdentity, rows)
+    if hashes := _hashes(session, user, secret):
+        insert_new(session, KeptIdentity, [{"user_id": user.id, "identity_hash": each} for each in hashes])
+
+
+def keep_new(session: Session, *, user: User, secret: str) -> None:
+    """Store the hashes after an identity or an address is added.
+
+    Raises SuspendedPerson if another account with one of the hashes is suspended.
+    """
+    same = KeptIdentity.identity_hash.in_(_hashes(session, user, secret)), KeptIdentity.user_id != user.id
+    is_suspended = KeptIdentity.user_id == User.id, User.suspended_at.is_not(None)
+    if session.scalar(select(exists().where(*same, *is_suspended))):
+        raise SuspendedPerson
+    keep(session, user=user, secret=secret)
 
 
 def is_old(now: datetime) -> ColumnElement[bool]:  # noqa: ARG001
@@ -54,3 +57,11 @@ def is_old(now: datetime) -> ColumnElement[bool]:  # noqa: ARG001
     )
     gone = select(User.id).where(User.deleted_at.is_not(None), User.suspended_at.is_(None))
     return KeptIdentity.user_id.in_(gone) & ~runs
+
+
+def _hashes(session: Session, user: User, secret: str) -> list[str]:
+    identities = session.scalars(select(Identity).where(Identity.user_id == user.id)).all()
+    texts = [f"identity {each.issuer}\0{each.subject}" for each in identities]
+    keys = [user.email_key, *(each.email and addresses.key(each.email) for each in identities)]
+    texts += [f"address {each}" for each in dict.fromkeys(keys) if each]
+    return [logins.keyed_hash(secret, each) for each in texts]

@@ -78,7 +78,7 @@ def use(
 ) -> User:
     """Create an account from a sign-up link, and verify the address to which the link was sent.
 
-    Raise InvalidLink, InvalidAccount, NameTaken or AddressTaken.
+    Raise InvalidLink, InvalidAccount, NameTaken, AddressTaken or SuspendedPerson.
     """
     user = accounts.draft(session, name=name, password=password, passwords=passwords, now=now)
     link = one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)
@@ -87,7 +87,7 @@ def use(
         user.email, user.email_key = link.email, mail_addresses.key(link.email)
         user.email_verified_at = now
     accounts.add(session, user=user)
-    kept_identities.keep(session, user=user, secret=secret)
+    kept_identities.keep_new(session, user=user, secret=secret)
     one_time_links.spend(session, link=link, now=now)
     return user
 

@@ -12,10 +12,15 @@ from grader.services import webhook_outbox as webhooks
 from grader.services.accounts import accounts, kept_identities, logins
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.teams.moderation import REASON_MAX_LENGTH
+from grader.text import one_line
 
 
 class NotSuspendable(ParticipantError):
-    """Administrators, and the accounts of the people who act, cannot be suspended or deleted this way."""
+    """Administrators, and the accounts of the people who act, cannot be suspended or deleted this way.
+
+    Suspended users cannot become administrators.
+    """
 
     public_name = "not_suspendable"
     kind = ErrorKind.CONFLICT
@@ -40,11 +45,12 @@ def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: 
 
     Raises ReasonMissing, NotSuspendable or NotSuspended.
     """
+    reason = one_line(reason, REASON_MAX_LENGTH)
     person = _held(session, user, reason, actor)
     if person.suspended_at is not None:
         raise NotSuspended(f"The account {person.name} is already suspended.")
     kept_identities.keep(session, user=person, secret=secret)
-    person.suspended_at, person.suspension_reason = now, reason.strip()
+    person.suspended_at, person.suspension_reason = now, reason
     logins.end_all(session, user=person)
     of_token = ApiToken.user_id == person.id, ApiToken.revoked_at.is_(None)
     session.execute(update(ApiToken).where(*of_token).values(revoked_at=now))
@@ -59,7 +65,7 @@ def reinstate(session: Session, *, user: User, reason: str, actor: Actor, now: d
     if person.suspended_at is None:
         raise NotSuspended(f"The account {person.name} is not suspended.")
     person.suspended_at, person.suspension_reason = None, ""
-    _record(session, "account.reinstate", person, reason, actor, now)
+    _record(session, "account.reinstate", person, one_line(reason, REASON_MAX_LENGTH), actor, now)
 
 
 def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
@@ -67,13 +73,14 @@ def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: s
 
     Raises ReasonMissing, NotSuspendable or OnlyOwner.
     """
+    reason = one_line(reason, REASON_MAX_LENGTH)
     person = _held(session, user, reason, actor)
     accounts.delete_account(session, user=person, secret=secret, now=now)
     _record(session, "account.delete", person, reason, actor, now)
 
 
 def _held(session: Session, user: User, reason: str, actor: Actor) -> User:
-    if not reason.strip():
+    if not reason:
         raise ReasonMissing
     person = session.get_one(User, user.id, populate_existing=True, with_for_update=True)
     if actor.user is not None and actor.user.id == person.id:

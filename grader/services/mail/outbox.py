@@ -175,8 +175,11 @@ def _used(session: Session, keys: Sequence[str]) -> set[str]:
 
 
 def is_wanted(user: User, kind: Notice | str) -> bool:
-    """Return whether a user has a verified address and has not switched off a kind of e-mail."""
-    can_have_it = user.email and user.email_verified_at and not user.deleted_at
+    """Return whether a user with a verified address has not switched off a kind of e-mail.
+
+    Suspended users receive none, because they can no longer see the pages that it is about.
+    """
+    can_have_it = user.email and user.email_verified_at and not (user.deleted_at or user.suspended_at)
     return bool(can_have_it) and Notice(kind).value not in user.unwanted_notices
 
 

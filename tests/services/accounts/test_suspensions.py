@@ -9,8 +9,10 @@ from sqlalchemy import select
 from grader.models import AuditEntry, KeptIdentity, LinkPurpose, User
 from grader.services.accounts import (
     accounts,
+    administrators,
     api_tokens,
     email_addresses,
+    identities,
     logins,
     one_time_links,
     sign_ups,
@@ -20,17 +22,20 @@ from grader.services.accounts.kept_identities import SuspendedPerson
 from grader.services.accounts.one_time_links import InvalidLink
 from grader.services.audit.log import Actor
 from grader.services.leaderboards import leaderboard
+from grader.services.mail import outbox
+from grader.services.mail.outbox import Notice
 from grader.worker.scheduled_tasks import forget_records
 from tests.services.accounts.test_identities import CAMPUS, arrive
 from tests.services.accounts.test_identities import sign_up as sign_up_at_campus
 
 SECRET = "s" * 40
+LIBRARY = CAMPUS.replace("campus", "library").replace("id.example", "library.example")
 OPERATOR = Actor(None, "tests")
 
 
 @pytest.fixture
 def settings(make_settings):
-    return make_settings(oidc_providers=SecretStr(CAMPUS), secret_key=SecretStr(SECRET))
+    return make_settings(oidc_providers=SecretStr(f"{CAMPUS}\n{LIBRARY}"), secret_key=SecretStr(SECRET))
 
 
 def moderate(service, act, name: str, reason: str = "Shared accounts", actor: Actor = OPERATOR, **more):
@@ -186,3 +191,72 @@ def test_sign_up_link_of_a_deleted_suspended_person_creates_no_account(service):
             passwords=accounts.password_hasher(service.settings),
             secret=SECRET,
         )
+
+
+@pytest.mark.parametrize("sends_mail", [False, True])
+def test_suspended_person_cannot_return_with_another_provider_that_has_verified_the_address(
+    service, make_settings, sends_mail
+):
+    if sends_mail:
+        mail = {"base_url": "https://fair.example", "smtp_host": "m.example", "smtp_sender": "f@fair.example"}
+        providers = SecretStr(f"{CAMPUS}\n{LIBRARY}")
+        service.settings = make_settings(oidc_providers=providers, secret_key=SecretStr(SECRET), **mail)
+    arrive(service, sub="17", email="mallory@example.org")
+    sign_up_at_campus(service, "Mallory", subject="17")
+    suspend(service, "Mallory")
+    library = {"provider": service.settings.providers()[1], "settings": service.settings}
+    claims = {"sub": "99", "email": "Mallory@Example.org", "email_verified": True}
+    service.act(identities.arrive, claims=claims, **library)
+    with pytest.raises(SuspendedPerson):
+        service.act(
+            identities.sign_up,
+            subject="99",
+            arrived_at=service.now,
+            name="Mallory2",
+            is_admin=None,
+            **library,
+        )
+    with pytest.raises(SuspendedPerson):
+        service.act(identities.link, user=service.user("bob"), claims=claims, **library)
+
+
+def test_other_account_with_an_address_of_a_suspended_person_can_be_suspended_and_deleted(service):
+    for name, address in (("ada", "x@example.org"), ("ada", "y@example.org"), ("bob", "x@example.org")):
+        verify(service, name, address)
+    suspend(service, "ada")
+    verify(service, "bob", "z@example.org")
+    suspend(service, "bob")
+    moderate(service, suspensions.reinstate, "bob")
+    service.act(accounts.delete_account, user=service.user("bob"), secret=SECRET)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("sent", "stored"), [("a\0b\nc", "a b c"), ("x" * 9_000, "x" * 500)])
+def test_reason_is_one_short_line(service, sent, stored):
+    service.user("ada")
+    suspend(service, "ada", reason=sent)
+    with service.database.read() as session:
+        entry, person = session.scalars(select(AuditEntry)).one(), session.scalars(select(User)).one()
+    assert (entry.reason, person.suspension_reason) == (stored, stored)
+    for empty in ("\0", "\x1f \n"):
+        with pytest.raises(suspensions.ReasonMissing):
+            suspend(service, "ada", reason=empty)
+
+
+def test_suspended_user_cannot_become_an_administrator(service):
+    root, ada = service.user("root", is_admin=True), service.user("ada")
+    suspend(service, "ada")
+    with pytest.raises(suspensions.NotSuspendable, match="Reinstate the account first"):
+        service.act(administrators.change, user=ada, is_admin=True, actor=OPERATOR)
+    with pytest.raises(accounts.OnlyAdministrator):
+        service.act(accounts.delete_account, user=root, secret=SECRET)
+
+
+def test_suspended_user_receives_no_e_mail_about_competitions(service):
+    verify(service, "ada", "ada@example.org")
+    for is_suspended in (False, True):
+        if is_suspended:
+            suspend(service, "ada")
+        with service.database.read() as session:
+            user = session.get_one(User, service.user("ada").id)
+            assert outbox.is_wanted(user, Notice.SCORED) is not is_suspended

@@ -85,12 +85,36 @@ def test_account_that_another_person_created_accepts_the_notice_first(make_arena
     ann = arena.person("Ann")
     _publish(arena, **NOTICE)
     assert ann.browser.get("/account").location == "/notice?next=/account"
-    assert arena.app.test_client().get("/api/v1/me", headers=ann.bearer).status_code == 200
     assert _accept(arena, ann.browser, "2026-10").status_code == 303
     user = _user(arena, "Ann")
     with arena.database.write() as session:
         accounts.accept_notice(session, user=user, version="x", now=arena.now())
     assert ann.browser.get("/account").status_code == 302
+
+
+def test_token_of_a_user_who_has_not_accepted_the_notice_can_only_read_or_be_revoked(make_arena):
+    arena = make_arena()
+    arena.competition()
+    ann, visitor = arena.person("Ann"), arena.app.test_client()
+    token_id = visitor.get("/api/v1/me", headers=ann.bearer).json["token"]["id"]
+    _publish(arena, **NOTICE)
+    assert visitor.get("/api/v1/me", headers=ann.bearer).status_code == 200
+    about = {"headers": ann.bearer, "json": {"about": "x"}}
+    refused = visitor.patch("/api/v1/me", **about)
+    assert (refused.status_code, refused.json["error"]) == (403, "notice_not_accepted")
+    submissions = "/api/v1/competitions/toxicity/submissions"
+    refused = visitor.post(submissions, headers=ann.bearer, data=arena.truth.predictions())
+    assert (refused.status_code, refused.json["error"]) == (403, "notice_not_accepted")
+    kaggle = "/api/v1/competitions.CompetitionApiService/"
+    file = {"competitionName": "toxicity", "fileName": "a", "contentLength": 1}
+    entered = {"headers": ann.bearer, "json": file}
+    assert visitor.post(f"{kaggle}ListCompetitions", headers=ann.bearer, json={}).status_code == 200
+    assert visitor.post(f"{kaggle}StartSubmissionUpload", **entered).status_code == 403
+    assert _accept(arena, ann.browser, "2026-10").status_code == 303
+    assert visitor.patch("/api/v1/me", **about).status_code == 200
+    assert visitor.post(f"{kaggle}StartSubmissionUpload", **entered).status_code == 200
+    _publish(arena, notice="New", notice_version="2026-11")
+    assert visitor.delete(f"/api/v1/tokens/{token_id}", headers=ann.bearer).status_code == 204
 
 
 def test_visitors_need_no_notice_and_sites_without_one_have_no_page(make_arena):

@@ -85,7 +85,9 @@ def test_administrator_suspends_reinstates_and_deletes_an_account_on_the_page(ro
     assert root("GET", f"{API}/people?q=Ann").json["people"][0]["suspended_at"] is None
     page.confirm(f"{path}/suspend", {"reason": "Spam <b>"})
     assert "Spam &lt;b&gt;" in page.browser.get("/people").text
-    assert page.post(f"{path}/suspend", {"reason": ""}).status_code == 303
+    stale = page.post(f"{path}/suspend", {"reason": "Spam"})
+    assert (stale.status_code, "already suspended" in stale.text) == (409, True)
+    assert page.post(f"{path}/reinstate", {"reason": ""}).status_code == 303
     assert "is reinstated" in page.browser.get("/people").text
     assert "suspend the account first" in page.post(f"{path}/delete", {"reason": "Left"}).text
     page.confirm(f"{path}/delete", {"reason": "Left"})
