@@ -1,5 +1,6 @@
 """Carry-over of teams with their members from the previous stage of a competition."""
 
+import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -28,6 +29,7 @@ from grader.services.people import names
 from grader.services.standings.ranks import Standings
 from grader.services.teams import participations, rosters
 from grader.text import counted
+from grader.visibility import Anonymity
 
 
 class NotCarried(OrganizerError):
@@ -86,7 +88,11 @@ def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> 
     members = _members(act, previous)
     made: list[Team] = []
     skipped: list[Skipped] = []
-    for team in session.scalars(query.order_by(Team.id)):
+    teams = list(session.scalars(query.order_by(Team.id)))
+    if previous.anonymity is not Anonymity.NONE:
+        # In the same order, the ids in both stages would tell which name belongs to which alias.
+        random.SystemRandom().shuffle(teams)
+    for team in teams:
         lines = [] if team.id in carried_ids else members[team.id]
         joining = [each for each in lines if not each.obstacle]
         skipped += [Skipped(team.name, each.user.name, each.obstacle) for each in lines if each.obstacle]
@@ -149,7 +155,7 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
     obstacles |= dict.fromkeys(here, "already in a team of this stage")
     found = defaultdict(list)
     for team_id, user, rules_version in session.execute(query.order_by(TeamMember.joined_at, TeamMember.id)):
-        obstacle = obstacles.get(user.id, "")
+        obstacle = obstacles.get(user.id, "suspended on this site" if user.suspended_at else "")
         if not obstacle and groups and not rosters.groups_with(user, groups):
             obstacle = "not in a group that may join this stage"
         found[team_id].append(_Member(user, rules_version, obstacle))

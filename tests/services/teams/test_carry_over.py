@@ -50,6 +50,7 @@ from grader.services.teams import (
 from grader.services.teams.carry_over import NotCarried
 from grader.services.teams.participations import EntryState
 from grader.services.teams.rosters import TeamsFrozen
+from grader.visibility import Anonymity
 from tests.fixtures.races import race
 from tests.fixtures.service import write_solution
 
@@ -435,3 +436,29 @@ def test_ten_thousand_teams_are_carried_in_a_few_statements(service, follow):
             Participation.competition_id == stage.id, Participation.state == RequestState.ACCEPTED
         )
         assert session.scalar(entered) == count
+
+
+def test_ids_of_carried_teams_do_not_tell_which_alias_had_which_name(service, act, follow):
+    names = [f"p{number}" for number in range(12)]
+    competition = service.competition(anonymity=Anonymity.ALWAYS)
+    for name in names:
+        act(teams.create, competition, name, name=f"Team {name}")
+    stage = follow(competition, anonymity=Anonymity.NONE)
+    carry(service, stage)
+    with service.database.read() as session:
+        here = select(Team.carried_from_id).where(Team.competition_id == stage.id).order_by(Team.id)
+        carried = session.scalars(here).all()
+    assert len(carried) == len(names)
+    assert carried != sorted(carried)
+
+
+def test_suspended_members_are_not_carried_over(service, act, follow):
+    competition = service.competition()
+    for name in ("ada", "bob"):
+        act(teams.create, competition, name, name=f"Team {name}")
+    stage = follow(competition)
+    with service.database.write() as session:
+        session.execute(update(User).where(User.name == "ada").values(suspended_at=service.now))
+    result = carry(service, stage)
+    assert result.teams == ["Team bob"]
+    assert ("Team ada", "ada", "suspended on this site") in reasons(result)
