@@ -2,7 +2,7 @@
 
 import secrets
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from grader.errors import ParticipantError
 from grader.models import (
     AccountLink,
     AnnouncedUpload,
+    Competition,
     FactorStep,
     FinalStanding,
     Identity,
@@ -294,16 +295,20 @@ class OnlyAdministrator(ParticipantError):
     )
 
 
-def delete_account(session: Session, *, user: User, secret: str, now: datetime) -> None:
+def delete_account(
+    session: Session, *, user: User, secret: str, actor: Actor | None = None, now: datetime
+) -> None:
     """Delete an account by anonymizing it; raise OnlyAdministrator or OnlyOwner.
 
-    Teams, submissions and standings are kept. Teams without other members and teams named after the user get
-    a neutral name. The hashes of identities and of the address are kept while a competition needs them.
+    The actor is by default the user. Teams, submissions and standings are kept. Teams without other members
+    and teams named after the user get a neutral name. The hashes of identities and of the address are kept
+    while a competition needs them.
     """
     # All administrators are locked so that the last two cannot delete their accounts concurrently.
-    if session.scalars(select(User.id).where(User.is_admin).with_for_update()).all() == [user.id]:
+    admins = select(User.id).where(User.is_admin).with_for_update(key_share=True)
+    if session.scalars(admins).all() == [user.id]:
         raise OnlyAdministrator
-    organizers.leave_all(session, user=user, now=now)
+    organizers.leave_all(session, user=user, actor=actor or Actor.of(user), now=now)
     _leave_teams_nameless(session, user)
     person = session.get_one(User, user.id, populate_existing=True)
     kept_identities.keep(session, user=person, secret=secret)
@@ -322,8 +327,14 @@ def delete_account(session: Session, *, user: User, secret: str, now: datetime) 
     session.flush()
 
 
-def _leave_teams_nameless(session: Session, user: User) -> None:
-    """Rename teams named after the user, and transfer their leadership to other members."""
+def hand_over_teams(session: Session, *, user: User) -> None:
+    """Transfer the leadership of a user's teams to other members."""
+    for _ in _handed_over(session, user):
+        pass
+
+
+def _handed_over(session: Session, user: User) -> Iterator[tuple[Competition, Team, bool]]:
+    """Transfer the leadership of each team; yield it with whether it has other members."""
     memberships = session.scalars(
         select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
     )
@@ -331,13 +342,21 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
         competition = lookup.lock(session, competition_id=membership.competition_id)
         team = session.get_one(Team, membership.team_id, populate_existing=True)
         others = [
-            member.user_id
+            member.user
             for member in rosters.members(session, team=team)
             if member.user_id != user.id and member.user.deleted_at is None
         ]
         if team.leader_id == user.id and others:
-            team.leader_id = others[0]
-        if not others or team.name_key == user.name_key:
+            # The oldest member who is not suspended; without one, the oldest.
+            team.leader_id = min(others, key=lambda each: each.suspended_at is not None).id
+        session.flush()
+        yield competition, team, bool(others)
+
+
+def _leave_teams_nameless(session: Session, user: User) -> None:
+    """Rename teams named after the user, and transfer their leadership to other members."""
+    for competition, team, has_others in _handed_over(session, user):
+        if not has_others or team.name_key == user.name_key:
             neutral = rosters.free_name(
                 session, competition=competition, name=f"Team of {names.of_deleted(user.id)}"
             )

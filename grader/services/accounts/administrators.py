@@ -32,7 +32,7 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
         .with_for_update()
         .execution_options(populate_existing=True)
     ).all()
-    account = session.get_one(User, user.id, populate_existing=True, with_for_update=True)
+    account = session.get_one(User, user.id, populate_existing=True, with_for_update={"key_share": True})
     if account.is_admin == is_admin:
         return account
     if not is_admin and len(admins) == 1:

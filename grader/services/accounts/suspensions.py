@@ -15,6 +15,9 @@ from grader.services.audit.log import Actor
 from grader.services.teams.moderation import REASON_MAX_LENGTH
 from grader.text import one_line
 
+# A lock that actions of this person with a locked competition do not wait for, which would be a deadlock.
+KEY_SHARED = {"key_share": True}
+
 
 class NotSuspendable(ParticipantError):
     """Administrators, and the accounts of the people who act, cannot be suspended or deleted this way.
@@ -43,7 +46,7 @@ class ReasonMissing(ParticipantError):
 def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
     """Suspend an account: end its sessions, tokens, links and webhooks; keep its teams and results.
 
-    Raises ReasonMissing, NotSuspendable or NotSuspended.
+    Other members lead its teams from now on. Raises ReasonMissing, NotSuspendable or NotSuspended.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     person = _held(session, user, reason, actor)
@@ -56,12 +59,13 @@ def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: 
     session.execute(update(ApiToken).where(*of_token).values(revoked_at=now))
     session.execute(delete(AccountLink).where(AccountLink.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)
+    accounts.hand_over_teams(session, user=person)
     _record(session, "account.suspend", person, reason, actor, now)
 
 
 def reinstate(session: Session, *, user: User, reason: str, actor: Actor, now: datetime) -> None:
     """End a suspension; sessions and tokens stay ended. Raises NotSuspended."""
-    person = session.get_one(User, user.id, populate_existing=True, with_for_update=True)
+    person = session.get_one(User, user.id, populate_existing=True, with_for_update=KEY_SHARED)
     if person.suspended_at is None:
         raise NotSuspended(f"The account {person.name} is not suspended.")
     person.suspended_at, person.suspension_reason = None, ""
@@ -75,14 +79,14 @@ def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: s
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     person = _held(session, user, reason, actor)
-    accounts.delete_account(session, user=person, secret=secret, now=now)
+    accounts.delete_account(session, user=person, secret=secret, actor=actor, now=now)
     _record(session, "account.delete", person, reason, actor, now)
 
 
 def _held(session: Session, user: User, reason: str, actor: Actor) -> User:
     if not reason:
         raise ReasonMissing
-    person = session.get_one(User, user.id, populate_existing=True, with_for_update=True)
+    person = session.get_one(User, user.id, populate_existing=True, with_for_update=KEY_SHARED)
     if actor.user is not None and actor.user.id == person.id:
         raise NotSuspendable("You cannot suspend or delete your own account here. Use your account page.")
     if person.is_admin:

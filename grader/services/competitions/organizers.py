@@ -43,7 +43,8 @@ class OnlyOwner(ParticipantError):
     public_name = "only_owner"
 
     def __init__(self, titles: Sequence[str]) -> None:
-        super().__init__(f"You are the only owner of {', '.join(titles)}. Make someone else an owner first.")
+        listed = ", ".join(titles)
+        super().__init__(f"This account is the only owner of {listed}. Make someone else an owner first.")
 
 
 class UnknownOrganizer(OrganizerError):
@@ -174,15 +175,15 @@ def remove(session: Session, *, competition: Competition, user: User, actor: Act
     _record(Act(session, competition, actor, now), user, "organizer.remove", before, None)
 
 
-def leave_all(session: Session, *, user: User, now: datetime) -> None:
-    """Remove all roles of a user whose account is being deleted; raise OnlyOwner."""
+def leave_all(session: Session, *, user: User, actor: Actor, now: datetime) -> None:
+    """Remove all roles of a user whose account the actor deletes; raise OnlyOwner."""
     alone = []
     held = select(Organizer.competition_id).where(Organizer.user_id == user.id)
     for competition in session.scalars(
         select(Competition).where(Competition.id.in_(held)).order_by(Competition.id)
     ).all():
         try:
-            remove(session, competition=competition, user=user, actor=Actor.of(user), now=now)
+            remove(session, competition=competition, user=user, actor=actor, now=now)
         except LastOwner:
             alone.append(competition.title)
     if alone:

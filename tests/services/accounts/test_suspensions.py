@@ -1,12 +1,14 @@
 """Suspended and deleted accounts: logins, tokens, returning persons, results of teams."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from time import sleep
 
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from grader.models import AuditEntry, KeptIdentity, LinkPurpose, User
+from grader.models import AuditEntry, KeptIdentity, KnownAddress, LinkPurpose, Role, Team, User
 from grader.services.accounts import (
     accounts,
     administrators,
@@ -21,9 +23,11 @@ from grader.services.accounts import (
 from grader.services.accounts.kept_identities import SuspendedPerson
 from grader.services.accounts.one_time_links import InvalidLink
 from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
 from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
+from grader.services.teams import invitations, teams
 from grader.worker.scheduled_tasks import forget_records
 from tests.services.accounts.test_identities import CAMPUS, arrive
 from tests.services.accounts.test_identities import sign_up as sign_up_at_campus
@@ -260,3 +264,43 @@ def test_suspended_user_receives_no_e_mail_about_competitions(service):
         with service.database.read() as session:
             user = session.get_one(User, service.user("ada").id)
             assert outbox.is_wanted(user, Notice.SCORED) is not is_suspended
+
+
+def test_another_member_leads_the_team_of_a_suspended_leader(service, act):
+    competition = service.competition(max_team_size=3)
+    act(teams.create, competition, "ada", name="Duo")
+    for place, name in enumerate(("bob", "cleo"), 1):
+        token = act(invitations.make_link, competition, "ada")
+        act(invitations.accept_link, competition, name, token=token, after=timedelta(seconds=place))
+    for name, leader in (("bob", "ada"), ("ada", "cleo"), ("cleo", "ada")):
+        suspend(service, name)
+        with service.database.read() as session:
+            assert session.scalars(select(Team.leader_id)).one() == service.user(leader).id
+
+
+def test_audit_log_names_the_administrator_who_ends_the_roles_of_a_deleted_user(service):
+    root, ada = service.user("root", is_admin=True), service.user("ada")
+    competition = service.competition(actor=Actor.of(ada))
+    with pytest.raises(organizers.OnlyOwner, match="This account is the only owner"):
+        moderate(service, suspensions.remove, "ada", actor=Actor.of(root), secret=SECRET)
+    service.act(organizers.add, competition=competition, user=root, role=Role.OWNER, actor=OPERATOR)
+    moderate(service, suspensions.remove, "ada", actor=Actor.of(root), secret=SECRET)
+    with service.database.read() as session:
+        removed = select(AuditEntry.actor_id).where(AuditEntry.action == "organizer.remove")
+        assert session.scalars(removed).all() == [root.id]
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("act", [suspensions.suspend, suspensions.remove])
+def test_action_of_the_person_in_the_meantime_is_no_deadlock(service, act):
+    competition = service.competition()
+    service.submit(competition, user="ada")
+    known = KnownAddress(user_id=service.user("ada").id, address_hash="x", last_login_at=service.now)
+    with ThreadPoolExecutor(1) as pool:
+        with service.database.write() as session:
+            lookup.lock(session, competition_id=competition.id)
+            ending = pool.submit(moderate, service, act, "ada", secret=SECRET)
+            sleep(0.3)  # On PostgreSQL, it has then locked the account and waits for the competition.
+            session.add(known)
+            session.flush()
+        ending.result()
