@@ -441,8 +441,7 @@ def test_make_test_completes_make_demos_installation_and_repairs_a_broken_one(tm
     checkout = SmallCheckout(tmp_path)
     made = checkout.make(".venv/.runnable")
     assert made.returncode == 0, made.stderr
-    assert made.stderr.startswith("Creating .venv: 2 packages, about 5 s left\n")
-    assert "installed 1 of 1 packages\n" in made.stderr
+    assert made.stderr.startswith("Creating .venv with 2 packages")
     assert (checkout.stamps, checkout.packages) == ({".runnable"}, {"server", "checkout"})
 
     dev_lock = (tmp_path / "requirements/dev.lock").read_text()
