@@ -34,7 +34,7 @@ def main() -> None:
     locks = [Path(__file__).with_name(name) for name in options.locks]
     packages = {name for lock in locks for name in re.findall(r"(?m)^([a-z0-9-]+)==", lock.read_text())}
     begun = time.monotonic()
-    sys.stderr.write(f"Creating {environment} with {len(packages)} packages, which takes a minute or two.\n")
+    sys.stderr.write(f"Creating {environment} with {len(packages)} packages. This can take two minutes.\n")
     is_repair = not any((environment / stamp).exists() for stamp in STAMPS)
     for stamp in STAMPS:
         (environment / stamp).unlink(missing_ok=True)

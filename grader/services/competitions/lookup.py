@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from functools import cache
 
 from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session, aliased, joinedload, with_expression
@@ -132,6 +133,7 @@ def _locking(condition: ColumnElement[bool]) -> Select[int]:
     return select(Competition.id).where(condition).with_for_update(of=Competition, key_share=True)
 
 
+@cache  # every request uses it, and an alias of the table copies all columns
 def _loaded() -> Select[Competition]:
     after = aliased(Competition)
     next_stage_id = select(after.id).where(after.previous_stage_id == Competition.id).scalar_subquery()

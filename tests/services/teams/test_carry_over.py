@@ -1,7 +1,6 @@
 """Stages: the draft of a next stage, and the teams that are carried over to it."""
 
 import random
-import time
 from datetime import timedelta
 
 import pytest
@@ -53,6 +52,7 @@ from grader.services.teams.rosters import TeamsFrozen
 from grader.visibility import Anonymity
 from tests.fixtures.races import race
 from tests.fixtures.service import write_solution
+from tests.fixtures.statements import recorded
 
 DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
@@ -394,9 +394,9 @@ def test_carried_while_members_leave_and_the_same_request_runs_twice(service, ac
         assert len(carried) == len(set(carried)) == len(results[0].teams) + len(results[2].teams)
 
 
-def test_ten_thousand_teams_are_carried_in_a_few_statements(service, follow):
+def test_a_thousand_teams_are_carried_in_a_few_statements(service, follow):
     competition = service.competition()
-    count = 10_000
+    count = 1000
     with service.database.write() as session:
         names = [f"team {number:05}" for number in range(count)]
         users = [
@@ -428,9 +428,9 @@ def test_ten_thousand_teams_are_carried_in_a_few_statements(service, follow):
         members = [here | {"team_id": t, "user_id": u, "joined_at": service.now} for t, u in pairs]
         session.execute(insert(TeamMember), members)
     stage = follow(competition)
-    begun = time.monotonic()
-    assert len(carry(service, stage).teams) == count
-    assert time.monotonic() - begun < 60
+    with recorded(service.database) as sent:
+        assert len(carry(service, stage).teams) == count
+    assert sent.count < 60
     with service.database.read() as session:
         entered = select(func.count()).where(
             Participation.competition_id == stage.id, Participation.state == RequestState.ACCEPTED
