@@ -19,7 +19,7 @@ from grader.storage import disk
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock
 
-NO_PERMISSION, TOO_LONG = "42501", "22001"
+NO_PERMISSION, NO_SCHEMA, TOO_LONG = "42501", "3F000", "22001"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -91,8 +91,10 @@ def database_failures_in_a_sentence() -> Iterator[None]:
         raise click.ClickException(f"The database cannot be used: {reason}. {hint}") from error
     except DatabaseError as error:
         state = getattr(error.orig, "sqlstate", None)
-        # A read-only PostgreSQL replica raises InternalError.
-        if isinstance(error, InternalError) or state in (NO_PERMISSION, TOO_LONG):
+        # A read-only PostgreSQL replica raises InternalError. Wrong options of a URL precede all statements.
+        is_wrong_url = error.statement is None and not isinstance(error.orig, sqlite3.Error)
+        is_unusable = isinstance(error, InternalError) or state in (NO_PERMISSION, NO_SCHEMA, TOO_LONG)
+        if is_unusable or is_wrong_url:
             reason = str(error.orig).partition("\n")[0]
             raise click.ClickException(f"The database cannot be used: {reason}.") from error
         if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:

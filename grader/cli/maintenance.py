@@ -291,7 +291,9 @@ def migrate_to(url: str) -> None:
     if source.get_backend_name() != "sqlite":
         raise click.ClickException("This installation does not use SQLite.")
     file = Path(source.database or "").resolve()
-    settings = here.settings.model_copy(update={"database_url": SecretStr(url)})
+    # Texts of a database with another encoding could otherwise not be read, not even its version.
+    readable = make_url(url).update_query_dict({"client_encoding": "utf8"}).render_as_string(False)
+    settings = here.settings.model_copy(update={"database_url": SecretStr(readable)})
     with (
         lock.hold(settings.data_dir.resolve()),
         opened_database(settings) as target,

@@ -8,6 +8,7 @@ import warnings
 from datetime import timedelta
 
 import click
+import psycopg
 import pyrage
 import pytest
 from sqlalchemy import make_url, text, update
@@ -119,6 +120,13 @@ def test_a_site_moves_to_postgresql_without_printing_its_password(
     service.database.dispose()
     url = make_url(empty_postgresql_url).set(drivername="postgresql", password="s3cret")
     target = url.render_as_string(hide_password=False)
+    for query, problem in (
+        ({"sslmod": "require"}, 'The database cannot be used: invalid connection option "sslmod".'),
+        ({"options": "-c search_path=absent"}, "no schema has been selected"),
+    ):
+        unusable = admin("migrate-to", url.update_query_dict(query).render_as_string(hide_password=False))
+        assert problem in unusable.stderr
+        assert "s3cret" not in unusable.stderr
     moved = admin("migrate-to", target)
     assert moved.exit_code == 0, moved.output
     assert re.match(r"Copied and compared [\d,]+ rows\. Set FAIRBOARD_DATABASE_URL to", moved.stdout)
@@ -143,6 +151,16 @@ def test_a_site_moves_to_postgresql_without_printing_its_password(
     for result in (moved, refused, absent, *wrong, served, settled):
         assert "s3cret" not in result.output + result.stderr
         assert result is moved or result.exit_code == 1
+
+
+@on_sqlite
+def test_target_without_an_encoding_is_refused_in_a_sentence(admin, service, postgresql_server):
+    server = make_url(postgresql_server).set(drivername="postgresql")
+    with psycopg.connect(server.render_as_string(hide_password=False), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        refused = admin("migrate-to", server.set(database="ascii").render_as_string(hide_password=False))
+        connection.execute("DROP DATABASE ascii WITH (FORCE)")
+    assert "The target has the encoding SQL_ASCII" in refused.stderr
 
 
 def test_misspelled_command_makes_no_backup(admin, service, monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import AccountLink, ApiToken, User, Webhook
+from grader.models import AccountLink, AnnouncedUpload, ApiToken, User, Webhook
 from grader.services import webhook_outbox as webhooks
 from grader.services.accounts import accounts, kept_identities, logins
 from grader.services.audit import log
@@ -30,7 +30,7 @@ class NotSuspendable(ParticipantError):
 
 
 class NotSuspended(ParticipantError):
-    """The account is not suspended, or it already is."""
+    """The account is not suspended, already is, or was deleted meanwhile."""
 
     public_name = "not_suspended"
     kind = ErrorKind.CONFLICT
@@ -57,7 +57,8 @@ def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: 
     logins.end_all(session, user=person)
     of_token = ApiToken.user_id == person.id, ApiToken.revoked_at.is_(None)
     session.execute(update(ApiToken).where(*of_token).values(revoked_at=now))
-    session.execute(delete(AccountLink).where(AccountLink.user_id == person.id))
+    for table in (AccountLink, AnnouncedUpload):  # the URL of an upload is its secret
+        session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)
     accounts.hand_over_teams(session, user=person)
     _record(session, "account.suspend", person, reason, actor, now)
@@ -65,7 +66,7 @@ def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: 
 
 def reinstate(session: Session, *, user: User, reason: str, actor: Actor, now: datetime) -> None:
     """End a suspension; sessions and tokens stay ended. Raises NotSuspended."""
-    person = session.get_one(User, user.id, populate_existing=True, with_for_update=KEY_SHARED)
+    person = _locked(session, user)
     if person.suspended_at is None:
         raise NotSuspended(f"The account {person.name} is not suspended.")
     person.suspended_at, person.suspension_reason = None, ""
@@ -75,7 +76,7 @@ def reinstate(session: Session, *, user: User, reason: str, actor: Actor, now: d
 def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
     """Delete another person's account by anonymizing it; see `accounts.delete_account`.
 
-    Raises ReasonMissing, NotSuspendable or OnlyOwner.
+    Raises ReasonMissing, NotSuspendable, NotSuspended or OnlyOwner.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     person = _held(session, user, reason, actor)
@@ -86,11 +87,18 @@ def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: s
 def _held(session: Session, user: User, reason: str, actor: Actor) -> User:
     if not reason:
         raise ReasonMissing
-    person = session.get_one(User, user.id, populate_existing=True, with_for_update=KEY_SHARED)
+    person = _locked(session, user)
     if actor.user is not None and actor.user.id == person.id:
         raise NotSuspendable("You cannot suspend or delete your own account here. Use your account page.")
     if person.is_admin:
         raise NotSuspendable(f"{person.name} is an administrator. Revoke that role first.")
+    return person
+
+
+def _locked(session: Session, user: User) -> User:
+    person = session.get_one(User, user.id, populate_existing=True, with_for_update=KEY_SHARED)
+    if person.deleted_at is not None:
+        raise NotSuspended("The account was deleted in the meantime.")
     return person
 
 

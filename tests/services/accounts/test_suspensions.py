@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from sqlalchemy import select
 
 from grader.models import AuditEntry, KeptIdentity, KnownAddress, LinkPurpose, Role, Team, User
+from grader.services import uploads
 from grader.services.accounts import (
     accounts,
     administrators,
@@ -73,12 +74,15 @@ def test_suspension_ends_sessions_tokens_and_links_until_the_account_is_reinstat
     session_token = start(service, "ada")
     _, text = service.act(api_tokens.create, user=service.user("ada"), name="")
     link = service.act(logins.create_link, user=service.user("ada"), created_by="tests")
+    upload, _ = service.act(uploads.announce, user=service.user("ada"), name="a.csv", size_bytes=1)
     suspend(service, "ada", reason="  Shared accounts ")
     with service.database.read() as session:
         assert logins.find(session, token=session_token, now=service.now) is None
         assert api_tokens.find(session, token=text, now=service.now) is None
         with pytest.raises(InvalidLink):
             logins.link_holder(session, token=link, now=service.now)
+        with pytest.raises(uploads.UnknownUpload):
+            uploads.find(session, token=upload, now=service.now)
     with pytest.raises(logins.Suspended, match=r"suspended \(Shared accounts\)"):
         start(service, "ada")
     moderate(service, suspensions.reinstate, "ada", reason="")
@@ -304,3 +308,12 @@ def test_action_of_the_person_in_the_meantime_is_no_deadlock(service, act):
             session.add(known)
             session.flush()
         ending.result()
+
+
+def test_account_that_another_administrator_has_just_deleted_does_not_change(service):
+    ada = service.user("ada")
+    suspend(service, "ada")
+    moderate(service, suspensions.remove, "ada", secret=SECRET)
+    for act, more in ((suspensions.reinstate, {}), (suspensions.remove, {"secret": SECRET})):
+        with pytest.raises(suspensions.NotSuspended, match="deleted in the meantime"):
+            service.act(act, user=ada, reason="Spam", actor=OPERATOR, **more)
