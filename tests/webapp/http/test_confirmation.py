@@ -54,8 +54,8 @@ organize_rescoring.prepare organize_solution.accept organize_solution.change_rol
 organize_solution.upload organize_submissions.diagnose organize_submissions.mark organize_submissions.retry
 organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all
 organize_teams.reinstate organize_webhooks.change organize_webhooks.create
-organize_webhooks.redeliver organize_webhooks.test people.create_reset_link people.invite submissions.describe
-submissions.select submissions.submit_again team_webhooks.change
+organize_webhooks.redeliver organize_webhooks.test people.create_reset_link people.invite people.reinstate
+submissions.describe submissions.select submissions.submit_again team_webhooks.change
 team_webhooks.create team_webhooks.redeliver team_webhooks.test teams.accept_link teams.answer_invitation
 teams.create teams.invite teams.make_link teams.rename teams.request_merge teams.revoke_link
 teams.choose_division organize_teams.divide organize_teams.divide_all
