@@ -68,6 +68,7 @@ def installed_settings() -> Settings:
         os.setgroups([])
         os.setgid(owner.st_gid)
         os.setuid(owner.st_uid)
+        os.environ["HOME"] = str(settings.data_dir.resolve())  # drivers of databases read files there
     return settings
 
 

@@ -100,7 +100,8 @@ def of_sandbox(settings: Settings) -> Iterator[DoctorFinding]:
     if found.refusal and settings.host_metrics is not HostMetrics.OFF:
         yield warning("sandbox", f"{found.refusal} Uploads of such metrics are refused.")
     else:
-        yield ok("sandbox", f"Layers in force for metrics written in Python: {found}.")
+        # systemd units and containers may permit fewer layers than a shell on the same machine.
+        yield ok("sandbox", f"Layers in force for metrics written in Python, seen by this process: {found}.")
 
 
 def of_rights(settings: Settings) -> Iterator[DoctorFinding]:
@@ -258,7 +259,7 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
         yield alarm(
             "scoring",
             f"Scoring has stopped: a job has been waiting for {_age(now - overdue_since)}. "
-            "Start `fairboard serve` or, if it is running, read its log.",
+            "Start `fairboard serve`, or the workers and the sweeper. If they are running, read their logs.",
         )
     elif oldest is not None:
         yield ok("scoring", f"The oldest pending submission has been waiting for {_age(now - oldest)}.")

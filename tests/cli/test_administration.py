@@ -387,12 +387,14 @@ def test_root_acts_as_the_owner_of_the_data_folder(admin, service):
     service.settings.data_dir.mkdir(exist_ok=True)
     os.chown(service.settings.data_dir, 65534, 65534)
     command = "from grader.cli.configuration import installed_settings; import os; installed_settings(); "
+    command += "print(os.getresuid(), os.getresgid(), os.getgroups(), os.environ['HOME'])"
     told = subprocess.run(
-        [sys.executable, "-c", command + "print(os.getresuid(), os.getresgid(), os.getgroups())"],
+        [sys.executable, "-c", command],
         capture_output=True,
         text=True,
     )
-    assert told.stdout == "(65534, 65534, 65534) (65534, 65534, 65534) []\n", told.stderr
+    folder = service.settings.data_dir.resolve()
+    assert told.stdout == f"(65534, 65534, 65534) (65534, 65534, 65534) [] {folder}\n", told.stderr
 
 
 @pytest.fixture(params=["9999", "0022"])

@@ -340,7 +340,7 @@ def test_the_doctor_names_the_remedy_for_an_unknown_schema(admin, service, revis
 @on_sqlite
 def test_the_doctor_and_the_status_list_the_layers_of_the_sandbox(admin, service, monkeypatch):
     (found,) = [each for each in findings(admin)[1] if each[1] == "sandbox"]
-    assert found[0] == "ok" and "Layers in force for metrics written in Python: " in found[2]
+    assert found[0] == "ok" and "Layers in force for metrics written in Python, seen" in found[2]
     with service.database.read() as session:
         state = site_status.read(service.settings, session)
     assert found[2] in {each.message for each in state.findings}
