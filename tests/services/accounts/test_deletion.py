@@ -1,6 +1,7 @@
 """Account deletion: removed personal data, preserved standings."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import func, select
@@ -11,6 +12,7 @@ from grader.services.accounts.accounts import OnlyAdministrator
 from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
 from grader.services.people import names
+from tests.fixtures.races import race
 
 pytestmark = pytest.mark.both_databases
 
@@ -91,3 +93,10 @@ def test_last_administrator_cannot_be_deleted(service):
         delete(service, "root")
     service.user("second", is_admin=True)
     assert delete(service, "root").is_admin is False
+
+
+def test_one_of_the_last_two_administrators_stays_if_both_delete_their_accounts(service):
+    for name in ("root", "second"):
+        service.user(name, is_admin=True)
+    results = race(partial(delete, service, "root"), partial(delete, service, "second"))
+    assert [type(each) for each in results].count(OnlyAdministrator) == 1
