@@ -81,6 +81,11 @@ def test_every_service_that_others_depend_on_has_a_health_check(compose):
                 assert services[other]["restart"] == "no"
 
 
+def test_proxies_depend_on_no_service_because_compose_would_stop_them_with_it(compose):
+    for name in ("proxy", "caddy"):
+        assert "depends_on" not in compose["services"][name], name
+
+
 def test_every_permanent_service_has_a_health_check(compose):
     without = {name for name, service in compose["services"].items() if "healthcheck" not in service}
     assert {compose["services"][name].get("restart") for name in without} == {"no"}
