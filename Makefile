@@ -4,12 +4,14 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
-# Test processes also wait, for other processes and for the disk, so one more than the cores and at least three.
-PROCESSES := $(shell cores=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); echo $$((cores < 2 ? 3 : cores + 1)))
+CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+# Test processes also wait, for the disk and, in system tests, for other processes.
+FEW := $(shell echo $$(($(CORES) < 2 ? 3 : $(CORES) + 1)))
+MANY := $(shell echo $$(($(FEW) + 1)))
 # The PPID of bash is make, so the tests end if make is killed. Bytecode must be written even if the environment
 # disables it, as some containers do. Otherwise, hundreds of test processes would each compile all modules.
 PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
@@ -42,13 +44,13 @@ demo: install ## run a demo competition until Ctrl-C; with CHECK=1, verify its r
 	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
 
 test: setup ## run all tests except system tests and long tests
-	$(PYTEST) -m "not system and not long"
+	$(PYTEST) $(FEW) -p no:playwright -p no:schemathesis -m "not system and not long"
 
 test-system: setup ## run the system tests: killed processes, browsers, crawls and fuzzing of whole sites
-	$(PYTEST) -m "system and not long"
+	$(PYTEST) $(MANY) -m "system and not long"
 
 test-long: setup ## run the long tests, including the PostgreSQL tests
-	$(PYTEST) --hypothesis-profile=thorough -m "long or hypothesis"
+	$(PYTEST) $(FEW) --hypothesis-profile=thorough -m "long or hypothesis"
 
 screenshots: setup ## save screenshots of pages in two widths and themes with 0 to 10,000 teams to ./screenshots
 	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py tests/browser/draw_pages.py
@@ -65,7 +67,7 @@ nemesis: setup ## run a fault campaign (SECONDS=20 SEED=1) and check it [DATABAS
 lint: setup ## check style, types, package dependencies and lock files
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 	$(BIN)/python requirements/check.py
 	$(BIN)/uv pip check --quiet --python $(BIN)/python

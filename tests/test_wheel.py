@@ -177,6 +177,7 @@ def test_command_without_click_shows_how_to_install_it(python: Path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 def test_type_checker_finds_the_types_of_the_wheel(python: Path, tmp_path: Path):
     (tmp_path / "script.py").write_text(
         "from fairboard import bias_report\nreveal_type(bias_report([1, 0], [0.9, 0.1], {}).score)\n"

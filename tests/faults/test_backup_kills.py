@@ -93,7 +93,8 @@ def test_backup_killed_at_any_step_leaves_a_usable_one_and_the_next_run_cleans_u
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("restored_to", ["sqlite", pytest.param("postgresql", marks=LONG)])
+@pytest.mark.parametrize("restored_to", ["sqlite", "postgresql"])
+@pytest.mark.long
 def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
     service, settings: Settings, processes, tmp_path: Path, request, restored_to: str
 ):

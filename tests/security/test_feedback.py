@@ -84,7 +84,7 @@ def test_withheld_values_change_nothing_before_the_reveal_and_everything_afterwa
     [
         pytest.param(("evidence",), {"participant", "leader"}, marks=pytest.mark.long),
         (("terms",), set(NAMES)),
-        ((DIFFERENCES,), set(NAMES)),
+        pytest.param((DIFFERENCES,), set(NAMES), marks=pytest.mark.long),
     ],
 )
 def test_values_shown_by_open_feedback_do_change_responses(

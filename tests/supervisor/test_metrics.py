@@ -103,6 +103,7 @@ def web_processes(running) -> list[psutil.Process]:
     return running.child("gunicorn").children()
 
 
+@pytest.mark.long
 def test_metrics_agree_with_the_database_and_lose_no_count_when_processes_are_killed(running, tmp_path):
     token = set_up(running, tmp_path)
     own_address = "http://" + running.environment["FAIRBOARD_METRICS_ADDRESS"]
