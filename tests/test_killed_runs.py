@@ -129,6 +129,7 @@ def test_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]):
     eventually(lambda: not run.lives(), lambda: f"the end of {run.lives()}")
 
 
+@pytest.mark.long
 def test_killed_xdist_worker_and_killed_xdist_run_leave_nothing_behind(
     make_run: Callable[[str], Run],
 ):

@@ -207,12 +207,12 @@ IMPORTS = {
     "frames": "import narwhals, fairboard",
     "plot": "import matplotlib, fairboard",
 }
-LARGE_EXTRAS = ("server", "demo")
+SLOW_EXTRAS = ("server", "demo", "client", "cli")
 
 
 @pytest.mark.parametrize(
     "extra",
-    [pytest.param(name, marks=pytest.mark.long) if name in LARGE_EXTRAS else name for name in IMPORTS],
+    [pytest.param(name, marks=pytest.mark.long) if name in SLOW_EXTRAS else name for name in IMPORTS],
 )
 def test_each_extra_is_sufficient_for_its_modules(install, tmp_path: Path, extra: str):
     python = install(extra) / "python"

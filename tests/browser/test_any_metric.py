@@ -39,7 +39,9 @@ KINDS = {
 }
 
 
-@pytest.fixture(params=["macro_f1", "python", pytest.param("rmse", marks=pytest.mark.long)])
+@pytest.fixture(
+    params=["macro_f1", *(pytest.param(name, marks=pytest.mark.long) for name in ("rmse", "python"))]
+)
 def kind(request: pytest.FixtureRequest) -> str:
     """The name of a metric."""
     return request.param

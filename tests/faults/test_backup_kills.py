@@ -123,6 +123,7 @@ def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
     database.dispose()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_killed_move_to_postgresql_leaves_it_empty_and_can_be_repeated(
     service, settings: Settings, processes, empty_postgresql_url: str

@@ -461,7 +461,7 @@ def make_installation(
 @pytest.mark.parametrize(
     ("kind", "examples"),
     [
-        ("sqlite", 4),
+        ("sqlite", 2),
         pytest.param("sqlite", 2_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)]),
         pytest.param("postgresql", 500, marks=[pytest.mark.long, pytest.mark.timeout(7200)]),
     ],

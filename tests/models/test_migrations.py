@@ -152,8 +152,8 @@ def test_concurrent_processes_migrate_once(empty_database: Database):
         "import sys; from grader.db import Database; from grader.maintenance import schema\n"
         "schema.upgrade(Database(sys.argv[1]))"
     )
-    started = [subprocess.Popen([sys.executable, "-c", program, url]) for _ in range(3)]
-    assert [process.wait(HANG_SECONDS) for process in started] == [0, 0, 0]
+    started = [subprocess.Popen([sys.executable, "-c", program, url]) for _ in range(2)]
+    assert [process.wait(HANG_SECONDS) for process in started] == [0, 0]
     assert schema.is_current(empty_database)
 
 

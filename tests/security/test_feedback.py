@@ -79,13 +79,10 @@ def test_withheld_values_change_nothing_before_the_reveal_and_everything_afterwa
         assert seen == set(NAMES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("columns", "readers"),
-    [
-        pytest.param(("evidence",), {"participant", "leader"}, marks=pytest.mark.long),
-        (("terms",), set(NAMES)),
-        pytest.param((DIFFERENCES,), set(NAMES), marks=pytest.mark.long),
-    ],
+    [(("evidence",), {"participant", "leader"}), (("terms",), set(NAMES)), ((DIFFERENCES,), set(NAMES))],
 )
 def test_values_shown_by_open_feedback_do_change_responses(
     world: World, columns: tuple[str, ...], readers: set[str]

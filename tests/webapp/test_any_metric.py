@@ -215,6 +215,9 @@ def stored_scores(arena, version=1, split=Split.PUBLIC, last=3):
         return session.scalars(query).all()[-last:]
 
 
+KINDS = pytest.mark.parametrize("kind", [pytest.param(Numbers, marks=pytest.mark.long), Classes])
+
+
 @pytest.mark.parametrize("kind", [Numbers, Classes])
 def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(arena, clock, kind):
     task = kind()
@@ -386,7 +389,7 @@ def grouped(task, team, rows, weight):
     return weight * task.score(team, rows) + (1 - weight) * mean
 
 
-@pytest.mark.parametrize("kind", [Numbers, Classes])
+@KINDS
 def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(arena, clock, kind):
     task = kind()
     olga, *_ = opened(arena, task)
@@ -469,7 +472,7 @@ def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(a
     assert [row["team"] for row in board if row["rank"]] == [TEAMS[team] for team in best]
 
 
-@pytest.mark.parametrize("kind", [Numbers, Classes])
+@KINDS
 def test_teams_are_tied_under_another_metric_as_the_bootstrap_says(arena, clock, kind):
     task = kind()
     olga, *_ = opened(arena, task)
@@ -524,7 +527,7 @@ def test_changes_are_compared_under_any_metric_whose_rows_have_influences(arena,
     assert any(tied)
 
 
-@pytest.mark.parametrize("kind", [Numbers, Classes])
+@KINDS
 def test_exports_contain_the_terms_groups_and_standard_errors_of_another_metric(arena, clock, kind):
     task = kind()
     olga, _, numbers = opened(arena, task)
@@ -549,7 +552,7 @@ def test_exports_contain_the_terms_groups_and_standard_errors_of_another_metric(
     assert best == [TEAMS[team] for team in (order if kind is Numbers else order[::-1])]
 
 
-@pytest.mark.parametrize("kind", [Numbers, Classes])
+@KINDS
 def test_a_data_file_with_the_true_values_of_another_metric_is_held_back(arena, clock, kind):
     task = kind()
     olga, *_ = opened(arena, task)
@@ -567,7 +570,7 @@ def test_a_data_file_with_the_true_values_of_another_metric_is_held_back(arena, 
         assert ("agrees with the label" in told and "target" in told) == leaks, found
 
 
-@pytest.mark.parametrize("kind", [Numbers, Classes])
+@KINDS
 def test_similar_files_are_found_and_diagnoses_refused_under_another_metric(arena, clock, kind):
     task = kind()
     olga, _, numbers = opened(arena, task)

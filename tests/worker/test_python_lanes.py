@@ -110,6 +110,7 @@ def test_only_the_lanes_of_python_metrics_claim_their_jobs(service, prepare_vers
         assert batches.unattended(session, now=service.now) is None
 
 
+@pytest.mark.long
 def test_endless_loop_delays_no_other_competition(service):
     """The sweeper alone scores here, as on a site without a worker."""
     service.now = datetime.now(UTC)
