@@ -161,6 +161,7 @@ def test_processes_started_by_make_end_when_make_is_killed(make_run: Callable[[s
     eventually(lambda: not run.lives(), lambda: f"the end of {run.lives()}")
 
 
+@pytest.mark.long
 def test_session_that_leaves_a_process_running_is_an_error(make_run: Callable[[str], Run], tmp_path: Path):
     run = make_run(
         "import subprocess, sys\n"

@@ -163,6 +163,7 @@ def test_metric_imports_only_numpy(python: Path, package: str):
     assert loaded.strip() == str(sorted({"grader", "numpy", package.partition(".")[0]}))
 
 
+@pytest.mark.long
 def test_files_are_read_and_intervals_computed_with_numpy_only(python: Path, files: list[Path]):
     done = run(python, "-c", FILES_ALONE, *files)
     assert done.returncode == 0, done.stderr
@@ -223,6 +224,7 @@ def test_http_command_shows_how_to_install_the_client(commands_python: Path):
     assert "fairboard-VERSION-py3-none-any.whl[client]" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_wheel_submits_a_file_without_server_packages(
     clients_python: Path, service, live_site, predictions_csv, tmp_path: Path, monkeypatch

@@ -83,7 +83,8 @@ def test_no_response_depends_on_names_of_other_teams(
         ) is is_shown
 
 
-@pytest.mark.parametrize("feedback", [Feedback.OPEN, pytest.param(Feedback.BLIND, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.BLIND])
 def test_no_response_depends_on_files_sent_after_the_freeze(
     make_world: Callable[..., World], feedback: Feedback
 ):

@@ -63,6 +63,7 @@ def test_every_organizers_page_is_denied_to_others(world: World, name: str | Non
     assert len(paths) > 40
 
 
+@pytest.mark.long
 def test_viewer_sees_the_pages(world: World):
     """`test_routes.py` tests that a viewer changes nothing."""
     pages = [each for each in _console(world) if each[0] == "GET"]

@@ -146,6 +146,7 @@ def flows(running, tmp_path: Path) -> set[str]:
     return {each for each in hidden if each}
 
 
+@pytest.mark.long
 def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_service, tmp_path):
     running = make_service(
         {

@@ -496,7 +496,7 @@ def test_teams_are_tied_under_another_metric_as_the_bootstrap_says(arena, clock,
     assert f"{teams[1]['difference']['difference']:.5f}" in page and "AUC" not in page and "°" not in page
 
 
-@pytest.mark.parametrize("kind", [Classes, Distances])
+@pytest.mark.parametrize("kind", [Classes, pytest.param(Distances, marks=pytest.mark.long)])
 def test_changes_are_compared_under_any_metric_whose_rows_have_influences(arena, clock, kind):
     task = kind()
     olga, desks, numbers = opened(arena, task)
@@ -763,7 +763,9 @@ def test_reported_metrics_are_shown_with_the_score_and_a_rescoring_changes_them(
     assert [*rows[0]["terms"]] == ["overall", "pearson", "r2"]
 
 
-@pytest.mark.parametrize(("kind", "feedback"), [(Numbers, "open"), (Classes, "tiered")])
+@pytest.mark.parametrize(
+    ("kind", "feedback"), [(Numbers, "open"), pytest.param(Classes, "tiered", marks=pytest.mark.long)]
+)
 def test_nothing_before_the_reveal_depends_on_the_private_targets(make_arena, clock, kind, feedback):
     seen = []
     for is_other in (False, True):

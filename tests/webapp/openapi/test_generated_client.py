@@ -70,6 +70,7 @@ def generated(
         del sys.modules[name]
 
 
+@pytest.mark.long
 def test_a_generated_client_submits_a_file_and_reads_typed_responses(generated):
     models, arena = generated.models, generated.arena
     (line,) = generated.call("competitions", "competition_list").parsed.competitions
