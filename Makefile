@@ -4,14 +4,14 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
-CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-# Test processes also wait, for the disk and, in system tests, for other processes.
-FEW := $(shell echo $$(($(CORES) < 2 ? 3 : $(CORES) + 1)))
-MANY := $(shell echo $$(($(FEW) + 1)))
+# Test processes also wait for the disk, so one more than the cores and at least three. System tests also wait for other
+# processes.
+PROCESSES := $(shell cores=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); echo $$((cores < 2 ? 3 : cores + 1)))
+SYSTEM_PROCESSES := $(shell echo $$(($(PROCESSES) + 1)))
 # The PPID of bash is make, so the tests end if make is killed. Bytecode must be written even if the environment
 # disables it, as some containers do. Otherwise, hundreds of test processes would each compile all modules.
 PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
-	$(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
+	$(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
@@ -44,13 +44,13 @@ demo: install ## run a demo competition until Ctrl-C; with CHECK=1, verify its r
 	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
 
 test: setup ## run all tests except system tests and long tests
-	$(PYTEST) $(FEW) -p no:playwright -p no:schemathesis -m "not system and not long"
+	$(PYTEST) --numprocesses $(PROCESSES) -p no:playwright -p no:schemathesis -m "not system and not long"
 
 test-system: setup ## run the system tests: killed processes, browsers, crawls and fuzzing of whole sites
-	$(PYTEST) $(MANY) -m "system and not long"
+	$(PYTEST) --numprocesses $(SYSTEM_PROCESSES) -m "system and not long"
 
 test-long: setup ## run the long tests, including the PostgreSQL tests
-	$(PYTEST) $(FEW) --hypothesis-profile=thorough -m "long or hypothesis"
+	$(PYTEST) --numprocesses $(PROCESSES) --hypothesis-profile=thorough -m "long or hypothesis"
 
 screenshots: setup ## save screenshots of pages in two widths and themes with 0 to 10,000 teams to ./screenshots
 	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py tests/browser/draw_pages.py
@@ -104,10 +104,10 @@ api-errors: setup ## regenerate the errors of API operations and the table of th
 	$(BIN)/python -m tests.fixtures.command_table
 
 lock: ## regenerate requirements/*.lock from pyproject.toml
-	$(COMPILE) --extra demo pyproject.toml -o requirements/app.lock
 	$(COMPILE) --extra demo --extra client --extra dev pyproject.toml -o requirements/dev.lock
+	echo uv | $(COMPILE) --constraints requirements/dev.lock --extra demo pyproject.toml - -o requirements/app.lock
 	$(COMPILE) --constraints requirements/dev.lock --extra server pyproject.toml -o requirements/image.lock
-	printf 'hatchling\nuv\n' | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
+	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	$(COMPILE) --group integrations -o requirements/integrations.lock
 	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock
 	printf '%s\n' 'numpy==1.26.4; python_version<"3.13"' 'numpy==2.3.5; python_version>="3.13"' \

@@ -35,10 +35,10 @@ def main() -> None:
     packages = {name for lock in locks for name in re.findall(r"(?m)^([a-z0-9-]+)==", lock.read_text())}
     begun = time.monotonic()
     sys.stderr.write(f"Creating {environment} with {len(packages)} packages. This can take two minutes.\n")
-    is_repair = not any((environment / stamp).exists() for stamp in STAMPS)
+    is_complete = any((environment / stamp).exists() for stamp in STAMPS)
     for stamp in STAMPS:
         (environment / stamp).unlink(missing_ok=True)
-    run([sys.executable, "-m", "venv", *(["--clear"] if is_repair else []), str(environment)])
+    run([sys.executable, "-m", "venv", *([] if is_complete else ["--clear"]), str(environment)])
     install(str(environment / "bin/python"), locks)
     (environment / options.stamp).touch()
     size = sum(path.lstat().st_size for path in environment.rglob("*") if not path.is_dir())

@@ -2,7 +2,7 @@
 
 import secrets
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -327,14 +327,9 @@ def delete_account(
     session.flush()
 
 
-def hand_over_teams(session: Session, *, user: User) -> None:
-    """Transfer the leadership of a user's teams to other members."""
-    for _ in _handed_over(session, user):
-        pass
-
-
-def _handed_over(session: Session, user: User) -> Iterator[tuple[Competition, Team, bool]]:
-    """Transfer the leadership of each team; yield it with whether it has other members."""
+def hand_over_teams(session: Session, *, user: User) -> list[tuple[Competition, Team, bool]]:
+    """Transfer the leadership of a user's teams; return the teams and whether they have other members."""
+    teams = []
     memberships = session.scalars(
         select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
     )
@@ -349,13 +344,14 @@ def _handed_over(session: Session, user: User) -> Iterator[tuple[Competition, Te
         if team.leader_id == user.id and others:
             # The oldest member who is not suspended; without one, the oldest.
             team.leader_id = min(others, key=lambda each: each.suspended_at is not None).id
-        session.flush()
-        yield competition, team, bool(others)
+        teams.append((competition, team, bool(others)))
+    session.flush()
+    return teams
 
 
 def _leave_teams_nameless(session: Session, user: User) -> None:
     """Rename teams named after the user, and transfer their leadership to other members."""
-    for competition, team, has_others in _handed_over(session, user):
+    for competition, team, has_others in hand_over_teams(session, user=user):
         if not has_others or team.name_key == user.name_key:
             neutral = rosters.free_name(
                 session, competition=competition, name=f"Team of {names.of_deleted(user.id)}"
