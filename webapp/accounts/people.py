@@ -90,7 +90,8 @@ def suspend(user_id: int) -> ResponseReturnValue:
                     "The account's sessions, API tokens, links and webhooks end now.",
                     "The user cannot log in or create another account with the same verified address or "
                     "login.",
-                    "Teams keep their results. You can reinstate the account later.",
+                    "Teams keep their results. If the user leads a team, another member leads it.",
+                    "You can reinstate the account later.",
                 ),
                 button="Suspend",
                 back=url_for(".index"),
