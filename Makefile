@@ -44,13 +44,13 @@ demo: install ## run a demo competition until Ctrl-C; with CHECK=1, verify its r
 	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
 
 test: setup ## run all tests except system tests and long tests
-	$(PYTEST) --numprocesses $(PROCESSES) -p no:playwright -p no:schemathesis -m "not system and not long"
+	$(PYTEST) --junitxml=.reports/$@.xml --numprocesses $(PROCESSES) -p no:playwright -p no:schemathesis -m "not system and not long"
 
 test-system: setup ## run the system tests: killed processes, browsers, crawls and fuzzing of whole sites
-	$(PYTEST) --numprocesses $(SYSTEM_PROCESSES) -m "system and not long"
+	$(PYTEST) --junitxml=.reports/$@.xml --numprocesses $(SYSTEM_PROCESSES) -m "system and not long"
 
 test-long: setup ## run the long tests, including the PostgreSQL tests
-	$(PYTEST) --numprocesses $(PROCESSES) --hypothesis-profile=thorough -m "long or hypothesis"
+	$(PYTEST) --junitxml=.reports/$@.xml --numprocesses $(PROCESSES) --hypothesis-profile=thorough -m "long or hypothesis"
 
 screenshots: setup ## save screenshots of pages in two widths and themes with 0 to 10,000 teams to ./screenshots
 	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py tests/browser/draw_pages.py
