@@ -99,8 +99,7 @@ secrets: ## generate passwords and a trial certificate for docker-compose.yml in
 	chmod 444 $@/* # readable by the containers' users; the folder's mode denies access to all others
 	[ -e .env ] || echo COMPOSE_PROFILES=nginx > .env
 
-api-errors: setup ## regenerate the errors of API operations and the table of the shell's commands from the code
-	$(BIN)/python -m tests.fixtures.raised_errors
+api-errors: setup ## regenerate the table of the shell's commands from the code
 	$(BIN)/python -m tests.fixtures.command_table
 
 lock: ## regenerate requirements/*.lock from pyproject.toml

@@ -19,7 +19,7 @@ OnQuestion = Callable[[Mapping[str, Any]], bool]
 class Organizer:
     """A client for the organizers of a competition; the token needs the scope ``organize``.
 
-    Methods return the server's JSON, which is described on the server's page ``/api``.
+    Methods return the server's JSON, which is described on the server's page ``/api/openapi.json``.
 
     Parameters
     ----------
