@@ -22,8 +22,8 @@ fairboard COMMAND --help
 With --server ADDRESS (or FAIRBOARD_SERVER), `competition`, `rescore`, `user` and `token` work on a remote
 site. Settings are read from FAIRBOARD_* environment variables; `fairboard settings` shows them all. The exit
 code is 0 for success, 2 for a rejected file and 1 for any other error. Over HTTP, it is 3 if the server
-denies a request, 4 if a submission is not scored in time and 5 if the server is unreachable. It is 6 if
-`gate` fails or `bakeoff` cannot recommend a candidate.
+denies a request, 4 if a submission is not scored in time and 5 if the server is unreachable. It is 6 if a
+value misses a limit of `score --require`.
 """
 
 main = CommandGroup(
@@ -32,9 +32,7 @@ main = CommandGroup(
     sections={
         "Local files, without a server": {
             "score": CliEntry("grader.cli.metric.score", "Score a file of predictions.", "cli"),
-            "gate": CliEntry("grader.cli.metric.gate", "Check predictions against limits, for CI.", "cli"),
             "analyze": CliEntry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
-            "bakeoff": CliEntry("grader.cli.metric.bakeoff", "Compare models on your own comments.", "cli"),
             "metric": CliEntry("grader.cli.metric.python_metric", "Check a metric of your own.", "cli"),
             "verify": CliEntry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),
         },

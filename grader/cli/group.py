@@ -18,7 +18,7 @@ from grader.errors import FairboardError
 from grader.text import not_installed
 
 REJECTED = 2
-DISAPPROVED = 6  # a gate fails, or a bake-off recommends no candidate
+UNMET = 6  # `score --require`
 SERVER = "FAIRBOARD_SERVER"
 NAMES_SERVER = "grader.cli.names_server"  # context key for whether the command line names a server
 WHOLE = 200  # characters; longer than any first sentence

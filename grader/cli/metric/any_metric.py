@@ -26,8 +26,6 @@ _NOT_FOR_BIAS = {
     "reported": "--reported",
 }
 _ONLY_FOR_BIAS = {
-    "minima": "--min",
-    "max_identity_drop": "--max-identity-drop",
     "identities": "--identities",
     "roles": "--role",
     "prediction": "--prediction",
@@ -152,8 +150,8 @@ def read_for(solution: Path, chosen: SimpleNamespace) -> "MetricSolution":
         raise click.UsageError(str(error)) from error
 
 
-def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> None:
-    """Score a submission with a metric other than that of bias."""
+def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> dict[str, float | None]:
+    """Score a submission with a metric other than that of bias; return the values on all scored rows."""
     from grader.files import read_submission
 
     if chosen.format_name == "latex":
@@ -165,11 +163,13 @@ def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) 
     outcome = MetricOutcome(prepared, file.notes, prepared.results(file))
     if chosen.as_json:
         show_json(outcome.as_dict())
-        return
-    _describe(prepared)
-    for note in (*prepared.notes, *outcome.notes):
-        click.echo(f"Note: {note.message}", err=True)
-    click.echo(FORMATS[chosen.format_name or "table"](outcome), nl=False)
+    else:
+        _describe(prepared)
+        for note in (*prepared.notes, *outcome.notes):
+            click.echo(f"Note: {note.message}", err=True)
+        click.echo(FORMATS[chosen.format_name or "table"](outcome), nl=False)
+    result = outcome.results.get("all")
+    return {"score": None} if result is None else {"score": result.score, **result.terms}
 
 
 def _describe(prepared: "MetricSolution") -> None:

@@ -10,7 +10,8 @@ import click
 
 from grader.cli.group import REJECTED
 from grader.cli.metric.any_metric import any_metric_options, require_bias_options, score_any
-from grader.cli.metric.solution_roles import role_option, warn
+from grader.cli.metric.requirements import enforce, require_option
+from grader.cli.metric.solution_roles import ADVICE, role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
@@ -48,6 +49,7 @@ ONE_MODEL = ""
     "score; other identities are only listed.",
 )
 @undefined_option("error")
+@require_option
 @click.option(
     "--format",
     "format_name",
@@ -63,12 +65,12 @@ def score(**options: Any) -> None:
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
     fairboard score solution.csv submission.csv --metric rmse --label price --groups region
     fairboard score data.csv --label toxicity --prediction model_a,model_b
-    fairboard score data.parquet --identities male,female --prediction model_a
+    fairboard score solution.csv submission.csv --require "score >= 0.92" --require "bpsn_auc >= 0.9"
     fairboard score --from-jigsaw FOLDER submission.csv
 
     CSV files may be compressed with gzip or zip; use - for standard input. With --format csv, the row without
     an identity contains a split's score, overall AUC and power means. The exit code is 2 if a file is
-    rejected and 1 for any other error.
+    rejected, 6 if a requirement is not met and 1 for any other error.
     """
     from grader.files import FileRejected
 
@@ -83,7 +85,7 @@ def score(**options: Any) -> None:
         raise click.UsageError("Specify either --json or --format, not both.")
     try:
         if not is_bias:
-            score_any(solution, submission, chosen)
+            enforce(chosen.requirements, {ONE_MODEL: score_any(solution, submission, chosen)})
             return
         outcome = _evaluate(solution, submission, chosen)
     except FileRejected as error:
@@ -92,6 +94,9 @@ def score(**options: Any) -> None:
         show_json({"file": error.file, "problems": [problem.as_dict() for problem in error.problems]})
         raise click.exceptions.Exit(REJECTED) from error
     warn(outcome.roles, outcome.near_misses)
+    if chosen.requirements and outcome.near_misses:
+        sentences = [each.sentence for each in outcome.near_misses]
+        raise click.ClickException(" ".join([*sentences, ADVICE]))
     if chosen.as_json:
         show_json(outcome.as_dict())
     else:
@@ -103,6 +108,16 @@ def score(**options: Any) -> None:
                     click.echo(f"{model}, {split}: {cell}" if model else f"{split}: {cell}", err=True)
     if not any(outcome.reports.values()):
         click.echo("The solution has no Public or Private rows, so there is nothing to score.", err=True)
+    enforce(chosen.requirements, {model: _required(splits) for model, splits in outcome.reports.items()})
+
+
+def _required(splits: Mapping[str, "BiasReport"]) -> dict[str, float | None]:
+    """Return the score and the terms on all scored rows, which are undefined if there are none."""
+    from grader.metrics import BIAS_AUCS
+
+    if report := splits.get("all"):
+        return {"score": report.score, **report.terms}
+    return dict.fromkeys(("score", "overall_auc", *BIAS_AUCS))
 
 
 @dataclass(frozen=True)
