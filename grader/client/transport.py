@@ -110,7 +110,7 @@ class Transport:
     ) -> Json:
         """Send a request and return the JSON of its response; empty if there is none."""
         headers = {} if method == "GET" else {"Idempotency-Key": key or str(uuid.uuid4())}
-        return read_json(self.ask(method, path, params=_given(query or {}), headers=headers, **sent))
+        return read_json(self.ask(method, path, params=_given(query), headers=headers, **sent))
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as a settings file, a table or a receipt."""
@@ -197,8 +197,9 @@ def site_address(text: str) -> str:
     return f"{parts.scheme}://{place}{parts.path.rstrip('/')}/"
 
 
-def _given(query: Mapping[str, Any]) -> Json:
-    return {name: value for name, value in query.items() if value is not None}
+def _given(query: Mapping[str, Any] | None) -> Json | None:
+    """Return the parameters with a value, or None: for an empty mapping, httpx removes the URL's query."""
+    return {name: value for name, value in (query or {}).items() if value is not None} or None
 
 
 def _read(response: httpx.Response, most_bytes: int) -> httpx.Response:
