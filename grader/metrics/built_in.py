@@ -221,9 +221,13 @@ class ClassCounts:
 
 
 class CellMetric(BuiltIn):
-    """A metric of the counts for each pair of true and predicted class: integers only."""
+    """A metric of the counts for each pair of true and predicted class: integers only.
+
+    A metric that `compares_classes` is undefined if all rows have the same class, whatever the predictions.
+    """
 
     exactness = Exactness.COUNTS
+    compares_classes: ClassVar[bool] = False
 
     @abstractmethod
     def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
@@ -240,6 +244,11 @@ class CellMetric(BuiltIn):
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
         return (ColumnSpec(PREDICTION, ColumnKind.CLASS),)
+
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        if not self.compares_classes or truth.min() != truth.max():
+            return []
+        return [f"The metric compares classes, but all rows have the class {self.options.classes[truth[0]]}."]
 
     def score(self, prepared: SplitTruth, encoded: CodeArray) -> MetricResult:
         """Compute the values of one file on one split."""

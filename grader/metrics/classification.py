@@ -75,6 +75,7 @@ class F1(CellMetric):
     name = "f1"
     title = "F1"
     sentence = "The harmonic mean of precision and recall of the positive class."
+    compares_classes = True
 
     def __init__(self, options: Options) -> None:
         if len(options.classes) != 2:
@@ -124,7 +125,8 @@ class MatthewsCorrelation(CellMetric):
 
     name = "mcc"
     title = "Matthews correlation coefficient (MCC)"
-    sentence = "The correlation between true and predicted classes; 0 if either is constant."
+    sentence = "The correlation between true and predicted classes; 0 for constant predictions."
+    compares_classes = True
 
     def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
         """Return the score with its derivative."""
@@ -148,6 +150,7 @@ class Kappa(CellMetric):
     name = "kappa"
     title = "Cohen's kappa"
     sentence = "The agreement of true and predicted classes beyond the agreement expected by chance."
+    compares_classes = True
 
     def _weights(self, classes: int) -> NDArray[np.int64]:
         return 1 - np.eye(classes, dtype=np.int64)

@@ -139,7 +139,10 @@ def recount_groups(settings: NamedSettings, truth: Values, predictions: Values) 
             for side in (truth, predictions)
         )
         least = _LEAST_SPREADS.get(settings.base)
-        if least is None or all(max(part[each]) - min(part[each]) > least for each in settings.targets):
+        is_one_class = settings.base in _COMPARING_CLASSES and len({*part["target"]}) == 1
+        if not is_one_class and (
+            least is None or all(max(part[each]) - min(part[each]) > least for each in settings.targets)
+        ):
             one = recount_metric(settings.name, settings.options, part, predicted)
             tables[column][value] = len(rows), one.score
     others = {each: recount_metric(each, settings.options, truth, predictions) for each in settings.reported}
@@ -431,4 +434,5 @@ _EXACT = {*_OF_CLASSES, *_OF_RANKS}
 _DOMAINS = {"log_loss": (0.0, 1.0), "brier": (0.0, 1.0), "rmsle": (0.0, math.inf)}
 _OF_DIFFERENCES = {"rmsle", "r2", "pearson"}
 # These are undefined unless the largest and the smallest target differ by more than this.
+_COMPARING_CLASSES = frozenset({"f1", "mcc", "kappa", "quadratic_kappa"})
 _LEAST_SPREADS = dict.fromkeys([*_OF_RANKS, "pearson"], 0.0) | {"r2": 1 / 1e145}

@@ -168,11 +168,6 @@ def assess(
     lines, problems = _groups(truth, metric, min_class_rows, solution.row_ids)
     fitting = tuple((line["column"], line["value"]) for line in lines if not line["why_not"])
     in_score = fitting if metric.weight < 1 else ()
-    if metric.weight < 1 and not in_score and not problems:
-        problems.append(
-            f"No group has at least {min_class_rows} rows in each split. Give a column of the solution the "
-            "role slice, or set the weight of the overall value to 1."
-        )
     described = _describe(solution.row_ids, truth, solution, split_by, test, tell)
     return _assessed(solution.row_ids, truth, metric, in_score, lines, problems, described, is_new=True)
 
@@ -263,7 +258,7 @@ def _groups(
         inner, columns = metric_of(metric.name, metric.options), truth.columns
     grouped = GroupedMetric(inner, GroupRules(tuple(truth.slices)))
     scored = reporting(grouped, metric.reported, metric.options)
-    sizes = dict[tuple[str, str], dict[str, int]]()
+    sizes, reasons = dict[tuple[str, str], dict[str, int]](), dict[tuple[str, str], str]()
     for split in Split:
         try:
             prepared = scored.prepare(columns, truth.rows(split))
@@ -273,11 +268,14 @@ def _groups(
             continue
         for place, (rows, _) in prepared.groups.items():
             sizes.setdefault(place, {})[split.value] = rows.size
-        for place in prepared.skipped:
+        for place, why in prepared.skipped.items():
             sizes.setdefault(place, {})
+            reasons[place] = (
+                f"The metric is undefined in the {split.value} rows of this group: {' '.join(why)}"
+            )
     if problems:
         return [], problems
-    return [_group(*place, rows, least) for place, rows in sizes.items()], problems
+    return [_group(*place, rows, reasons.get(place, ""), least) for place, rows in sizes.items()], problems
 
 
 def _scale_warnings(truth: Truth, metric: NamedMetric) -> list[report_warnings.Finding]:
@@ -305,11 +303,11 @@ def _scale_warnings(truth: Truth, metric: NamedMetric) -> list[report_warnings.F
     return [report_warnings.warning("score_scale", text)]
 
 
-def _group(column: str, value: str, rows: Mapping[str, int], least: int) -> dict[str, Any]:
-    why_not = ""
-    if len(rows) < len(Split):
-        why_not = "The metric is undefined in this group of a split."
-    elif min(rows.values()) < least:
+def _group(column: str, value: str, rows: Mapping[str, int], undefined: str, least: int) -> dict[str, Any]:
+    why_not = undefined
+    if not why_not and len(rows) < len(Split):
+        why_not = f"All its rows are {next(iter(rows))}."
+    elif not why_not and min(rows.values()) < least:
         why_not = f"A split has only {min(rows.values()):,} of its rows. The minimum is {least}."
     return {
         "column": column,
@@ -331,16 +329,19 @@ def _assessed(
     *,
     is_new: bool,
 ) -> Assessed:
-    defined = {(line["column"], line["value"]) for line in lines if line["is_defined"]}
+    known = {(line["column"], line["value"]): line for line in lines}
     unscorable = [*problems]
-    if not problems:
-        unscorable += [
-            f"The group {column} = {value} is in the score, but the metric is undefined in it."
-            if column in truth.slices
-            else f"The group {column} = {value} is in the score, but the column {column} is not a slice."
-            for column, value in in_score
-            if (column, value) not in defined
-        ]
+    for column, value in () if problems else in_score:
+        line = known.get((column, value), {"is_defined": False, "why_not": "No row has this value."})
+        if column not in truth.slices:
+            line = {"is_defined": False, "why_not": f"The column {column} is not a slice."}
+        if not line["is_defined"]:
+            unscorable.append(f"The group {column} = {value} is in the score. {line['why_not']}")
+    if metric.weight < 1 and not in_score and not problems:
+        unscorable.append(
+            "No group can be in the score. Give a column of the solution the role slice, or set the weight "
+            "of the overall value to 1."
+        )
     lines = [line | {"in_score": (line["column"], line["value"]) in in_score} for line in lines]
     report = {**described, "groups": lines}
     report["findings"] = [report_warnings.stop("unscorable", each) for each in unscorable]

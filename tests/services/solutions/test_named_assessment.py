@@ -162,6 +162,36 @@ def test_groups_with_enough_rows_enter_the_score_and_others_say_why_not():
     assert [term.name for term in assessed.rules.scorer.describe().terms] == ["overall"]
 
 
+def solution_with_one_class_in_the_north() -> bytes:
+    lines = solution_of("f1").decode().splitlines()
+    return "\n".join([line.replace(",dog,north", ",cat,north") for line in lines] + [""]).encode()
+
+
+def test_a_group_in_which_the_metric_is_undefined_says_why_it_is_not_in_the_score():
+    data = solution_with_one_class_in_the_north()
+    assessed = named.assess(read("f1", data, metric_of("f1", weight=0.5)), split_key=b"")
+    assert assessed.rules.metric.scored_groups == (("region", "south"),)
+    (line,) = [each for each in assessed.report["groups"] if each["value"] == "north"]
+    assert "all rows have the class cat" in line["why_not"] and not line["in_score"]
+
+
+def test_a_corrected_solution_in_which_a_group_of_the_score_is_undefined_says_why():
+    first = named.assess(read("f1", solution_of("f1"), metric_of("f1", weight=0.5)), split_key=b"")
+    live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
+    corrected = read("f1", solution_with_one_class_in_the_north(), first.rules.metric)
+    (problem,) = named.assess_corrected(corrected, live=live).unscorable
+    assert "region = north" in problem and "all rows have the class cat" in problem
+
+
+def test_settings_that_need_a_group_in_the_score_are_refused_without_one():
+    data = b"\n".join(line.replace(b",north,", b",,").replace(b",south,", b",,") for line in
+                      solution_of("rmse").split(b"\n"))  # fmt: skip
+    first = named.assess(read("rmse", data), split_key=b"")
+    live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
+    settings = first.rules.metric.model_copy(update={"weight": 0.5})
+    assert named.assess_settings(first.report, live=live, metric=settings, is_draft=True).unscorable
+
+
 def test_a_score_over_groups_needs_a_group():
     data = b"\n".join(line.replace(b",north,", b",,").replace(b",south,", b",,") for line in
                       solution_of("rmse").split(b"\n"))  # fmt: skip
