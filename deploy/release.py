@@ -2,9 +2,7 @@
 
     make release VERSION=1.0.0
 
-All timestamps are the time of the commit, so a commit always results in the same files. If there are new
-migrations, the command adds their hashes to migrations/released.sha256 and stops, because the release must
-contain that file.
+All timestamps are the time of the commit, so a commit always results in the same files.
 """
 
 import hashlib
@@ -16,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-FROZEN = "migrations/released.sha256"
+MIGRATIONS = "migrations/versions"
 VERSION = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 
 
@@ -24,8 +22,6 @@ def main(root: Path, version: str) -> None:
     """Check the checkout, then build the artifacts; exit with all problems if there are any."""
     if problems := list(faults(root, version)):
         sys.exit("\n".join(problems))
-    if new := freeze(root):
-        sys.exit(f"Added {', '.join(new)} to {FROZEN}. Commit this file and repeat the command.")
     folder = root / "dist" / version
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -68,29 +64,17 @@ def notes(root: Path, version: str) -> str:
     return "".join(found).strip()
 
 
-def released(root: Path) -> dict[str, str]:
-    """Return the hashes of the migrations that a release contains."""
-    lines = (root / FROZEN).read_text().splitlines()
-    return {name: digest for digest, name in (line.split() for line in lines)}
-
-
 def changed_migrations(root: Path) -> Iterator[str]:
-    """Yield a sentence for each released migration that was changed or deleted."""
-    for name, digest in released(root).items():
-        path = root / "migrations" / name
-        if not path.exists() or sha256(path) != digest:
-            yield f"migrations/{name} is part of a release and must not change. Restore it; add a new one."
-
-
-def freeze(root: Path) -> list[str]:
-    """Add the new migrations to the list of released ones; return their names."""
-    known, folder = released(root), root / "migrations"
-    new = sorted(
-        {path.relative_to(folder).as_posix() for path in folder.glob("versions/*.py")} - known.keys()
-    )
-    with (root / FROZEN).open("a") as file:
-        file.writelines(f"{sha256(folder / name)}  {name}\n" for name in new)
-    return new
+    """Yield a sentence for each migration of an earlier release that was changed or deleted."""
+    changed = {
+        name
+        for tag in git(root, "tag", "--list", "v*").split()
+        for name in git(
+            root, "diff", "--name-only", "--no-renames", "--diff-filter=MD", tag, "--", MIGRATIONS
+        ).split()
+    }
+    for name in sorted(changed):
+        yield f"{name} is part of a release and must not change. Restore it; add a new one."
 
 
 def build(root: Path, version: str, folder: Path) -> None:

@@ -34,7 +34,7 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 
 class UnknownTables(OrganizerError):
-    """The database has a revision that is unknown to this installation."""
+    """The database has a revision of a newer version, or of the history before the first release."""
 
     public_name = "unknown_tables"
 
@@ -43,12 +43,9 @@ class UnknownTables(OrganizerError):
             "The restore into this database was not completed. Repeat it with `fairboard restore`. To start "
             "an empty site instead, use another database."
             if revision == RESTORING
-            else f"The database has the schema of a newer version of Fairboard ({revision}; this version "
-            f"supports schemas up to {head()}). Install that version, or restore an earlier backup."
-            if _is_newer(revision)
-            else "The database has the schema of an older version of Fairboard that this one cannot upgrade "
-            f"({revision}; the oldest supported schema is {revisions()[0]}). "
-            "Upgrade it with an earlier version first, or start with an empty database."
+            else f"The database has the schema {revision}, which this version of Fairboard does not know: "
+            "install the version that created it, or export the CSV files with that version and start with "
+            "an empty folder."
         )
         self.revision = revision
 
@@ -97,8 +94,11 @@ def mark_restore(database: Database) -> None:
 
 def rebuild(connection: Connection, revision: str | None) -> None:
     """Replace all tables with those of a revision within a transaction of `migrating`."""
-    if _revision(connection) == RESTORING:
+    current_revision = _revision(connection)
+    if current_revision == RESTORING:
         connection.execute(text("DELETE FROM alembic_version"))
+    elif current_revision is not None:
+        require_known(current_revision)
     _run("downgrade", connection, "base")
     if revision is not None:
         _run("upgrade", connection, revision)

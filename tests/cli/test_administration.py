@@ -397,17 +397,17 @@ def test_root_acts_as_the_owner_of_the_data_folder(admin, service):
     assert told.stdout == f"(65534, 65534, 65534) (65534, 65534, 65534) [] {folder}\n", told.stderr
 
 
-@pytest.fixture(params=["9999", "0022"])
-def unknown_revision(service, request: pytest.FixtureRequest):
-    """The tables, marked with the revision of a newer version or of an unreleased older one."""
+@pytest.fixture
+def unknown_revision(service):
+    """The tables, marked with a revision of another history."""
 
     def stamp(revision):
         with service.database.engine.begin() as connection:
             connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
 
     head = schema.head()
-    stamp(request.param)
-    yield request.param
+    stamp("0053")
+    yield "0053"
     stamp(head)
 
 
@@ -415,8 +415,7 @@ def unknown_revision(service, request: pytest.FixtureRequest):
 def test_tables_of_another_version_are_not_changed(admin, unknown_revision, command):
     result = admin(*command)
     assert result.exit_code == 1
-    kind = {"9999": "newer", "0022": "older"}[unknown_revision]
-    assert re.search(rf"{kind} version of Fairboard[^(]*\({unknown_revision}", result.stderr)
+    assert f"the schema {unknown_revision}" in result.stderr
 
 
 def test_migrate_creates_the_tables_and_may_be_repeated(run, monkeypatch, tmp_path):

@@ -1,18 +1,12 @@
-"""Release rollout under traffic: migrations, process replacement, client retries."""
+"""Rolling restart under traffic, messages of another release, client retries."""
 
-import io
-import os
 import socket
-import subprocess
-import tarfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -20,73 +14,19 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from grader.db import Database
-from grader.maintenance import schema
-from grader.models import JobState, Score, ScoringJob, Submission
+from grader.models import JobState, ScoringJob
 from grader.settings import Settings
 from grader.worker import broker
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.web import BOUNDARY, form
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 THREADS = 3
-# The last commit with schema 0025. Replace it with the previous release after each release.
-PREVIOUS_RELEASE, PREVIOUS_SCHEMA = "663671384054f089568b5f827f32ef4a1d59a148", "0025"
-ROOT = Path(__file__).parents[2]
-# Each process appends the location of its code to this file.
-MARK = "import os; print(__file__, file=open(os.environ['FAIRBOARD_TEST_MARK'], 'a'))\n"
-# Typical changes in a new release: columns and an index in tables to which every upload writes.
-NEXT_RELEASE = """
-import sqlalchemy as sa
-from alembic import op
-
-revision, down_revision = "9001", "{head}"
-
-
-def upgrade():
-    op.add_column("submission", sa.Column("colour", sa.String(20), nullable=True))
-    op.add_column("scoring_job", sa.Column("host", sa.String(20), nullable=False, server_default=""))
-    op.create_index("ix_submission_colour", "submission", ["colour"])
-
-
-def downgrade():
-    op.drop_index("ix_submission_colour", "submission")
-    with op.batch_alter_table("scoring_job") as table:
-        table.drop_column("host")
-    with op.batch_alter_table("submission") as table:
-        table.drop_column("colour")
-"""
 
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings]) -> Settings:
     return make_settings(web_workers=1, web_threads=8, disk_reserve_mb=0)
-
-
-@pytest.fixture
-def with_next_release(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Add one more migration to this process only, as the next release would.
-
-    The migration is reverted afterwards because other tests use the same PostgreSQL database.
-    """
-    before = schema.head()
-    folder = tmp_path / "next"
-    folder.mkdir()
-    (folder / "9001_next.py").write_text(NEXT_RELEASE.format(head=schema.head()))
-    make = schema._config
-
-    def config(connection):
-        known = make(connection)
-        versions = os.pathsep.join([f"{known.get_main_option('script_location')}/versions", str(folder)])
-        known.set_main_option("path_separator", "os")
-        known.set_main_option("version_locations", versions)
-        return known
-
-    monkeypatch.setattr(schema, "_config", config)
-    yield
-    if schema.current(service.database) != before:
-        schema.downgrade(service.database, before)
 
 
 @dataclass
@@ -98,8 +38,6 @@ class Traffic:
     predictions_csv: Any
     sent: dict[int, bytes] = field(default_factory=dict)
     broken: list[Any] = field(default_factory=list)
-    lost_connections: int = 0
-    pause_seconds: float = 0
 
     def __post_init__(self):
         self._stop = threading.Event()
@@ -123,7 +61,7 @@ class Traffic:
     def _run(self, number: int):
         caller = self.web.caller(self.tokens[number % len(self.tokens)])
         for each in range(100_000):
-            if self._stop.wait(self.pause_seconds):
+            if self._stop.is_set():
                 return
             content = self.predictions_csv(seed=100_000 * number + each)
             answer = self._ask(caller.send, content, key=f"{number} {each}")
@@ -140,7 +78,6 @@ class Traffic:
         try:
             return request(*arguments, **options)
         except ConnectionError:
-            self.lost_connections += 1
             return request(*arguments, **options)
 
 
@@ -162,169 +99,6 @@ def nothing_is_lost(service, traffic: Traffic, check_invariants) -> Callable[[],
         check_invariants(service.database, service.storage, acknowledged=acknowledged)
 
     return check
-
-
-def test_migration_under_traffic_and_a_long_query_is_invisible_to_users(
-    service,
-    web,
-    traffic: Traffic,
-    with_next_release: None,
-    nothing_is_lost: Callable[[], None],
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setattr(schema, "LOCK_TIMEOUT_SECONDS", 1)
-    monkeypatch.setattr(schema, "PAUSE_SECONDS", 0.3)
-    before = schema.current(service.database)
-    web.start()
-    migrating = Database(service.settings.database())
-    with traffic:
-        traffic.wait_for_more()
-        for target in ("9001", before, "9001"):
-            change = schema.upgrade if target == "9001" else schema.downgrade
-            with _long_query(service.database, seconds=1.5):
-                change(migrating, target)
-            traffic.wait_for_more()
-            # The previous release runs on the newer tables.
-            assert web.caller().get("/readyz").status == 200
-    migrating.dispose()
-    assert (traffic.broken, traffic.lost_connections) == ([], 0)
-    assert schema.current(service.database) == "9001"
-    nothing_is_lost()
-
-
-class GivenSettings(Settings):
-    """Settings of which another release receives only those that are set, because it may not know all."""
-
-    def environment(self) -> dict[str, str]:
-        names = {f"FAIRBOARD_{name.upper()}" for name in self.model_fields_set}
-        return {name: value for name, value in super().environment().items() if name in names}
-
-
-@pytest.fixture(scope="session")
-def previous_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the code of the previous release, from the repository's history."""
-    git = ["git", "-C", str(ROOT)]
-    archive = subprocess.run([*git, "archive", PREVIOUS_RELEASE], capture_output=True, check=False)
-    if archive.returncode:
-        pytest.skip(f"The history does not contain {PREVIOUS_RELEASE}. Run: git fetch --unshallow")
-    folder = tmp_path_factory.mktemp("previous")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
-    with (folder / "grader" / "__init__.py").open("a") as file:
-        file.write(MARK)
-    return folder
-
-
-@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
-@pytest.mark.long
-def test_upgrade_and_downgrade_under_traffic_lose_nothing_and_change_no_score(
-    service,
-    make_settings: Callable[..., Settings],
-    make_web,
-    traffic: Traffic,
-    processes,
-    previous_release: Path,
-    nothing_is_lost: Callable[[], None],
-    make_token,
-    predictions_csv,
-    tmp_path: Path,
-):
-    given = {"web_workers": 1, "web_threads": 8, "disk_reserve_mb": 0, "rank_cache_mb": 0}
-    sweeping = {"sweep_interval_seconds": 0.2, "sweep_after_seconds": 0}
-    settings = GivenSettings(**make_settings(**given, **sweeping).model_dump(exclude_unset=True))
-    traffic.web = web = make_web(settings)
-    traffic.pause_seconds = 0.3  # the sweeper scores all files in order
-    tokens = [make_token(name) for name in ("eve", "fay", "gus")]
-    mark = tmp_path / "mark"
-    probes: list[int] = []
-
-    def start(code: Path) -> tuple[Any, Any]:
-        environment = {"PYTHONPATH": str(code), "FAIRBOARD_TEST_MARK": str(mark)}
-        sweep = "from grader.settings import load; from grader.worker import sweeper\n"
-        sweep += "sweeper.sweep_until_told_to_stop(load())"
-        sweeper = processes.python(settings, "-P", "-c", sweep, environment=environment)
-        return web.start(**environment), sweeper
-
-    def replace(old: tuple[Any, Any] | None, code: Path) -> tuple[Any, Any]:
-        """Start a release next to the other one, which then ends; then score a file with it."""
-        started = start(code)
-        if old is not None:
-            web.stop(old[0])
-            old[1].terminate()
-            assert old[1].wait(HANG_SECONDS) == 0
-        caller = web.caller(tokens[len(probes)])
-        probes.append(caller.send(predictions_csv(seed=999_999)).data["id"])
-        path = f"/api/v1/submissions/{probes[-1]}"
-        eventually(lambda: caller.get(path).data["status"] == "scored", "the score")
-        return started
-
-    schema.downgrade(service.database, PREVIOUS_SCHEMA)
-    previous = replace(None, previous_release)
-    locations = {Path(line).parents[1] for line in mark.read_text().splitlines()}
-    assert locations == {previous_release}
-    migrating = Database(settings.database())
-    with traffic:
-        traffic.wait_for_more()
-        schema.upgrade(migrating)
-        traffic.wait_for_more()
-        assert web.caller().get("/readyz").status == 200
-        current = replace(previous, ROOT)
-        traffic.wait_for_more()
-        _, sweeper = replace(current, previous_release)  # the previous release on the newer tables
-        traffic.wait_for_more()
-        assert web.caller().get("/readyz").status == 200
-    migrating.dispose()
-    sweeper.terminate()
-    assert sweeper.wait(HANG_SECONDS) == 0
-    assert traffic.broken == []
-    with service.database.read() as session:
-        columns = [
-            each for each in Score.__table__.c if each.name not in ("id", "submission_id", "created_at")
-        ]
-        query = select(*columns).order_by(Score.split)
-        scores = [session.execute(query.where(Score.submission_id == each)).all() for each in probes]
-    assert scores[0] and all(each == scores[0] for each in scores)
-    nothing_is_lost()
-
-
-# SQLite has one lock: a migration waits for it like every other writer.
-@on_postgresql
-def test_migration_leaves_a_table_unchanged_that_is_locked_too_long(
-    service, with_next_release: None, monkeypatch: pytest.MonkeyPatch
-):
-    for name, value in (("LOCK_TIMEOUT_SECONDS", 1), ("PAUSE_SECONDS", 0), ("TRIES", 2)):
-        monkeypatch.setattr(schema, name, value)
-    before = schema.current(service.database)
-    migrating = Database(service.settings.database())
-    with ExitStack() as stack, service.database.read() as session:
-        stack.callback(migrating.dispose)
-        session.execute(select(Submission.id)).all()
-        with pytest.raises(schema.TablesInUse, match="during all 2 attempts"):
-            schema.upgrade(migrating)
-    assert schema.current(service.database) == before
-
-
-class _long_query:  # noqa: N801 - reads as a word of the test
-    """A transaction in another thread that has read the tables and stays open for several seconds."""
-
-    def __init__(self, database: Database, *, seconds: float):
-        self._database, self._seconds = database, seconds
-        self._has_read = threading.Event()
-
-    def __enter__(self):
-        self._thread = threading.Thread(target=self._read)
-        self._thread.start()
-        assert self._has_read.wait(HANG_SECONDS)
-
-    def __exit__(self, *_: object):
-        self._thread.join()
-
-    def _read(self):
-        with self._database.read() as session:
-            session.execute(select(Submission.id)).all()
-            session.execute(select(ScoringJob.id)).all()
-            self._has_read.set()
-            time.sleep(self._seconds)
 
 
 @on_sqlite

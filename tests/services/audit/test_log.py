@@ -45,6 +45,7 @@ def public_texts(service, competition) -> list[str]:
     return [text for text in texts if text != PUBLISHED]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("change", [update(AuditEntry).values(reason=""), delete(AuditEntry)])
 def test_database_prevents_changes_and_deletions_of_entries(service, change):
     competition = service.competition()

@@ -1,10 +1,13 @@
-"""Initial schema."""
+"""Initial schema: a change of the models edits this file until the first release.
+
+Constraints and indexes without a name follow the naming convention of `Base` in grader/db.py.
+"""
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0023"
+revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -23,10 +26,26 @@ def _enum(name: str, *values: str) -> sa.Enum:
 def upgrade() -> None:
     """Create all tables."""
     op.create_table(
+        "backup_run",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("started_at", TIME, nullable=False),
+        sa.Column("lease_until", TIME, nullable=False),
+        sa.Column("ended_at", TIME),
+        sa.Column("name", sa.String(64)),
+        sa.Column("size_bytes", sa.BigInteger()),
+        sa.Column("copied_bytes", sa.BigInteger()),
+        sa.Column("error", sa.Text()),
+    )
+    op.create_table(
         "competition",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("slug", sa.String(40), nullable=False, unique=True),
         sa.Column("title", sa.String(200), nullable=False),
+        sa.Column("stage_name", sa.String(64), nullable=False, server_default=""),
+        sa.Column(
+            "previous_stage_id", sa.Integer(), sa.ForeignKey("competition.id"), index=True, unique=True
+        ),
         sa.Column("overview", sa.Text(), nullable=False),
         sa.Column("evaluation", sa.Text(), nullable=False, server_default=""),
         sa.Column("data_description", sa.Text(), nullable=False, server_default=""),
@@ -36,9 +55,11 @@ def upgrade() -> None:
         sa.Column("row_name", sa.String(64), nullable=False, server_default=""),
         sa.Column("contact", sa.String(500), nullable=False, server_default=""),
         sa.Column("discussion_url", sa.String(500), nullable=False, server_default=""),
+        sa.Column("color", sa.String(16), nullable=False, server_default="auto"),
+        sa.Column("cover", sa.String(80), nullable=False, server_default=""),
         sa.Column(
             "feedback",
-            _enum("feedback", "open", "terms", "score", "tiered", "ladder", "noised", "blind"),
+            _enum("feedback", "open", "score", "tiered", "blind"),
             nullable=False,
             server_default="open",
         ),
@@ -48,11 +69,13 @@ def upgrade() -> None:
             nullable=False,
             server_default="0.002",
         ),
-        sa.Column("feedback_key", sa.String(64)),
+        sa.Column("boards", sa.Text(), nullable=False, server_default=""),
+        sa.Column("anonymity", sa.String(16), nullable=False, server_default="none"),
         sa.Column("draft_metric", JSON),
         sa.Column("state", _enum("state", "draft", "published", "revealed", "archived"), nullable=False),
         sa.Column("opens_at", TIME),
         sa.Column("closes_at", TIME),
+        sa.Column("freezes_at", TIME),
         sa.Column("revealed_at", TIME),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("rules", sa.Text(), nullable=False, server_default=""),
@@ -64,8 +87,14 @@ def upgrade() -> None:
             server_default="open",
         ),
         sa.Column("entry_code", sa.String(64)),
+        sa.Column("entry_groups", sa.Text(), nullable=False, server_default=""),
         sa.Column("entry_deadline", TIME),
         sa.Column("merger_deadline", TIME),
+        sa.Column("divisions", sa.Text(), nullable=False, server_default=""),
+        sa.Column("division_choice", sa.String(16), nullable=False, server_default="team"),
+        sa.Column("division_deadline", TIME),
+        sa.Column("prizes", sa.Text(), nullable=False, server_default=""),
+        sa.Column("entry_fields", sa.Text(), nullable=False, server_default=""),
         sa.Column("max_team_size", sa.Integer(), nullable=False, server_default="5"),
         sa.Column("max_daily_submissions", sa.Integer(), server_default="5"),
         sa.Column("max_total_submissions", sa.Integer()),
@@ -74,11 +103,14 @@ def upgrade() -> None:
         sa.Column("selection_count", sa.Integer(), nullable=False, server_default="2"),
         sa.Column("takes_late_submissions", sa.Boolean(), nullable=False, server_default=sa.true()),
         sa.Column("marks_ties", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("embeddable", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column(
             "reveal_rule", _enum("reveal_rule", "date", "organizer"), nullable=False, server_default="date"
         ),
         sa.Column("reveals_at", TIME),
+        sa.Column("grade_points", sa.Text(), nullable=False, server_default=""),
         sa.Column("selection_deadline", TIME),
+        sa.Column("section_use", sa.String(16)),
         sa.Column("paused_at", TIME),
         sa.Column("pause_message", sa.Text(), nullable=False, server_default=""),
         sa.Column("solution_published_at", TIME),
@@ -90,6 +122,11 @@ def upgrade() -> None:
             sa.ForeignKey("scoring_version.id", name=LIVE, use_alter=True),
         ),
         sa.Column("formatted", JSON),
+    )
+    op.create_table(
+        "content_state",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("token", sa.String(32), nullable=False),
     )
     op.create_table(
         "setup_link",
@@ -122,8 +159,11 @@ def upgrade() -> None:
         sa.Column("about", sa.Text(), nullable=False, server_default=""),
         sa.Column("unwanted_notices", sa.JSON(), nullable=False, server_default="[]"),
         sa.Column("page_key", sa.String(32), index=True, unique=True),
-        sa.Column("avatar_key", sa.String(16)),
+        sa.Column("notice_version", sa.String(64)),
+        sa.Column("notice_accepted_at", TIME),
         sa.Column("deleted_at", TIME),
+        sa.Column("suspended_at", TIME),
+        sa.Column("suspension_reason", sa.Text(), nullable=False, server_default=""),
     )
     op.create_table(
         "account_link",
@@ -165,6 +205,7 @@ def upgrade() -> None:
         sa.Column("edited_at", TIME),
         sa.Column("withdrawn_at", TIME),
         sa.Column("formatted", JSON),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "api_token",
@@ -180,6 +221,7 @@ def upgrade() -> None:
         sa.Column("expires_at", TIME),
         sa.Column("last_used_at", TIME),
         sa.Column("revoked_at", TIME),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "audit_entry",
@@ -216,7 +258,17 @@ def upgrade() -> None:
         sa.Column("check_key", sa.String(64)),
         sa.Column("findings", JSON, nullable=False, server_default=sa.text("'{}'")),
         sa.Column("allowed", JSON, nullable=False, server_default=sa.text("'{}'")),
-        sa.UniqueConstraint("competition_id", "name"),
+        sa.UniqueConstraint("competition_id", "name", name="uq_data_file_competition_id_name"),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "factor_step",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
+        sa.Column("purpose", _enum("purpose", "log_in", "change"), nullable=False),
+        sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
+        sa.Column("is_confirmed", sa.Boolean(), nullable=False),
+        sa.Column("expires_at", TIME, nullable=False),
     )
     op.create_table(
         "fair_play_mark",
@@ -226,7 +278,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("marked_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
         sa.Column("marked_at", TIME, nullable=False),
-        sa.UniqueConstraint("competition_id", "line"),
+        sa.UniqueConstraint("competition_id", "line", name="uq_fair_play_mark_competition_id_line"),
     )
     op.create_table(
         "figure",
@@ -239,7 +291,28 @@ def upgrade() -> None:
         sa.Column("width", sa.Integer(), nullable=False),
         sa.Column("height", sa.Integer(), nullable=False),
         sa.Column("uploaded_at", TIME, nullable=False),
-        sa.UniqueConstraint("competition_id", "name"),
+        sa.UniqueConstraint("competition_id", "name", name="uq_figure_competition_id_name"),
+    )
+    op.create_table(
+        "identity",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
+        sa.Column("provider", sa.String(32), nullable=False),
+        sa.Column("issuer", sa.String(255), nullable=False),
+        sa.Column("subject", sa.String(255), nullable=False),
+        sa.Column("email", sa.String(254)),
+        sa.Column("claims", JSON, nullable=False, server_default=sa.text("'{}'")),
+        sa.Column("linked_at", TIME),
+        sa.Column("last_login_at", TIME, nullable=False),
+        sa.UniqueConstraint("issuer", "subject", name="uq_identity_issuer_subject"),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "kept_identity",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("identity_hash", sa.String(64), nullable=False, index=True),
+        sa.UniqueConstraint("user_id", "identity_hash", name="uq_kept_identity_user_id_identity_hash"),
     )
     op.create_table(
         "known_address",
@@ -247,7 +320,7 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
         sa.Column("address_hash", sa.String(64), nullable=False),
         sa.Column("last_login_at", TIME, nullable=False, index=True),
-        sa.UniqueConstraint("user_id", "address_hash"),
+        sa.UniqueConstraint("user_id", "address_hash", name="uq_known_address_user_id_address_hash"),
     )
     op.create_table(
         "login",
@@ -255,9 +328,11 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
         sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
         sa.Column("user_agent", sa.Text(), nullable=False),
+        sa.Column("provider", sa.String(32)),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("last_used_at", TIME, nullable=False),
         sa.Column("expires_at", TIME, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "login_place",
@@ -268,7 +343,7 @@ def upgrade() -> None:
         sa.Column("login_count", sa.Integer(), nullable=False),
         sa.Column("first_login_at", TIME, nullable=False),
         sa.Column("last_login_at", TIME, nullable=False, index=True),
-        sa.UniqueConstraint("user_id", "place_hash"),
+        sa.UniqueConstraint("user_id", "place_hash", name="uq_login_place_user_id_place_hash"),
     )
     op.create_table(
         "mail",
@@ -278,7 +353,7 @@ def upgrade() -> None:
         sa.Column("to_address", sa.String(254), nullable=False),
         sa.Column("subject", sa.String(200), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
-        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("created_at", TIME, nullable=False, index=True),
         sa.Column("available_at", TIME, nullable=False),
         sa.Column("attempt_count", sa.Integer(), nullable=False),
         sa.Column("sent_at", TIME),
@@ -292,7 +367,7 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
         sa.Column("role", _enum("role", "owner", "editor", "viewer"), nullable=False),
         sa.Column("added_at", TIME, nullable=False),
-        sa.UniqueConstraint("competition_id", "user_id"),
+        sa.UniqueConstraint("competition_id", "user_id", name="uq_organizer_competition_id_user_id"),
     )
     op.create_table(
         "organizer_job",
@@ -300,7 +375,18 @@ def upgrade() -> None:
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
         sa.Column(
             "kind",
-            _enum("kind", "check", "verify", "bundle", "settings", "diagnose", "ties", "data", "fair_play"),
+            _enum(
+                "kind",
+                "check",
+                "verify",
+                "bundle",
+                "settings",
+                "diagnose",
+                "ties",
+                "data",
+                "fair_play",
+                "pairs",
+            ),
             nullable=False,
         ),
         sa.Column("parameters", JSON, nullable=False),
@@ -323,6 +409,14 @@ def upgrade() -> None:
         sa.Column("dismissed_at", TIME),
         sa.Index("ix_organizer_job_competition_id_kind", "competition_id", "kind"),
         sa.Index("ix_organizer_job_state_available_at", "state", "available_at"),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "recovery_code",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("code_sha256", sa.String(64), nullable=False),
+        sa.UniqueConstraint("user_id", "code_sha256", name="uq_recovery_code_user_id_code_sha256"),
     )
     op.create_table(
         "repeatable_request",
@@ -333,7 +427,35 @@ def upgrade() -> None:
         sa.Column("at", TIME, nullable=False, index=True),
         sa.Column("status", sa.Integer()),
         sa.Column("answer", sa.Text()),
-        sa.UniqueConstraint("user_id", "key"),
+        sa.UniqueConstraint("user_id", "key", name="uq_repeatable_request_user_id_key"),
+    )
+    op.create_table(
+        "roster_entry",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
+        sa.Column("name", sa.String(256), nullable=False),
+        sa.Column("student_id", sa.String(64)),
+        sa.Column("email", sa.String(254)),
+        sa.Column("section", sa.String(64), nullable=False),
+        sa.Column("has_made_account", sa.Boolean(), nullable=False),
+        sa.UniqueConstraint("competition_id", "student_id", name="uq_roster_entry_competition_id_student_id"),
+        sa.UniqueConstraint("competition_id", "user_id", name="uq_roster_entry_competition_id_user_id"),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "second_factor",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("kind", _enum("kind", "app", "passkey"), nullable=False),
+        sa.Column("name", sa.String(64), nullable=False),
+        sa.Column("key_id", sa.String(1400), nullable=False, unique=True),
+        sa.Column("public_key", sa.Text()),
+        sa.Column("counter", sa.BigInteger(), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("last_used_at", TIME),
+        sa.UniqueConstraint("user_id", "name", name="uq_second_factor_user_id_name"),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "solution",
@@ -352,7 +474,8 @@ def upgrade() -> None:
         sa.Column("canaries", sa.Text()),
         sa.Column("report", JSON, nullable=False),
         sa.Column("uploaded_at", TIME, nullable=False),
-        sa.UniqueConstraint("competition_id", "number"),
+        sa.UniqueConstraint("competition_id", "number", name="uq_solution_competition_id_number"),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "team",
@@ -363,13 +486,26 @@ def upgrade() -> None:
         sa.Column("name_shape", sa.String(256)),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("leader_id", sa.Integer(), sa.ForeignKey("user_account.id")),
-        sa.Column("merged_into_id", sa.Integer(), sa.ForeignKey("team.id")),
+        sa.Column("merged_into_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
         sa.Column("disqualified_at", TIME),
         sa.Column("disqualification_reason", sa.Text(), nullable=False, server_default=""),
         sa.Column("is_organizers", sa.Boolean(), nullable=False, server_default=sa.false()),
-        sa.Column("avatar_key", sa.String(16)),
-        sa.UniqueConstraint("competition_id", "name_key"),
+        sa.Column("name_given_at", TIME),
+        sa.Column("name_given_because", sa.Text(), nullable=False, server_default=""),
+        sa.Column("names_taken_away", sa.JSON()),
+        sa.Column("alias", sa.String(16)),
+        sa.Column("division", sa.String(64)),
+        sa.Column("carried_from_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
+        sa.UniqueConstraint("competition_id", "name_key", name="uq_team_competition_id_name_key"),
+        sa.Index("ix_team_competition_id_alias", "competition_id", "alias", unique=True),
         sa.Index("ix_team_competition_id_name_shape", "competition_id", "name_shape", unique=True),
+        sa.Index(
+            "ix_team_organizers",
+            "competition_id",
+            postgresql_where=sa.text("is_organizers"),
+            sqlite_where=sa.text("is_organizers = 1"),
+        ),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "merge_request",
@@ -379,6 +515,7 @@ def upgrade() -> None:
         sa.Column("state", _enum("state", "open", "accepted", "refused", "withdrawn"), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("decided_at", TIME),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "notification",
@@ -401,7 +538,9 @@ def upgrade() -> None:
         sa.Column("requested_at", TIME, nullable=False),
         sa.Column("joined_at", TIME),
         sa.Column("bound_team_id", sa.Integer(), sa.ForeignKey("team.id")),
-        sa.UniqueConstraint("competition_id", "user_id"),
+        sa.UniqueConstraint("competition_id", "user_id", name="uq_participation_competition_id_user_id"),
+        sa.Index("ix_participation_competition_id_state", "competition_id", "state"),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "scoring_version",
@@ -418,7 +557,8 @@ def upgrade() -> None:
         sa.Column("published_at", TIME),
         sa.Column("notice", sa.Text(), nullable=False, server_default=""),
         sa.Column("replaced_number", sa.Integer()),
-        sa.UniqueConstraint("competition_id", "number"),
+        sa.UniqueConstraint("competition_id", "number", name="uq_scoring_version_competition_id_number"),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "submission",
@@ -430,6 +570,7 @@ def upgrade() -> None:
         sa.Column("size_bytes", sa.Integer(), nullable=False),
         sa.Column("file_name", sa.String(255), nullable=False),
         sa.Column("description", sa.Text(), nullable=False),
+        sa.Column("details", JSON, nullable=False, server_default="{}"),
         sa.Column("status", _enum("status", "pending", "scored", "rejected", "failed"), nullable=False),
         sa.Column("submitted_at", TIME, nullable=False),
         sa.Column("finished_at", TIME),
@@ -447,10 +588,16 @@ def upgrade() -> None:
         sa.Column("slot_day", sa.Date()),
         sa.Column("file_deleted_at", TIME),
         sa.Column("idempotency_key", sa.String(128)),
-        sa.UniqueConstraint("team_id", "idempotency_key"),
+        sa.UniqueConstraint("team_id", "idempotency_key", name="uq_submission_team_id_idempotency_key"),
         sa.Index("ix_submission_by_day", "competition_id", "submitted_at", "status"),
         sa.Index("ix_submission_competition_id_kind", "competition_id", "kind"),
         sa.Index("ix_submission_competition_id_status", "competition_id", "status"),
+        sa.Index(
+            "ix_submission_file_deleted_at",
+            "file_deleted_at",
+            postgresql_where=sa.text("file_deleted_at IS NOT NULL"),
+            sqlite_where=sa.text("file_deleted_at IS NOT NULL"),
+        ),
         sa.Index("ix_submission_team_id_slot_day", "team_id", "slot_day"),
         sa.Index("ix_submission_team_id_submitted_at", "team_id", "submitted_at"),
     )
@@ -474,6 +621,7 @@ def upgrade() -> None:
         sa.Column("created_by_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("ended_at", TIME),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "team_member",
@@ -482,7 +630,7 @@ def upgrade() -> None:
         sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False, index=True),
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
         sa.Column("joined_at", TIME, nullable=False),
-        sa.UniqueConstraint("competition_id", "user_id"),
+        sa.UniqueConstraint("competition_id", "user_id", name="uq_team_member_competition_id_user_id"),
     )
     op.create_table(
         "webhook",
@@ -505,6 +653,7 @@ def upgrade() -> None:
         sa.Column("ranks", JSON),
         sa.Column("ranks_told_at", TIME),
         sa.Column("deadline_told", TIME),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "daily_rank",
@@ -513,7 +662,9 @@ def upgrade() -> None:
         sa.Column("day", sa.Date(), nullable=False),
         sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
         sa.Column("rank", sa.Integer(), nullable=False),
-        sa.UniqueConstraint("scoring_version_id", "day", "team_id"),
+        sa.UniqueConstraint(
+            "scoring_version_id", "day", "team_id", name="uq_daily_rank_scoring_version_id_day_team_id"
+        ),
     )
     op.create_table(
         "dispute",
@@ -535,18 +686,37 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("boards", sa.Text(), nullable=False, server_default=""),
         sa.Column("created_at", TIME, nullable=False),
-        sa.UniqueConstraint("competition_id", "number"),
+        sa.UniqueConstraint("competition_id", "number", name="uq_final_board_competition_id_number"),
     )
     op.create_table(
         "notification_read",
-        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
         sa.Column(
             "notification_id",
             sa.Integer(),
             sa.ForeignKey("notification.id", ondelete="CASCADE"),
-            primary_key=True,
+            nullable=False,
         ),
+        sa.PrimaryKeyConstraint("user_id", "notification_id"),
+    )
+    op.create_table(
+        "paired_difference",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
+        sa.Column(
+            "scoring_version_id",
+            sa.Integer(),
+            sa.ForeignKey("scoring_version.id"),
+            nullable=False,
+            index=True,
+        ),
+        sa.Column("split", _enum("split", "public", "private"), nullable=False),
+        sa.Column("baseline_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
+        sa.Column("value", sa.Double()),
+        sa.Column("standard_error", sa.Double()),
+        sa.UniqueConstraint("submission_id", "scoring_version_id", "split", "baseline_id", name="uq_pair"),
     )
     op.create_table(
         "score",
@@ -555,15 +725,17 @@ def upgrade() -> None:
         sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
         sa.Column("split", _enum("split", "public", "private"), nullable=False),
         sa.Column("score", sa.Double(), nullable=False),
-        sa.Column("overall_auc", sa.Double(), nullable=False),
-        sa.Column("subgroup_auc", sa.Double(), nullable=False),
-        sa.Column("bpsn_auc", sa.Double(), nullable=False),
-        sa.Column("bnsp_auc", sa.Double(), nullable=False),
+        sa.Column("terms", JSON, nullable=False),
+        sa.Column("groups", JSON, nullable=False),
         sa.Column("counts", JSON, nullable=False),
         sa.Column("created_at", TIME, nullable=False),
-        sa.Column("shown_units", sa.Integer()),
         sa.Column("errors", JSON),
-        sa.UniqueConstraint("submission_id", "scoring_version_id", "split"),
+        sa.UniqueConstraint(
+            "submission_id",
+            "scoring_version_id",
+            "split",
+            name="uq_score_submission_id_scoring_version_id_split",
+        ),
     )
     op.create_table(
         "scoring_job",
@@ -580,11 +752,15 @@ def upgrade() -> None:
         sa.Column("holder", sa.String(120)),
         sa.Column("attempt_count", sa.Integer(), nullable=False),
         sa.Column("error_count", sa.Integer(), nullable=False),
-        sa.Column("finished_at", TIME),
+        sa.Column("finished_at", TIME, index=True),
         sa.Column("problems", JSON, nullable=False),
         sa.Column("notes", JSON, nullable=False),
         sa.Column("incident", sa.String(16)),
-        sa.UniqueConstraint("submission_id", "scoring_version_id"),
+        sa.UniqueConstraint(
+            "submission_id",
+            "scoring_version_id",
+            name="uq_scoring_job_submission_id_scoring_version_id",
+        ),
         sa.Index("ix_scoring_job_scoring_version_id_state", "scoring_version_id", "state"),
         sa.Index("ix_scoring_job_state_available_at", "state", "available_at"),
     )
@@ -593,15 +769,23 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
         sa.Column("split", _enum("split", "public", "private"), nullable=False),
+        sa.Column("board", sa.String(40), nullable=False, server_default=""),
         sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
         sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
-        sa.Column("score_units", sa.Integer(), nullable=False),
+        sa.Column("score_units", BIG_ID, nullable=False),
         sa.Column("submitted_at", TIME, nullable=False),
-        sa.UniqueConstraint("scoring_version_id", "split", "team_id"),
+        sa.UniqueConstraint(
+            "scoring_version_id",
+            "split",
+            "board",
+            "team_id",
+            name="uq_standing_scoring_version_id_split_board_team_id",
+        ),
         sa.Index(
             "ix_standing_board",
             "scoring_version_id",
             "split",
+            "board",
             sa.text("score_units DESC"),
             "submitted_at",
             "submission_id",
@@ -629,19 +813,18 @@ def upgrade() -> None:
         "final_standing",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("board_id", sa.Integer(), sa.ForeignKey("final_board.id"), nullable=False),
+        sa.Column("board_key", sa.String(40), nullable=False, server_default=""),
         sa.Column("rank", sa.Integer(), nullable=False),
         sa.Column("public_rank", sa.Integer()),
         sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
         sa.Column("team_name", sa.String(256), nullable=False),
         sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
-        sa.Column("score_units", sa.Integer(), nullable=False),
-        sa.UniqueConstraint("board_id", "rank"),
-    )
-    op.create_table(
-        "score_basis",
-        sa.Column("score_id", sa.Integer(), sa.ForeignKey("score.id"), primary_key=True),
-        sa.Column("noise", sa.Double(), nullable=False),
-        sa.Column("sketch", sa.LargeBinary()),
+        sa.Column("score_units", BIG_ID, nullable=False),
+        sa.Column("division", sa.String(64)),
+        sa.Column("details", JSON, nullable=False, server_default="{}"),
+        sa.UniqueConstraint(
+            "board_id", "board_key", "rank", name="uq_final_standing_board_id_board_key_rank"
+        ),
     )
     if op.get_bind().dialect.supports_alter:  # in SQLite, the table already has the foreign key
         op.create_foreign_key(LIVE, "competition", "scoring_version", ["live_scoring_version_id"], ["id"])
@@ -671,12 +854,12 @@ def downgrade() -> None:
     """Drop all tables."""
     if op.get_bind().dialect.supports_alter:
         op.drop_constraint(LIVE, "competition", type_="foreignkey")
-    op.drop_table("score_basis")
     op.drop_table("final_standing")
     op.drop_table("webhook_delivery")
     op.drop_table("standing")
     op.drop_table("scoring_job")
     op.drop_table("score")
+    op.drop_table("paired_difference")
     op.drop_table("notification_read")
     op.drop_table("final_board")
     op.drop_table("dispute")
@@ -692,15 +875,21 @@ def downgrade() -> None:
     op.drop_table("merge_request")
     op.drop_table("team")
     op.drop_table("solution")
+    op.drop_table("second_factor")
+    op.drop_table("roster_entry")
     op.drop_table("repeatable_request")
+    op.drop_table("recovery_code")
     op.drop_table("organizer_job")
     op.drop_table("organizer")
     op.drop_table("mail")
     op.drop_table("login_place")
     op.drop_table("login")
     op.drop_table("known_address")
+    op.drop_table("kept_identity")
+    op.drop_table("identity")
     op.drop_table("figure")
     op.drop_table("fair_play_mark")
+    op.drop_table("factor_step")
     op.drop_table("data_file")
     op.drop_table("audit_entry")
     op.drop_table("api_token")
@@ -710,6 +899,8 @@ def downgrade() -> None:
     op.drop_table("user_account")
     op.drop_table("tally")
     op.drop_table("setup_link")
+    op.drop_table("content_state")
     op.drop_table("competition")
+    op.drop_table("backup_run")
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP FUNCTION refuse_change_of_audit()")
