@@ -55,6 +55,7 @@ class BuiltIn(ABC):
     version: ClassVar[str] = "1"
     direction: ClassVar[Direction] = Direction.HIGHEST
     exactness: ClassVar[Exactness] = Exactness.SUMS
+    is_nonnegative: ClassVar[bool] = True
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -74,6 +75,7 @@ class BuiltIn(ABC):
             self._truth(),
             self._predictions(),
             self._terms(),
+            is_nonnegative=self.is_nonnegative,
         )
 
     def _truth(self) -> tuple[ColumnSpec, ...]:

@@ -124,6 +124,7 @@ class MatthewsCorrelation(CellMetric):
     """The correlation between true and predicted classes."""
 
     name = "mcc"
+    is_nonnegative = False
     title = "Matthews correlation coefficient (MCC)"
     sentence = "The correlation between true and predicted classes; 0 for constant predictions."
     compares_classes = True
@@ -148,6 +149,7 @@ class Kappa(CellMetric):
     """Cohen's kappa: agreement beyond chance."""
 
     name = "kappa"
+    is_nonnegative = False
     title = "Cohen's kappa"
     sentence = "The agreement of true and predicted classes beyond the agreement expected by chance."
     compares_classes = True

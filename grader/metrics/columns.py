@@ -57,6 +57,7 @@ class MeanOverColumns:
             tuple(_named(prediction, each) for each in self.options.columns),
             tuple(TermSpec(each, each, one.direction) for each in self.options.columns),
             one.decimals,
+            is_nonnegative=one.is_nonnegative,
         )
 
     def encode(self, predictions: Columns) -> dict[str, Any]:

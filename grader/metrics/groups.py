@@ -17,6 +17,7 @@ from grader.metrics.interface import (
     Columns,
     Description,
     Direction,
+    LaterErrors,
     Metric,
     MetricResult,
     RowArray,
@@ -27,8 +28,6 @@ from grader.metrics.interface import (
 from grader.metrics.row_statistics import standard_error
 
 POWER = 5.0
-# A power mean of these needs no sign; the others offer the worst group only.
-SIGNED = frozenset({"r2", "mcc", "kappa", "quadratic_kappa", "pearson", "spearman"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +86,8 @@ class GroupedMetric:
     """A metric that is also computed in each group; `groups` of the truth are columns of text."""
 
     def __init__(self, metric: Metric, rules: GroupRules) -> None:
-        if rules.weight < 1 and metric.name in SIGNED:
-            raise ValueError(f"{metric.name} can be negative, so it has no power mean over groups.")
+        if rules.weight < 1 and (reason := without_mean(metric.describe())):
+            raise ValueError(reason)
         self._metric, self._rules = metric, rules
         self.name, self.version, self.encoding = metric.name, metric.version, metric.encoding
 
@@ -144,20 +143,27 @@ class GroupedMetric:
             tables[column][value] = GroupValue(
                 places.size, result.score, result.errors.get("score")
             ).as_dict()
-        score, errors = overall.score, dict(overall.errors)
-        if self._rules.weight < 1:
-            measured = self.measure(prepared, encoded)
-            score, errors["score"] = measured.score, standard_error(measured.rows)
-        terms = dict(overall.terms)
-        if self._rules.weight < 1:
-            terms = {"overall": overall.score, **terms}
-        return MetricResult(score, terms, overall.evidence, errors, tables)
-
-    def measure(self, prepared: PreparedGroups, encoded: Any) -> RowInfluences:
-        """Return the influences of the rows on the score over groups."""
-        overall = _measured(self._metric, prepared.overall, encoded)
         weight = self._rules.weight
         if weight == 1:
+            return replace(overall, groups=tables)
+        values = [tables[column][value]["score"] for column, value in self._rules.in_score]
+        score = math.fsum([weight * overall.score, (1 - weight) * power_mean(values, prepared.power)])
+
+        def with_error() -> dict[str, float]:
+            measured = self.measure(prepared, encoded)
+            of_score = {} if measured is None else {"score": standard_error(measured.rows)}
+            return {**overall.errors, **of_score}
+
+        errors = LaterErrors(with_error)
+        return MetricResult(
+            score, {"overall": overall.score, **overall.terms}, overall.evidence, errors, tables
+        )
+
+    def measure(self, prepared: PreparedGroups, encoded: Any) -> RowInfluences | None:
+        """Return the influences of the rows on the score over groups, or None if the metric has none."""
+        overall = self._metric.measure(prepared.overall, encoded)
+        weight = self._rules.weight
+        if weight == 1 or overall is None:
             return overall
         groups = [
             (places, _measured(self._metric, data, encoded))
@@ -170,6 +176,16 @@ class GroupedMetric:
             slope = (measured.score / mean) ** (power - 1) / len(groups) if mean else 0.0
             rows[places] += (1 - weight) * slope * measured.rows * (prepared.size / places.size)
         return RowInfluences(math.fsum([weight * overall.score, (1 - weight) * mean]), rows)
+
+
+def without_mean(about: Description) -> str:
+    """Return the reason why the values of a metric in groups have no power mean, or an empty text."""
+    if about.is_nonnegative:
+        return ""
+    return (
+        f"{about.title} can be negative, so groups cannot be in the score. Set the weight of the overall "
+        "value to 1; a named leaderboard can rank by the worst group."
+    )
 
 
 def worst(values: Mapping[str, Mapping[str, Any]], direction: Direction) -> tuple[str, float] | None:

@@ -132,6 +132,8 @@ class Description:
         The values of each group.
     has_best : bool
         Whether the best possible score is known: 1 if the highest score is the best, else 0.
+    is_nonnegative : bool
+        Whether no score is negative, so that groups can have a power mean.
     """
 
     title: str
@@ -145,6 +147,7 @@ class Description:
     cells: tuple[TermSpec, ...] = ()
     formula: str = ""
     has_best: bool = True
+    is_nonnegative: bool = True
 
     @property
     def best(self) -> float | None:

@@ -131,6 +131,7 @@ def check_files(
     *,
     id_column: str | None = None,
     lowest: bool = False,
+    nonnegative: bool = False,
     arguments: Mapping[str, Any] | None = None,
     sandboxes: tuple[SandboxClient, SandboxClient] | None = None,
 ) -> MetricCheck:
@@ -159,6 +160,7 @@ def check_files(
         truth=tuple(ColumnSpec(name) for name in tables[0] if name != id_column),
         predictions=tuple(ColumnSpec(name) for name in tables[1]),
         whole=frozenset(n for n in names if all(t[n].dtype.kind in "iu" for t in tables if n in t)),
+        nonnegative=nonnegative,
         arguments=arguments or {},
     )
     first, second = sandboxes or (SandboxClient(), SandboxClient(hash_seed=1))

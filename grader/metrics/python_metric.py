@@ -55,6 +55,7 @@ REASONS: Mapping[CallStatus, str] = {
     CallStatus.TIME: "takes too long",
     CallStatus.DIED: "ends its process",
     CallStatus.BAD_REPLY: "ends without a result",
+    CallStatus.NEGATIVE: "is negative, although it is declared to be never negative",
 }
 
 
@@ -142,6 +143,8 @@ class PythonSettings:
         Further arguments of `score`.
     terms, width : tuple of str, int
         The values of `combine`, first `score`, and the number of columns of `rows`, from the check.
+    nonnegative : bool
+        Whether the score is declared to be never negative, so that groups can be in it.
     checks_files : bool
         Whether files can be checked with made-up labels before they are scored.
     sample : str
@@ -159,6 +162,7 @@ class PythonSettings:
     terms: tuple[str, ...] = ("score",)
     width: int = 0
     limits: CallLimits = field(default_factory=CallLimits)
+    nonnegative: bool = False
     checks_files: bool = True
     sample: str = ""
 
@@ -245,6 +249,7 @@ class PythonMetric:
             terms,
             settings.decimals,
             has_best=False,
+            is_nonnegative=settings.nonnegative,
         )
 
     def encode(self, predictions: Columns) -> Columns:
@@ -313,7 +318,11 @@ class PythonMetric:
 
     def call(self, request: SandboxRequest) -> CallOutcome:
         """Call the function with the limits of the settings."""
-        return self.sandbox.call(replace(request, clock_shift=self.clock_shift), self.settings.limits)
+        outcome = self.sandbox.call(replace(request, clock_shift=self.clock_shift), self.settings.limits)
+        is_score = self.settings.nonnegative and request.function != MetricSignature.ROWS
+        if is_score and outcome.numbers[:1].min(initial=0) < 0:
+            return replace(outcome, status=CallStatus.NEGATIVE)
+        return outcome
 
     def _typed(self, columns: Columns) -> dict[str, NDArray[Any]]:
         """Return columns as from `read_csv`: whole numbers, truth values, missing values in texts."""

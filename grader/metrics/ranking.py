@@ -173,6 +173,7 @@ class Spearman(BuiltIn):
     """The correlation between the ranks of predictions and target."""
 
     name = "spearman"
+    is_nonnegative = False
     title = "Spearman correlation"
     sentence = "The correlation between the ranks of predictions and target; equal values share a mean rank."
     exactness = Exactness.COUNTS

@@ -97,6 +97,7 @@ class RSquared(RowStatistics):
     """The share of the target's variance that the predictions explain."""
 
     name = "r2"
+    is_nonnegative = False
     title = "R²"
     sentence = (
         "The share of the target's variance that the predictions explain; negative if a constant is better."
@@ -134,6 +135,7 @@ class Pearson(RowStatistics):
     """The linear correlation."""
 
     name = "pearson"
+    is_nonnegative = False
     title = "Pearson correlation"
     sentence = "The linear correlation between predictions and target; 0 for constant predictions."
 

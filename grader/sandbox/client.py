@@ -46,6 +46,7 @@ class CallStatus(enum.StrEnum):
     TIME = "time"
     DIED = "died"
     BAD_REPLY = "bad_reply"
+    NEGATIVE = "negative"  # stated by the platform, for a metric that is declared to be never negative
 
 
 _BYTES = tuple(CallStatus)[: MEMORY + 1]

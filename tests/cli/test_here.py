@@ -85,16 +85,22 @@ def test_a_metric_file_is_uploaded_from_the_shell(admin, service, tmp_path: Path
             session, slug="next", settings=settings, actor=Actor.of(service.user()), now=service.now
         )
     result = admin(
-        "competition", "metric-file", "next", str(source), str(sample), "--lowest", "--title", "Half"
+        "competition",
+        "metric-file",
+        "next",
+        str(source),
+        str(sample),
+        "--lowest",
+        "--title",
+        "Half",
+        "--nonnegative",
     )
     assert result.exit_code == 0, result.output
     with site_here() as here:
         metric = here.organize("next").settings()["settings"]["metric"]
-    assert (metric["name"], metric["python"]["title"], metric["python"]["direction"]) == (
-        "python",
-        "Half",
-        "lowest",
-    )
+    python = metric["python"]
+    assert (metric["name"], python["title"], python["direction"]) == ("python", "Half", "lowest")
+    assert python["nonnegative"] is True
     assert service.storage.read(metric["source"]) == source.read_bytes()
     assert service.storage.read(metric["python"]["sample"]) == sample.read_bytes()
     source.write_text("def other(): pass\n")

@@ -325,6 +325,35 @@ def test_groups_of_a_python_metric_have_values(sandboxes: Sandboxes, source: str
     assert (groups["A"]["error"] is not None) == has_error
 
 
+CLOSENESS = """
+def score(solution, submission, row_id_column_name):
+    return 1 - float((solution["target"] - submission["prediction"]).abs().mean())
+"""
+
+
+def test_groups_are_in_the_score_of_a_metric_that_is_declared_to_be_never_negative(sandboxes: Sandboxes):
+    signed, truth = one_column(sandboxes, CLOSENESS)
+    rules = GroupRules(("country",), 0.5, (("country", "A"), ("country", "B")))
+    truth["country"] = np.array(["A", "B", "B"] * (ROWS // 3), dtype=object)
+    with pytest.raises(ValueError, match="worst group"):
+        GroupedMetric(signed, rules)
+    grouped = GroupedMetric(replace(signed, settings=replace(signed.settings, nonnegative=True)), rules)
+    prepared = grouped.prepare(truth, np.arange(ROWS))
+    is_b = truth["country"] == "B"
+    result = grouped.score(prepared, grouped.encode({"prediction": truth["target"] + 0.5 * is_b}))
+    assert result.score == pytest.approx(0.5 * 2 / 3 + 0.5 * ((1 + 2**5) / 2) ** -0.2)
+    with pytest.raises(MetricFailed) as failed:
+        grouped.score(prepared, grouped.encode({"prediction": truth["target"] + 2 * is_b}))
+    assert failed.value.status is CallStatus.NEGATIVE
+
+
+def test_the_check_of_a_file_refuses_a_score_below_the_declared_range(sandboxes: Sandboxes):
+    metric, truth = one_column(sandboxes, CLOSENESS, nonnegative=True)
+    prepared = metric.prepare(truth, np.arange(ROWS))
+    assert metric.check_file(prepared, {"prediction": truth["target"]}) is None
+    assert "negative" in (metric.check_file(prepared, {"prediction": truth["target"] + 2}) or "")
+
+
 def test_zygote_has_one_thread_and_its_own_network(complete_sandbox: SandboxClient):
     complete_sandbox.start()
     assert complete_sandbox._process is not None

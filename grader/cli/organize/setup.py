@@ -294,6 +294,9 @@ def data(client: Client, slug: str) -> tuple[Any, str]:
 @click.option(
     "--decimals", type=click.IntRange(0, 15), help="The number of displayed decimals; by default, 5."
 )
+@click.option(
+    "--nonnegative/--any-sign", default=None, help="Declare that no score is negative; by default, any sign."
+)
 @click.option("--arguments", default="", metavar="JSON", help="Further arguments of `score`.")
 @act_on_site
 def metric_file(
@@ -304,6 +307,7 @@ def metric_file(
     title: str,
     lowest: bool | None,
     decimals: int | None,
+    nonnegative: bool | None,
     arguments: str,
 ) -> tuple[Any, str]:
     """Use the metric in SOURCE, a metric.py, for SLUG.
@@ -316,6 +320,8 @@ def metric_file(
         fields["direction"] = "lowest" if lowest else "highest"
     if decimals is not None:
         fields["decimals"] = str(decimals)
+    if nonnegative is not None:
+        fields["nonnegative"] = str(nonnegative).lower()
     stored = client.organize(slug).upload("metric-file", source, test=sample, fields=fields)
     return stored, f"{slug} has the metric {stored['sha256'][:12]}."
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 from grader.files.solution.column_roles import ID_COLUMN
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import MetricSettings, registry
-from grader.metrics.groups import SIGNED
+from grader.metrics.groups import without_mean
 from grader.metrics.interface import Description, Metric, Options
 from grader.models import Competition, ScoringVersion
 from grader.scored_files import predicted_columns, with_some_classes
@@ -124,10 +124,9 @@ class NamedMetric(StoredJson):
             )
         if self.classes and self.positive is not None and self.positive not in self.classes:
             problems.append(f"The positive class {self.positive!r} is not one of the classes.")
-        if self.weight < 1 and self.name in SIGNED:
-            problems.append(
-                f"{about.title} can be negative, so it has no power mean over groups. Set the weight to 1."
-            )
+        if self.weight < 1 and (reason := without_mean(about)):
+            declare = " If it is never negative, declare that with its file." if self.is_python else ""
+            problems.append(reason + declare)
         return problems
 
 

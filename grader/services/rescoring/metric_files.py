@@ -58,6 +58,7 @@ def use(
     title: str,
     direction: Direction | None,
     decimals: int | None,
+    nonnegative: bool | None,
     arguments: dict[str, Any] | None,
 ) -> OrganizerJob | None:
     """Use an uploaded metric for a draft, or check it for a rescoring; return the job of the check.
@@ -79,6 +80,7 @@ def use(
         title=title or python.title,
         direction=direction or python.direction,
         decimals=python.decimals if decimals is None else decimals,
+        nonnegative=python.nonnegative if nonnegative is None else nonnegative,
         arguments=python.arguments if arguments is None else arguments,
         terms=("score",),
         width=0,

@@ -364,6 +364,6 @@ _ONLY_BIAS = tuple(dict.fromkeys(part.key for part in METRIC_PARTS.values()))
 _ONLY_NAMED = tuple(part.key for name, part in NAMED_PARTS.items() if name != registry.TAG)
 _METRIC = (NAMED_PARTS[registry.TAG].key, *_ONLY_BIAS, *_ONLY_NAMED)
 # The parts of a metric written in Python, which are sent together with its file.
-_PYTHON = ("metric.title", "metric.direction", "metric.decimals", "metric.arguments")
+_PYTHON = ("metric.title", "metric.direction", "metric.decimals", "metric.nonnegative", "metric.arguments")
 _PATHS = ("files.solution", "files.label", "files.baseline", "files.metric", "files.sample")
 _OTHERS = ("slug", "audience", *_METRIC, *_PYTHON, *_PATHS, "files.data", "files.allow")

@@ -161,8 +161,6 @@ def python_checked(
         check = check_metric(python, second, typed, encoded, public)
         problems = list(check.problems)
         metric = metric.model_copy(update={"python": check.settings.as_dict()})
-        if metric.weight < 1 and not python.has_rows:
-            problems.append("Groups can be in the score only of a metric with `rows` and `combine`.")
         scored = registry.of_settings(metric.as_dict(), source, first)
         for split in Split if not problems else ():
             places_of_split = np.flatnonzero(np.isin(rows, truth.rows(split)))

@@ -7,6 +7,7 @@ import pytest
 
 from grader.files import ColumnRole, FileRejected, guess_columns, read_submission
 from grader.files.solution.canonical_form import hashes
+from grader.metrics.python_metric import PythonSettings
 from grader.metrics.registry import METRICS
 from grader.models import Split
 from grader.scored_files import read_for_metric
@@ -190,6 +191,15 @@ def test_settings_that_need_a_group_in_the_score_are_refused_without_one():
     live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
     settings = first.rules.metric.model_copy(update={"weight": 0.5})
     assert named.assess_settings(first.report, live=live, metric=settings, is_draft=True).unscorable
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_groups_in_the_score_of_a_metric_in_python_need_a_declared_range(nonnegative: bool):
+    python = PythonSettings(nonnegative=nonnegative).as_dict()
+    metric = NamedMetric(name="python", source="0" * 64, python=python, weight=0.5)
+    assert [each.startswith("Metric of the organizers can be negative") for each in metric.problems()] == (
+        [] if nonnegative else [True]
+    )
 
 
 def test_a_score_over_groups_needs_a_group():

@@ -15,7 +15,6 @@ from grader.cli import main
 from grader.metrics import MetricSettings, registry
 from grader.metrics.bias.example import bias_example
 from grader.metrics.columns import COLUMNS
-from grader.metrics.groups import SIGNED
 from grader.metrics.interface import Direction
 from grader.models import Competition, ScoringVersion
 from grader.services.audit.log import Actor
@@ -81,8 +80,9 @@ def test_the_better_file_of_an_example_has_the_better_score(name: str, classes: 
             classes=classes,
             groups=tuple({column for column, _ in groups}),
             scored_groups=groups,
-            weight=0.5 if groups and name not in SIGNED else 1,
         )
+        if groups and named.describe().is_nonnegative:
+            named = named.model_copy(update={"weight": 0.5})
         if not (problems := named.problems()):
             example = worked_examples.named_example(named)
             better, worse = (example.results[file].score for file in "AB")

@@ -28,6 +28,9 @@ class MetricFileForm(FileForm):
     title: Text = ""
     direction: Direction | None = None
     decimals: Annotated[int | None, Field(ge=0, le=15)] = None
+    nonnegative: Annotated[
+        bool | None, Field(description="Whether no score is negative, so that groups can be in the score.")
+    ] = None
     arguments: Annotated[
         Text, Field(description="Further arguments of `score`, as a JSON object.", examples=['{"beta": 2}'])
     ] = ""
@@ -75,6 +78,7 @@ def upload_metric_file(
         title=sent.title,
         direction=sent.direction,
         decimals=sent.decimals,
+        nonnegative=sent.nonnegative,
         arguments=metric_files.arguments_of(sent.arguments) if sent.arguments else None,
     )
     return source, job
