@@ -77,7 +77,7 @@ PROCESSES = {
     "queue": Box(2, 1, "Queue", ("Valkey: hints only",)),
     "sweeper": Box(3, 0, "Sweeper", ("lost jobs, checks,", "rescorings, backups"), is_ours=True),
     "worker": Box(3, 1, "Worker", ("Celery: new files",), is_ours=True),
-    "outside": Box(4, 0, "Other servers", ("mail, webhooks,", "backup target")),
+    "outside": Box(4, 0, "Other servers", ("mail server,", "backup target")),
     "child": Box(4, 1, "Child processes", ("one file at a time,", "limited resources"), is_ours=True),
 }
 FLOWS = (

@@ -30,8 +30,6 @@ POINTS = frozenset(
         "publish.before_commit",
         "publish.after_commit",
         "rollback.after_commit",
-        "webhook.after_claim",
-        "webhook.after_send",
         "data_check.before_record",
         "organizer_job.after_claim",
         "organizer_job.after_keep",

@@ -13,7 +13,6 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.headerregistry import Address
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -331,14 +330,6 @@ class Settings(BaseSettings):
     smtp_sender: str | None = Field(
         None, description="Sender address of e-mails, such as Fairboard <board@example.org>."
     )
-    webhook_http: bool = Field(
-        False, description="Whether webhooks may call http:// addresses in addition to https:// addresses."
-    )
-    webhook_private_networks: str = Field(
-        "",
-        description="Private networks that webhooks may call, separated by commas, such as 10.1.0.0/16; by "
-        "default, none.",
-    )
     password_hash_memory_kib: int = Field(
         65536, ge=8, description="Argon2id memory per password hash, in KiB."
     )
@@ -410,12 +401,6 @@ class Settings(BaseSettings):
         host, _, port = (text or "").rpartition(":")
         if text is not None and not (host and port.isdecimal() and int(port) <= MAX_PORT):
             raise ValueError("It must be an address and a port, such as 127.0.0.1:9464")
-        return text
-
-    @field_validator("webhook_private_networks")
-    @classmethod
-    def _are_networks(cls, text: str) -> str:
-        _networks(text)
         return text
 
     @field_validator("oidc_providers")
@@ -537,10 +522,6 @@ class Settings(BaseSettings):
         """Return the OpenID Connect providers."""
         return identity_providers.read(self.oidc_providers.get_secret_value() if self.oidc_providers else "")
 
-    def webhook_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
-        """Return the private networks that webhooks may call."""
-        return _networks(self.webhook_private_networks)
-
     def given(self) -> list[SettingSource]:
         """Return all settings with their sources; secrets are masked."""
         sources = self.sources()
@@ -587,10 +568,6 @@ def backup_target(target: str) -> str:
 
 def _listed(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
-
-
-def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    return tuple(ip_network(each) for each in _listed(text))
 
 
 def _kept_secret(path: Path) -> str:

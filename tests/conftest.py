@@ -40,7 +40,6 @@ pytest_plugins = (
     "tests.fixtures.pgbouncer",
     "tests.fixtures.proxy",
     "tests.fixtures.readers",
-    "tests.fixtures.receivers",
     "tests.fixtures.rescorings",
     "tests.fixtures.service",
     "tests.fixtures.smtp",

@@ -34,7 +34,6 @@ from webapp.submissions import api as submissions
 from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
 from webapp.teams import entry, profile
-from webapp.webhooks import actions as webhook_actions
 
 # These modules add their routes to the API blueprint when imported.
 ROUTES = (
@@ -44,7 +43,6 @@ ROUTES = (
     team_actions,
     leaderboards,
     submissions,
-    webhook_actions,
     setup,
     solution,
     data_files,

@@ -54,7 +54,6 @@ from webapp.submissions import comparison, submit_page
 from webapp.teams import actions as team_actions
 from webapp.teams import entry, profile
 from webapp.teams import pages as team_pages
-from webapp.webhooks import actions as webhooks
 
 FAMILIES = (
     *(own_account, notifications, people, status_page, assets),
@@ -86,7 +85,6 @@ PAGES = {
     "fair_play": "Fair play",
     "organize_disputes": "Questions",
     "organize_announcements": "Announcements",
-    "organize_webhooks": "Webhooks",
     "organize_rescoring": "Rescoring",
     "organize_settings": "Setup",
     "organize_organizers": "Organizers",
@@ -101,8 +99,8 @@ CURRENT = Markup(' aria-current="page"')
 
 def init_app(app: Flask) -> None:
     """Register the pages and the functions shared by all templates."""
-    for blueprint in (*(each.blueprint for each in FAMILIES), *webhooks.BLUEPRINTS):
-        app.register_blueprint(blueprint)
+    for family in FAMILIES:
+        app.register_blueprint(family.blueprint)
     documentation_pages.init_app(app)
     pages.init_app(app)
     app.add_template_global(_current, "current")

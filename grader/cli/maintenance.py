@@ -94,7 +94,7 @@ def create(target: str | None) -> None:
     """Back up the database, blobs and settings to TARGET; `fairboard backup TARGET` for short.
 
     The backup is consistent. Only content that is not yet in TARGET is copied. The database in it contains
-    labels, password hashes and webhook secrets, so encrypt or protect the backup. Secret settings are not
+    labels and password hashes, so encrypt or protect the backup. Secret settings are not
     included; the command lists those that a restore needs.
     """
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:

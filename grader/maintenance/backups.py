@@ -47,7 +47,6 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import backup_runs
-from grader.services import webhook_outbox as webhooks
 from grader.services.mail.outbox import GIVEN_UP_AFTER
 from grader.settings import PREFIX, Settings
 from grader.storage import blobs, disk
@@ -436,7 +435,6 @@ def restore(
     with _filled(database, backup) as session:
         _free_claims(session)
         backup_runs.end_restored(session, made_at=backup.record.made_at)
-        webhooks.give_up_all(session, now=db.now(session))
         held = _hold_mails_back(session, made_at=backup.record.made_at, now=db.now(session))
         db.replace_token(session.connection())
         session.flush()

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, String, Text
-from sqlalchemy.orm import Mapped, mapped_column, relationship, synonym
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base
 from grader.models.competitions import Announcement, Competition
@@ -66,5 +66,4 @@ class Mail(Base):
     available_at: Mapped[datetime]
     attempt_count: Mapped[int] = mapped_column(default=0)
     sent_at: Mapped[datetime | None]
-    ended_at: Mapped[datetime | None] = synonym("sent_at")
     error: Mapped[str | None] = mapped_column(Text)

@@ -13,7 +13,6 @@ from grader.models import (
     Competition,
     CompetitionState,
     DataFile,
-    Delivery,
     JobState,
     Mail,
     OrganizerJob,
@@ -23,13 +22,11 @@ from grader.models import (
     ScoringVersionState,
     Submission,
     SubmissionStatus,
-    Webhook,
 )
-from grader.services import webhook_outbox
 from grader.services.jobs.leased_rows import OPEN_STATES
 from grader.services.mail import outbox
 
-SCORING, RESCORING, MAIL, WEBHOOKS = "scoring", "rescoring", "mail", "webhooks"
+SCORING, RESCORING, MAIL = "scoring", "rescoring", "mail"
 KINDS: tuple[str, ...] = (SCORING, RESCORING, *(kind.value for kind in OrganizerJobKind))
 SHOWN_STATES = (*OPEN_STATES, JobState.FAILED)
 IS_LIVE = ScoringVersion.state == ScoringVersionState.LIVE
@@ -41,8 +38,8 @@ IS_SHOWN = OrganizerJob.dismissed_at.is_(None)
 class Queue:
     """The rows of a queue by state, and the time since which the oldest open one has waited.
 
-    For e-mails and webhook deliveries, `running` counts the retried ones and `failed` those that were given
-    up. Only the queue of rescorings counts its finished jobs.
+    For e-mails, `running` counts the retried ones and `failed` those that were given up. Only the queue of
+    rescorings counts its finished jobs.
     """
 
     name: str
@@ -73,8 +70,8 @@ class Reading:
 
 
 def queues(session: Session, *, now: datetime) -> list[Queue]:
-    """Return the queues of jobs by kind, then the outboxes."""
-    return [*_jobs(session), *_outboxes(session, now)]
+    """Return the queues of jobs by kind, then the queue of e-mails."""
+    return [*_jobs(session), _mail(session, now)]
 
 
 def stored(session: Session) -> list[Stored]:
@@ -94,27 +91,18 @@ def stored(session: Session) -> list[Stored]:
 
 def gauges(session: Session, *, now: datetime) -> list[Reading]:
     """Return all gauges that are read from the database."""
-    *jobs, mail, webhooks = queues(session, now=now)
+    *jobs, mail = queues(session, now=now)
+    job_ages = {(each.name,): _age(each, now) for each in jobs}
     by_state = {(each.name, state): count for each in jobs for state, count in _counts(each).items()}
-    messages = {
-        (each.name, state): count
-        for each in (mail, webhooks)
-        for state, count in (("waiting", each.waiting), ("retried", each.running), ("failed", each.failed))
-    }
+    mails = {("waiting",): mail.waiting, ("retried",): mail.running, ("failed",): mail.failed}
+    mail_age = _age(mail, now)
     return [
         _counted(session, "fairboard_submissions", Submission.status, SubmissionStatus),
         _counted(session, "fairboard_competitions", Competition.state, CompetitionState),
         Reading("fairboard_jobs", "Jobs by kind and state.", ("kind", "state"), by_state),
-        _ages("fairboard_oldest_job_seconds", "Age of the oldest open job, or 0.", "kind", jobs, now),
-        Reading("fairboard_outbox", "Undelivered messages by state.", ("outbox", "state"), messages),
-        _ages(
-            "fairboard_outbox_oldest_seconds",
-            "Age of the oldest one, or 0.",
-            "outbox",
-            [mail, webhooks],
-            now,
-        ),
-        _webhooks(session),
+        Reading("fairboard_oldest_job_seconds", "Age of the oldest open job, or 0.", ("kind",), job_ages),
+        Reading("fairboard_mail", "Undelivered e-mails by state.", ("state",), mails),
+        Reading("fairboard_mail_oldest_seconds", "Age of the oldest one, or 0.", values={(): mail_age}),
     ]
 
 
@@ -160,21 +148,14 @@ def _counts(queue: Queue) -> dict[str, int]:
     return {state.value: count for state, count in states.items()}
 
 
-def _outboxes(session: Session, now: datetime) -> Iterator[Queue]:
-    tables: tuple[tuple[str, Any, datetime], ...] = (
-        (MAIL, Mail, now - outbox.GIVEN_UP_AFTER),
-        (WEBHOOKS, Delivery, now - webhook_outbox.GIVEN_UP_AFTER),
+def _mail(session: Session, now: datetime) -> Queue:
+    is_open, is_retry = Mail.created_at > now - outbox.GIVEN_UP_AFTER, Mail.attempt_count > 1
+    waiting, retried, failed = (
+        func.count().filter(each) for each in (is_open & ~is_retry, is_open & is_retry, ~is_open)
     )
-    for name, table, given_up_before in tables:
-        is_open, is_retry = table.created_at > given_up_before, table.attempt_count > 1
-        waiting, retried, failed = (
-            func.count().filter(each) for each in (is_open & ~is_retry, is_open & is_retry, ~is_open)
-        )
-        oldest = func.min(table.created_at).filter(is_open)
-        row = session.execute(
-            select(waiting, retried, failed, literal(0), oldest).where(table.ended_at.is_(None))
-        )
-        yield Queue(name, *row.one())
+    oldest = func.min(Mail.created_at).filter(is_open)
+    row = session.execute(select(waiting, retried, failed, literal(0), oldest).where(Mail.sent_at.is_(None)))
+    return Queue(MAIL, *row.one())
 
 
 def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum]) -> Reading:
@@ -183,15 +164,5 @@ def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum
     return Reading(name, f"{column.class_.__name__}s by {column.key}.", (column.key,), values)
 
 
-def _ages(name: str, words: str, label: str, of: list[Queue], now: datetime) -> Reading:
-    ages = {(each.name,): max(0.0, (now - (each.oldest_at or now)).total_seconds()) for each in of}
-    return Reading(name, words, (label,), ages)
-
-
-def _webhooks(session: Session) -> Reading:
-    is_off, is_failing = Webhook.off_at.is_not(None), Webhook.failing_since.is_not(None)
-    rows = session.execute(select(is_off, is_failing, func.count()).group_by(is_off, is_failing))
-    values = dict.fromkeys([("on",), ("failing",), ("off",)], 0)
-    for off, failing, count in rows:
-        values[("off" if off else "failing" if failing else "on",)] += count
-    return Reading("fairboard_webhooks", "Webhooks by state.", ("state",), values)
+def _age(queue: Queue, now: datetime) -> float:
+    return max(0.0, (now - (queue.oldest_at or now)).total_seconds())

@@ -1,4 +1,4 @@
-"""Background workers: scoring, organizers' jobs, e-mail, webhooks and scheduled tasks."""
+"""Background workers: scoring, organizers' jobs, e-mail and scheduled tasks."""
 
 import os
 

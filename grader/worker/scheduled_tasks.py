@@ -12,7 +12,6 @@ from grader import db
 from grader.db import Database
 from grader.models import (
     Competition,
-    Delivery,
     Identity,
     KeptIdentity,
     KnownAddress,
@@ -21,7 +20,6 @@ from grader.models import (
     Tally,
 )
 from grader.services import counting, repeatable_requests, uploads
-from grader.services import webhook_outbox as webhooks
 from grader.services.accounts import kept_identities, logins
 from grader.services.audit.log import Actor
 from grader.services.closing import close
@@ -32,7 +30,6 @@ from grader.services.leaderboards import paired_differences, tied_teams
 from grader.services.scoring import retries
 from grader.services.standings import rows
 from grader.services.submissions import rejected_files
-from grader.services.webhooks import timed_events
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
@@ -45,7 +42,6 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
     (KnownAddress, logins.is_old_address),
     (Identity, logins.is_old_identity),
     (KeptIdentity, kept_identities.is_old),
-    (Delivery, webhooks.is_old),
     (RepeatableRequest, repeatable_requests.is_old),
 )
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
@@ -75,14 +71,10 @@ class Calendar:
             unsettled = close.unsettled(session, now=now)
             due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
-            is_deadline_near = timed_events.is_deadline_near(session, now=now)
             due_jobs = [(jobs, each) for jobs in JOBS for each in jobs.due(session, now=now)]
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
-        if is_deadline_near:
-            with self._database.write() as session:
-                timed_events.tell_deadlines(session, now=now)
         for competition in unranked:
             self._note_ranks(competition)
         for competition in unsettled:

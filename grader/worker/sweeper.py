@@ -1,4 +1,4 @@
-"""Sweeper process: overdue jobs, organizers' jobs, scheduled tasks, e-mail and webhooks."""
+"""Sweeper process: overdue jobs, organizers' jobs, scheduled tasks and e-mail."""
 
 import _thread
 import contextlib
@@ -17,7 +17,6 @@ from sqlalchemy.orm import configure_mappers
 
 from grader import counters, db
 from grader.db import Database
-from grader.services import webhook_outbox
 from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.scoring import batches, jobs
 from grader.settings import Settings
@@ -76,7 +75,6 @@ class DueWork:
                 "python": python_lanes.are_waiting(now),
                 "checks": organizer_jobs.are_waiting(now, checks=True),
                 "organizers": organizer_jobs.are_waiting(now, checks=False),
-                "webhooks": webhook_outbox.are_due(now),
             }
             return dict(zip(conditions, session.execute(select(*conditions.values())).one(), strict=True))
 
@@ -218,14 +216,6 @@ class Sweeper:
             )
 
 
-def _call_webhooks(settings: Settings, database: Database, due: DueWork, stop: threading.Event) -> None:
-    # Importing the sender's HTTP client is slow and must not delay the first score.
-    from grader.worker.webhook_sender import WebhookSender
-
-    is_due = partial(due.has, "webhooks")
-    repeating.run(WebhookSender(settings, database).lanes(stop, is_due=is_due), stop)
-
-
 def _back_up_if_due(settings: Settings, database: Database, storage: Storage, stop: threading.Event) -> None:
     # Importing the migrations' library is slow and must not delay the first score.
     from grader.maintenance import backups
@@ -234,7 +224,7 @@ def _back_up_if_due(settings: Settings, database: Database, storage: Storage, st
 
 
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
-    """Sweep, run scheduled tasks, send e-mail and call webhooks until SIGTERM or SIGINT.
+    """Sweep, run scheduled tasks and send e-mail until SIGTERM or SIGINT.
 
     For health checks, the file `heartbeat` is touched after each successful database query.
     """
@@ -250,10 +240,6 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     database = Database.of(settings, pool_size=CHILDREN + 16)
     sweeper = Sweeper(settings, database, heartbeat=heartbeat, nursery=nursery)
     repeating.start(Keeper(database, storage).lanes(), stop)
-    webhooks = threading.Thread(
-        target=_call_webhooks, args=(settings, database, sweeper.due, stop), name="webhooks", daemon=True
-    )
-    webhooks.start()
     backup = Lane(
         "backup",
         partial(_back_up_if_due, settings, database, storage, stop),
@@ -264,6 +250,6 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     mailer = repeating.start(Mailer(settings, database).lanes(stop), stop) if settings.sends_mail() else []
     try:
         sweeper.run(stop)
-        repeating.join([*mailer, *backup_threads, webhooks], STOP_GRACE_SECONDS)
+        repeating.join([*mailer, *backup_threads], STOP_GRACE_SECONDS)
     finally:
         database.dispose()

@@ -1,15 +1,13 @@
-"""Participants' pages with submissions in every state and a failed webhook."""
+"""Participants' pages with submissions in every state."""
 
 import random
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from playwright.sync_api import Browser
 
 from grader import db
 from grader.models import EntryMode
-from grader.services import webhook_outbox as outbox
 from grader.services.accounts import administrators
 from grader.services.audit.log import Actor
 from grader.services.closing import close
@@ -18,9 +16,6 @@ from grader.services.jobs.leased_rows import Breakdown
 from grader.services.scoring import jobs
 from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, rosters, teams
-from grader.services.webhook_outbox import EVENTS, Event
-from grader.services.webhooks import subscriptions
-from tests.browser.looks import faults
 
 pytestmark = pytest.mark.browser
 TEAMS = 20
@@ -76,7 +71,6 @@ def populate(live) -> Paths:
     fates["failed"] = _accept(live, ann, live.truth.predictions(), break_it=True)
     fates["pending"] = _accept(live, ann, live.truth.predictions(noise=1.8, seed=10))
     invitation = _make_teams(live, ann)
-    _add_webhook(live, ann)
     live.reveal("old")
     with live.database.write() as session:
         close.finalize(session, competition=lookup.get(session, slug="old"), actor=Actor(None, "tests"))
@@ -113,8 +107,6 @@ def populate(live) -> Paths:
         "team": f"{here}/team",
         "team-profile": f"{here}/teams/{profile}",
         "compare": f"{here}/submissions/compare?candidate={fates['scored']}&baseline={fates['scored'] - 1}",
-        "webhooks": f"{here}/team/webhooks",
-        "webhook": f"{here}/team/webhooks/1",
         "team-none": "/competitions/asked/team",
         "team-invitation": f"{here}/team/link/{invitation}",
         "rules": "/competitions/asked/join",
@@ -135,40 +127,6 @@ def _make_teams(live, ann) -> str:
         mergers.request(acting.as_person(session, competition, bob.user), name="Ann")
         invitations.invite(acting.as_person(session, competition, ann.user), name=dan.user.name)
         return invitations.make_link(acting.as_person(session, competition, bob.user))
-
-
-def _add_webhook(live, ann):
-    """Add a webhook with failed and successful deliveries to Ann's team."""
-    with live.database.write() as session:
-        competition, now = lookup.get(session, slug="toxicity"), db.now(session)
-        made = subscriptions.create(
-            acting.as_person(session, competition, ann.user, now=now),
-            team=rosters.require_team(session, competition=competition, user=ann.user),
-            wanted=subscriptions.WebhookFields("https://hooks.board.example:8443/services/T0/B0/x", EVENTS),
-            rules=subscriptions.AddressRules(),
-        )
-        outbox.write(session, webhook_ids=[made.id] * 3, event=Event.RANK_CHANGED, now=now)
-        for place, status in enumerate((200, 503, None)):
-            later = now + place * outbox.LEASE * 2
-            claimed = outbox.claim(session, now=later)
-            assert claimed is not None
-            duration = None if status is None else 184
-            if status == 200:
-                outbox.record_delivered(session, claimed=claimed, status=200, duration_ms=184, now=now)
-            else:
-                outbox.record_failed(session, claimed=claimed, status=status, duration_ms=duration, now=now)
-
-
-@pytest.mark.long
-def test_the_pages_of_a_member_are_accessible(live, browser: Browser):
-    paths = populate(live)
-    context = browser.new_context(base_url=live.address)
-    page = context.new_page()
-    found = [fault for path in paths.strangers.values() for fault in faults(page, path)]
-    context.add_cookies([{"name": "fairboard_login", "value": paths.cookie, "url": live.address}])
-    found += [fault for path in paths.member.values() for fault in faults(page, path)]
-    context.close()
-    assert not found, "\n".join(found)
 
 
 def _accept(

@@ -81,14 +81,6 @@ REACHED_IN = {
         "grader/cli/organize/rescoring.py",
         "A rollback is committed; the client has no response yet.",
     ),
-    "webhook.after_claim": (
-        "grader/worker/webhook_sender.py",
-        "An event for a webhook is claimed but not sent.",
-    ),
-    "webhook.after_send": (
-        "grader/worker/webhook_sender.py",
-        "A receiver accepted an event, but the delivery is not recorded.",
-    ),
     "data_check.before_record": (
         "grader/worker/organizer_jobs/checks.py",
         "A data file was checked, but the result is not written.",

@@ -6,18 +6,13 @@ which other teams send different files after the leaderboard was frozen.
 """
 
 import itertools
-import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
 
-from grader.models import Delivery, Team, Webhook
-from grader.services.competitions import acting, lookup
-from grader.services.teams import rosters
-from grader.services.webhook_outbox import EVENTS
-from grader.services.webhooks import payloads, subscriptions, timed_events
+from grader.models import Team
 from grader.visibility import Anonymity, Feedback
 from tests.fixtures.walks import MAIL, Walk, addresses, walk
 from tests.fixtures.worlds import OPENS, PAGE_KEY, SLUG, Truth, World
@@ -38,15 +33,12 @@ def told(world: World, *moments: str) -> dict[str, Walk]:
         if moment == "open":
             world.clock.to(FREEZE + timedelta(hours=1))
             world.people["Nia"] = world.arena.person("Nia")
-            _add_webhook(world)
-        _tell_ranks(world)
         if moment in moments:
             world.dice.seed(moment)
             with world.undone():
                 walks[moment] = walk(world, ROLES, posts=(), queries=False, desks=()) | _searches(world)
                 walks[moment] |= walk(world, {"participant": "Bob"}, only=_kaggle_calls(world))
                 walks[moment]["mail", "all mails"] = _mails(walks[moment])
-                walks[moment]["webhooks", "Bob's"] = _payloads(world)
     board = f"/api/v1/competitions/{SLUG}/leaderboard"
     walks["end"] = {("public", f"GET {board}"): world.arena.app.test_client().get(board).text}
     return walks
@@ -96,35 +88,6 @@ def test_no_response_depends_on_files_sent_after_the_freeze(
     used = ("participant", f"GET /competitions/{SLUG}/team")
     assert differences(one["settled"], other["settled"]) == [used]
     assert bool(differences(one["end"], other["end"])) is (feedback is Feedback.OPEN)
-
-
-def _add_webhook(world: World):
-    with world.arena.database.write() as session:
-        competition = lookup.get(session, slug=SLUG)
-        bob = world.people["Bob"].user
-        subscriptions.create(
-            acting.as_person(session, competition, bob, now=world.clock.time),
-            team=rosters.find_team(session, competition=competition, user=bob),
-            wanted=subscriptions.WebhookFields("https://board.example/bob", EVENTS),
-            rules=subscriptions.AddressRules(),
-        )
-
-
-def _tell_ranks(world: World):
-    with world.arena.database.write() as session:
-        looks = timed_events.look_at_ranks(session, now=world.clock.time)
-        timed_events.tell_ranks(session, looks=looks, now=world.clock.time)
-
-
-def _payloads(world: World) -> str:
-    with world.arena.database.read() as session:
-        bobs = select(Delivery.id).join(Delivery.webhook).where(Webhook.url == "https://board.example/bob")
-        letters = [
-            payloads.letter_of(session, delivery_id=each, site="https://site", now=world.clock.time)
-            for each in session.scalars(bobs.order_by(Delivery.id))
-        ]
-    # The token of a delivery is random.
-    return "\n".join(re.sub(r'"delivery": "[0-9a-f]+"', "", str(each and each.body)) for each in letters)
 
 
 def _kaggle_calls(world: World) -> set[tuple[str, str]]:

@@ -2,11 +2,9 @@
 
 from datetime import timedelta
 
-from grader.models import JobState, Mail, OffReason, OrganizerJob, OrganizerJobKind, ScoringJob, Webhook
-from grader.models.webhooks import BodyFormat
-from grader.services import monitoring, webhook_outbox
+from grader.models import JobState, Mail, OrganizerJob, OrganizerJobKind, ScoringJob
+from grader.services import monitoring
 from grader.services.mail import outbox
-from grader.services.webhook_outbox import Event
 from tests.fixtures.rescorings import prepare
 from tests.fixtures.service import NOON, write_solution
 from tests.fixtures.statements import recorded
@@ -17,10 +15,8 @@ select scoring_job, scoring_version
 select scoring_job, scoring_version
 select organizer_job
 select mail
-select webhook_delivery
 select submission
-select competition
-select webhook"""
+select competition"""
 
 
 def state(service, now=LATER) -> dict[str, float]:
@@ -95,45 +91,15 @@ def test_organizers_jobs_are_counted_by_kind_without_dismissed_ones(service):
     assert (found["jobs/bundle/failed"], found["oldest_job_seconds/bundle"]) == (1, 90)
 
 
-def test_undelivered_messages_count_until_they_are_given_up(service):
-    competition, owner = service.competition(), service.user("ada")
+def test_undelivered_mails_count_until_they_are_given_up(service):
     ages = (timedelta(seconds=10), timedelta(hours=1), timedelta(days=3))
     with service.database.write() as session:
         for number, age in enumerate(ages):
             outbox.write(session, to_address="a@b.example", subject="s", body="b", now=LATER - age)
             session.query(Mail).filter_by(created_at=LATER - age).update({"attempt_count": number + 1})
-        hooks = [webhook(competition, owner, **off) for off in OFF]
-        session.add_all(hooks)
-        session.flush()
-        webhook_outbox.write(session, webhook_ids=[hooks[0].id], event=Event.SCORED, now=NOON)
     found = state(service)
-    assert [found[f"outbox/mail/{state}"] for state in ("waiting", "retried", "failed")] == [1, 1, 1]
-    assert found["outbox_oldest_seconds/mail"] == 3600
-    assert (found["outbox/webhooks/waiting"], found["outbox_oldest_seconds/webhooks"]) == (1, 90)
-    assert "outbox/webhooks/retried" not in found
-    assert (found["webhooks/on"], found["webhooks/failing"], found["webhooks/off"]) == (1, 1, 2)
-
-
-OFF = (
-    {},
-    {"failing_since": NOON},
-    {"failing_since": NOON, "off_at": NOON, "off_reason": OffReason.FAILING},
-    {"off_at": NOON, "off_reason": OffReason.SWITCHED_OFF},
-)
-
-
-def webhook(competition, owner, **values) -> Webhook:
-    return Webhook(
-        competition_id=competition.id,
-        owner_id=owner.id,
-        url="https://board.example",
-        format=BodyFormat.JSON,
-        events=[],
-        secret="s",
-        created_at=NOON,
-        available_at=NOON,
-        **values,
-    )
+    assert [found[f"mail/{state}"] for state in ("waiting", "retried", "failed")] == [1, 1, 1]
+    assert found["mail_oldest_seconds"] == 3600
 
 
 def test_number_of_statements_does_not_depend_on_the_data(service):

@@ -16,8 +16,6 @@ pytestmark = pytest.mark.system
 
 EVENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (debug|info|warning|error|critical) +\w+: .")
 PASSWORD, WRONG = "correct-horse-battery-77", "wrong-horse-battery-88"
-HOOKS = {"FAIRBOARD_WEBHOOK_HTTP": "true", "FAIRBOARD_WEBHOOK_PRIVATE_NETWORKS": "127.0.0.0/8"}
-HOOK_PATH = "hook-path-that-is-a-secret"
 FORGED = "2030-01-01T00:00:00.000Z info    web: forged"
 
 
@@ -98,14 +96,6 @@ def flows(running, tmp_path: Path) -> set[str]:
     bearer = f"Bearer {token}"
     browser.send("GET", f"/nothing%0a{FORGED.replace(' ', '%20')}%0d%e2%80%a8", User_Agent=f"{FORGED}\x1b[2J")
     browser.send("GET", f"/?q=%0a{PASSWORD}")
-    hook, text = Browser(running).send(
-        "POST",
-        "/api/v1/competitions/cup/webhooks",
-        body=json.dumps({"url": f"http://127.0.0.1:65533/{HOOK_PATH}", "events": ["submission.scored"]}),
-        Authorization=bearer,
-        Content_Type="application/json",
-    )
-    assert hook.status == 201, text
     file = write_predictions()
     form = (
         b'--x\r\nContent-Disposition: form-data; name="file"; filename="a\xe2\x80\xa8b.csv"\r\n'
@@ -133,10 +123,9 @@ def flows(running, tmp_path: Path) -> set[str]:
     )
     malformed, _ = Browser(running).send("GET", "/", X_Request_ID="two words", X_Forwarded_For="192.0.2.1")
     assert re.fullmatch(r"[0-9a-f]{16}", malformed.headers["X-Request-ID"])
-    hidden |= {PASSWORD, WRONG, HOOK_PATH, token, *links, *browser.cookies.values()}
+    hidden |= {PASSWORD, WRONG, token, *links, *browser.cookies.values()}
     hidden.add((running.data_dir / "secret_key").read_text())
     with sqlite3.connect(running.data_dir / "fairboard.db") as database:
-        hidden |= {row[0] for row in database.execute("SELECT secret FROM webhook")}
         for row in database.execute("SELECT score, overall_auc, counts FROM score WHERE split = 'private'"):
             hidden |= {str(row[0])[:9], str(row[1])[:9], row[2][:60]}
         hidden |= {row[0] for row in database.execute("SELECT digest FROM solution")}
@@ -154,7 +143,6 @@ def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_serv
             "FAIRBOARD_LOG_LEVEL": "debug",
             "FAIRBOARD_TRUSTED_PROXIES": "1",
             "FAIRBOARD_METRICS_ADDRESS": "127.0.0.1:0",
-            **HOOKS,
         }
     ).start()
     running.wait_until_ready()
@@ -176,9 +164,7 @@ def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_serv
 
 @pytest.mark.long
 def test_text_events_have_one_line_each_and_contain_no_secret(make_service, tmp_path):
-    running = make_service(
-        {"FAIRBOARD_LOG_LEVEL": "debug", "FAIRBOARD_TRUSTED_PROXIES": "1", **HOOKS}
-    ).start()
+    running = make_service({"FAIRBOARD_LOG_LEVEL": "debug", "FAIRBOARD_TRUSTED_PROXIES": "1"}).start()
     running.wait_until_ready()
     hidden = flows(running, tmp_path)
     assert running.stop() == 0

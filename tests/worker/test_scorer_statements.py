@@ -23,7 +23,6 @@ write
     update submission
     update scoring_job
     insert mail
-    lock webhook
     lock team
     select standing
     update standing
@@ -43,7 +42,6 @@ write
     update submission
     update scoring_job
     insert mail
-    lock webhook
     lock team
     select standing
     insert standing
@@ -62,7 +60,6 @@ write
     update submission
     update scoring_job
     insert mail
-    lock webhook
     lock submission, team
     select submission
     insert content_state

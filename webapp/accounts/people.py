@@ -87,7 +87,7 @@ def suspend(user_id: int) -> ResponseReturnValue:
                 heading=f"Suspend {person.name}?",
                 sentences=(
                     f"Reason: {person.suspension_reason}",
-                    "The account's sessions, API tokens, links and webhooks end now.",
+                    "The account's sessions, API tokens and links end now.",
                     "The user cannot log in or create another account with the same verified address or "
                     "login.",
                     "Teams keep their results. If the user leads a team, another member leads it.",
@@ -288,7 +288,7 @@ def unlink_identity(user_id: int, identity_id: int) -> Any:
 @api.post("/people/<int:user_id>/suspend")
 @administrators_operation(status=204)
 def suspend_person(user_id: int, json: Reasoned) -> Any:
-    """Suspend an account: its sessions, tokens, links and webhooks end, and its teams keep their results.
+    """Suspend an account: its sessions, tokens and links end, and its teams keep their results.
 
     The person cannot create another account with the same verified address or login.
     """

@@ -20,7 +20,7 @@ blueprint = Blueprint("status", __name__, url_prefix="/status")
 
 
 class QueueStatus(Answer):
-    """The open and failed rows of a queue: jobs of one kind, `mail` or `webhooks`."""
+    """The open and failed rows of a queue: jobs of one kind, or `mail`."""
 
     name: str
     waiting: int

@@ -35,9 +35,7 @@ from grader.models import (
     TeamInvite,
     TeamMember,
     User,
-    Webhook,
 )
-from grader.services import webhook_outbox as webhooks
 from grader.services.accounts import api_tokens, kept_identities, logins
 from grader.services.accounts.passwords import MAX_LENGTH, BoundedHasher, password_problem
 from grader.services.audit import log
@@ -364,11 +362,10 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 
 def _forget_traces(session: Session, person: User) -> None:
-    """Delete links, e-mails, uploads, webhooks, roster entries and login data; withdraw requests."""
+    """Delete links, e-mails, uploads, roster entries and login data; withdraw requests."""
     tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, LoginPlace, Mail, RepeatableRequest)
     for table in (*tables, *NOTIFIED, *FACTORS):
         session.execute(delete(table).where(table.user_id == person.id))
-    webhooks.remove(session, Webhook.owner_id == person.id)
     session.execute(
         update(Participation)
         .where(Participation.user_id == person.id, Participation.state == RequestState.OPEN)

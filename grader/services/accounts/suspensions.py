@@ -7,8 +7,7 @@ from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import AccountLink, AnnouncedUpload, ApiToken, User, Webhook
-from grader.services import webhook_outbox as webhooks
+from grader.models import AccountLink, AnnouncedUpload, ApiToken, User
 from grader.services.accounts import accounts, kept_identities, logins
 from grader.services.audit import log
 from grader.services.audit.log import Actor
@@ -44,7 +43,7 @@ class ReasonMissing(ParticipantError):
 
 
 def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
-    """Suspend an account: end its sessions, tokens, links and webhooks; keep its teams and results.
+    """Suspend an account: end its sessions, tokens and links; keep its teams and results.
 
     Other members lead its teams from now on. Raises ReasonMissing, NotSuspendable or NotSuspended.
     """
@@ -59,7 +58,6 @@ def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: 
     session.execute(update(ApiToken).where(*of_token).values(revoked_at=now))
     for table in (AccountLink, AnnouncedUpload):  # the URL of an upload is its secret
         session.execute(delete(table).where(table.user_id == person.id))
-    webhooks.remove(session, Webhook.owner_id == person.id)
     accounts.hand_over_teams(session, user=person)
     _record(session, "account.suspend", person, reason, actor, now)
 

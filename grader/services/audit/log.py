@@ -92,10 +92,6 @@ WORDS = {
     "ties.publish": "published the ties under {}",
     "ties.start": "started to determine tied teams under {}",
     "verification.start": "started to verify the competing submissions under {}",
-    "webhook.change": "changed {}",
-    "webhook.create": "created {}",
-    "webhook.delete": "deleted {}",
-    "webhook.rotate": "generated a new secret for {}",
 }
 ORIGIN_MAX_LENGTH = 64
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")

@@ -32,7 +32,6 @@ from grader.models import (
     on_board,
 )
 from grader.services import notifications
-from grader.services import webhook_outbox as webhooks
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases, settings
@@ -42,7 +41,6 @@ from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
 from grader.services.standings import final_standings, rows
 from grader.services.standings.ranks import Standings
-from grader.services.webhook_outbox import Event
 from grader.visibility import Phase
 
 NAMED_COUNT = 10
@@ -218,7 +216,6 @@ def reveal(
     if competition.freezes_at is not None:
         rows.rebuild(session, competition=competition)
     _mail_reveal(session, competition=competition, now=now)
-    webhooks.tell(session, competition_id=competition.id, event=Event.REVEALED, now=now)
     notifications.tell(
         session, competition=competition, kind=NotificationKind.REVEALED, by=actor.user, now=now
     )

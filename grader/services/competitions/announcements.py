@@ -17,11 +17,9 @@ from grader.models import (
     User,
 )
 from grader.services import notifications
-from grader.services import webhook_outbox as webhooks
 from grader.services.competitions.acting import Act
 from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
-from grader.services.webhook_outbox import Event
 from grader.text import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200
@@ -49,9 +47,6 @@ def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
     made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
     session.add(made)
     session.flush()
-    webhooks.tell(
-        session, competition_id=competition.id, event=Event.ANNOUNCEMENT, subject_id=made.id, now=now
-    )
     kind = NotificationKind.ANNOUNCEMENT
     notifications.tell(
         session, competition=competition, kind=kind, subject_id=made.id, by=act.actor.user, now=now

@@ -3,9 +3,9 @@
 A claim reserves a row until its lease ends. If the holder dies, another process claims the row. If the first
 holder is merely late, its token is outdated and it records nothing.
 
-Scoring jobs and organizers' jobs have a state, a lease and a random token. E-mails and webhook deliveries
-have only the time of their next attempt (`available_at`). A claim moves this time to the end of the lease,
-and the number of the attempt is the token.
+Scoring jobs and organizers' jobs have a state, a lease and a random token. E-mails (`mail.outbox`) have only
+the time of their next attempt (`available_at`). A claim moves this time to the end of the lease, and the
+number of the attempt is the token.
 """
 
 import logging
@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.base import ExecutableOption
 
-from grader.models import Delivery, JobState, Mail, OrganizerJob, ScoringJob
+from grader.models import JobState, OrganizerJob, ScoringJob
 
 OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
 # While the storage is unavailable, attempts are not counted until a time limit is reached.
@@ -27,7 +27,6 @@ OUTAGE_DELAY = timedelta(seconds=10)
 OUTAGE_PATIENCE = timedelta(hours=24)
 
 Job = TypeVar("Job", ScoringJob, OrganizerJob)
-Letter = TypeVar("Letter", Mail, Delivery)
 
 logger = logging.getLogger(__name__)
 
@@ -86,21 +85,6 @@ class Retries:
 
 SCORING = Retries("job", (timedelta(seconds=10), timedelta(seconds=60)), lost_leases=10, freed_at_once=3)
 ORGANIZERS = Retries("organizers' job", (timedelta(seconds=10),), lost_leases=3, freed_at_once=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """Pauses between attempts; each is twice as long as the previous one, up to a maximum."""
-
-    first: timedelta
-    longest: timedelta
-
-    def after(self, attempt: int) -> timedelta:
-        """Return the pause after this many failed attempts."""
-        if not attempt:
-            return timedelta()
-        pause: timedelta = self.first * 2 ** min(attempt - 1, 20)
-        return min(pause, self.longest)
 
 
 def new_incident() -> str:
@@ -263,22 +247,3 @@ def free(session: Session, *, holders: Collection[str], now: datetime) -> int:
         )
         count += len(freed.all())
     return count
-
-
-def is_due(queue: type[Letter], now: datetime, patience: timedelta) -> ColumnElement[bool]:
-    """Return the condition that a letter is due; letters are abandoned after `patience`."""
-    return and_(queue.ended_at.is_(None), queue.available_at <= now, queue.created_at > now - patience)
-
-
-def claim_letter(letter: Mail | Delivery, *, now: datetime, lease: timedelta) -> None:
-    """Claim a locked letter for its next attempt."""
-    letter.available_at = now + lease
-    letter.attempt_count += 1
-
-
-def hold_letter(session: Session, queue: type[Letter], *, letter_id: int, attempt: int) -> Letter | None:
-    """Lock a letter for the holder of an attempt; return None if the attempt is outdated or has ended."""
-    is_held = and_(queue.id == letter_id, queue.attempt_count == attempt, queue.ended_at.is_(None))
-    return session.scalar(
-        select(queue).where(is_held).with_for_update().execution_options(populate_existing=True)
-    )

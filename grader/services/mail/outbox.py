@@ -13,14 +13,12 @@ from sqlalchemy.orm import Session
 
 from grader.db import insert_new
 from grader.models import Mail, User
-from grader.services.jobs import leased_rows
-from grader.services.jobs.leased_rows import Backoff
 from grader.text import one_line
 
 SUBJECT_MAX_LENGTH = 200
 CHUNK = 1000
 LEASE = timedelta(minutes=5)
-PAUSES = Backoff(first=timedelta(minutes=1), longest=timedelta(hours=4))
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=4)
 GIVEN_UP_AFTER = timedelta(days=2)
 KEPT = timedelta(days=30)
 # The mailer replaces this placeholder in the body with the site's public URL.
@@ -139,7 +137,8 @@ def claim(session: Session, *, now: datetime) -> Letter | None:
     mail = session.scalar(query.with_for_update(skip_locked=True))
     if mail is None:
         return None
-    leased_rows.claim_letter(mail, now=now, lease=LEASE)
+    mail.available_at = now + LEASE
+    mail.attempt_count += 1
     session.flush()
     return Letter(mail.id, mail.attempt_count, mail.to_address, mail.subject, mail.body, mail.created_at)
 
@@ -154,11 +153,17 @@ def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
 
 def record_failed(session: Session, *, letter: Letter, error: str, is_final: bool, now: datetime) -> None:
     """Record a delivery error; the e-mail is retried after a pause unless the error is permanent."""
-    mail = leased_rows.hold_letter(session, Mail, letter_id=letter.id, attempt=letter.attempt)
-    if mail is not None:
+    mail = session.get(Mail, letter.id, with_for_update=True, populate_existing=True)
+    if mail is not None and mail.attempt_count == letter.attempt and mail.sent_at is None:
         mail.error = one_line(error, 500)
-        mail.available_at = now + (GIVEN_UP_AFTER if is_final else PAUSES.after(letter.attempt))
+        mail.available_at = now + (GIVEN_UP_AFTER if is_final else pause_after(letter.attempt))
         session.flush()
+
+
+def pause_after(attempt: int) -> timedelta:
+    """Return the pause after this many failed attempts, which doubles up to a maximum."""
+    pause: timedelta = FIRST_PAUSE * 2 ** min(attempt - 1, 20)
+    return min(pause, LONGEST_PAUSE)
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
@@ -184,4 +189,6 @@ def is_wanted(user: User, kind: Notice | str) -> bool:
 
 
 def _waiting(now: datetime) -> Select[Mail]:
-    return select(Mail).where(leased_rows.is_due(Mail, now, GIVEN_UP_AFTER))
+    return select(Mail).where(
+        Mail.sent_at.is_(None), Mail.available_at <= now, Mail.created_at > now - GIVEN_UP_AFTER
+    )

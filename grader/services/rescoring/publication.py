@@ -26,7 +26,6 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import notifications
-from grader.services import webhook_outbox as webhooks
 from grader.services.audit.log import Actor
 from grader.services.competitions import boards, lookup, settings
 from grader.services.competitions.acting import Act
@@ -40,7 +39,6 @@ from grader.services.scoring import jobs
 from grader.services.solutions import publication
 from grader.services.standings import final_standings, rows
 from grader.services.submissions import selections
-from grader.services.webhook_outbox import Event
 from grader.text import counted, plain_text
 
 NOTICE_MAX_LENGTH = 5_000
@@ -253,9 +251,6 @@ def _switch(act: Act, version: ScoringVersion, amends: Amends, lose_scores: bool
     )
     publication.write_again(session, competition=competition, actor=act.actor, now=now)
     _compensate(act, amends, version)
-    webhooks.tell(
-        session, competition_id=competition.id, event=Event.RESCORING, subject_id=version.number, now=now
-    )
     is_rollback = version.number < retired.number
     kind = NotificationKind.ROLLED_BACK if is_rollback else NotificationKind.RESCORED
     notifications.tell(session, competition=competition, kind=kind, by=act.actor.user, now=now)

@@ -22,7 +22,6 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import webhook_outbox as webhooks
 from grader.services.competitions import lookup, organizers
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
@@ -32,7 +31,6 @@ from grader.services.mail.outbox import Notice
 from grader.services.scoring import score_rows
 from grader.services.scoring.score_rows import Results
 from grader.services.solutions import intake
-from grader.services.webhook_outbox import Event
 
 LIMITS = leased_rows.SCORING
 # The time that a metric written in Python may take, and the start of its sandbox, in addition to reading.
@@ -46,8 +44,6 @@ STATUS_OF = {
     JobState.REJECTED: SubmissionStatus.REJECTED,
     JobState.FAILED: SubmissionStatus.FAILED,
 }
-
-EVENT_OF = {JobState.DONE: Event.SCORED, JobState.REJECTED: Event.REJECTED}
 
 Data = Sequence[dict[str, Any]]
 
@@ -322,20 +318,11 @@ def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> bool:
 
 
 def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> None:
-    """Show the result of a finished job under the live version, with e-mails and webhook events."""
+    """Show the result of a finished job under the live version, with e-mails."""
     if job.finished_at is None or competition.live_scoring_version_id != job.scoring_version_id:
         return
     show_result(job)
     _send_mail(session, submission=job.submission, now=job.finished_at)
-    if event := EVENT_OF.get(job.state):
-        webhooks.tell(
-            session,
-            competition_id=competition.id,
-            team_id=job.submission.team_id,
-            event=event,
-            subject_id=job.submission_id,
-            now=job.finished_at,
-        )
 
 
 def _send_mail(session: Session, *, submission: Submission, now: datetime) -> None:

@@ -43,10 +43,8 @@ from grader.models import (
     Team,
     TeamMember,
     User,
-    Webhook,
 )
 from grader.models.competitions import DELETED
-from grader.services import webhook_outbox as webhooks
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers, settings, settings_problems
 from grader.services.competitions import settings as competition_settings
@@ -236,7 +234,6 @@ def delete_draft(act: Act) -> None:
     draft.live_scoring_version = None
     session.flush()
     _empty_submissions(session, draft, act.now)
-    webhooks.remove(session, Webhook.competition_id == draft.id)
     for model in STORED:
         session.execute(
             delete(model)

@@ -25,7 +25,6 @@ from grader.models import (
     TeamMember,
 )
 from grader.services import notifications
-from grader.services import webhook_outbox as webhooks
 from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
 from grader.services.limits import limits
@@ -297,7 +296,6 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     invitations.end_all(session, team=taken, now=now)
     invitations.end_of_members(session, team=into, now=now)
     _close_requests(session, taken, now)
-    webhooks.follow_merger(session, taken=taken, into=into)
     notifications.follow_merger(session, taken=taken, into=into)
     into.division, taken.division = into.division or taken.division, None
     taken.leader_id = None

@@ -21,9 +21,7 @@ from grader.models import (
     TeamInvite,
     TeamMember,
     User,
-    Webhook,
 )
-from grader.services import webhook_outbox as webhooks
 from grader.services.competitions import phases
 from grader.services.competitions.settings_model import PeopleGroup, division_names, divisions_of
 from grader.services.mail import addresses
@@ -320,7 +318,6 @@ def _end(session: Session, team: Team) -> None:
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
     of_team = Notification.competition_id == team.competition_id, Notification.team_id == team.id
     session.execute(delete(Notification).where(*of_team))
-    webhooks.remove(session, Webhook.team_id == team.id)
     with_team = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(with_team))
     has_traces = or_(

@@ -26,7 +26,6 @@ write
     select standing
     select mail
     insert mail
-    lock webhook
     insert notification
     insert audit_entry
     select standing

@@ -6,8 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from grader.models import Delivery, JobState, Mail, OrganizerJob, OrganizerJobKind, ScoringJob, Webhook
-from grader.services import webhook_outbox as webhooks
+from grader.models import JobState, Mail, OrganizerJob, OrganizerJobKind, ScoringJob
 from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.jobs.leased_rows import (
     OUTAGE_PATIENCE,
@@ -20,7 +19,6 @@ from grader.services.jobs.leased_rows import (
 from grader.services.jobs.organizer_jobs import Result
 from grader.services.mail import outbox as mail
 from grader.services.scoring import jobs
-from tests.fixtures.receivers import subscribe
 
 pytestmark = pytest.mark.both_databases
 SECOND, MOMENT = timedelta(seconds=1), timedelta(microseconds=1)
@@ -135,36 +133,8 @@ class MailQueue:
         return row.available_at, row.error, row.sent_at
 
 
-@dataclass
-class WebhookQueue:
-    lease, pause = webhooks.LEASE, timedelta(seconds=30)
-
-    def add(self, service) -> int:
-        owner = service.user("olga", is_admin=True)
-        webhook = subscribe(service, service.competition(), owner, "http://127.0.0.1:8000/", now=service.now)
-        with service.database.write() as session:
-            event = webhooks.Event.ANNOUNCEMENT
-            webhooks.write(session, webhook_ids=[webhook.id], event=event, now=service.now)
-            row_id: int = session.query(Delivery.id).scalar()
-        return row_id
-
-    def claim(self, session, row_id: int, now: datetime):
-        return webhooks.claim(session, now=now)
-
-    def succeed(self, session, claim, now: datetime):
-        webhooks.record_delivered(session, claimed=claim, status=200, duration_ms=1, now=now)
-
-    def fail(self, session, claim, now: datetime):
-        webhooks.record_failed(session, claimed=claim, status=500, duration_ms=1, now=now)
-
-    def state(self, session, row_id: int):
-        row = session.get_one(Delivery, row_id)
-        webhook = session.get_one(Webhook, row.webhook_id)
-        return row.available_at, row.status, row.ended_at, webhook.available_at, webhook.failure_count
-
-
 JOBS = [ScoringQueue(), OrganizersQueue()]
-ALL = [*JOBS, MailQueue(), WebhookQueue()]
+ALL = [*JOBS, MailQueue()]
 of_all = pytest.mark.parametrize("queue", ALL, ids=lambda queue: type(queue).__name__)
 of_jobs = pytest.mark.parametrize("queue", JOBS, ids=lambda queue: type(queue).__name__)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -233,8 +203,8 @@ def test_failed_attempt_is_followed_by_a_pause_and_another_attempt(service, queu
 
 
 def test_pauses_double_up_to_the_maximum():
-    pauses = [webhooks.PAUSES.after(attempt).total_seconds() for attempt in (0, 1, 2, 3, 99)]
-    assert pauses == [0, 30, 60, 120, 3600]
+    pauses = [mail.pause_after(attempt) / timedelta(minutes=1) for attempt in (1, 2, 3, 99)]
+    assert pauses == [1, 2, 4, 240]
 
 
 def fail_to_the_end(service, queue, row_id: int):

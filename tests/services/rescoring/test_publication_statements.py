@@ -27,7 +27,6 @@ write
 """
 END = """\
     insert audit_entry
-    lock webhook
     insert notification
     insert content_state
 """

@@ -20,7 +20,6 @@ from grader.services.solutions.check_jobs import UploadedFile
 from grader.services.submissions import benchmark_entries, viewers
 from grader.storage import blobs
 from grader.worker.scorer import Scorer
-from tests.fixtures.receivers import subscribe
 from tests.fixtures.services import call
 
 SHELL = Actor(None, "shell (tests)")
@@ -41,7 +40,6 @@ def draft(service, solution_csv) -> Competition:
         check_jobs.add(session, competition=made, file=file, **act)
         files.add(session, competition=made, name="test.csv", blob=blob, **act)
         call(announcements.post, session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
-    subscribe(service, made, ada, "https://board.example/")
     return service.reload(made)
 
 
@@ -70,7 +68,6 @@ def test_everything_of_a_draft_except_its_audit_is_deleted(service, draft: Compe
             "organizer_job",
             "data_file",
             "organizer",
-            "webhook",
         } <= before.keys()
         assert blobs.named(session)
     delete(service, draft)

@@ -35,7 +35,6 @@ read
     select scoring_job, scoring_version
     select organizer_job
     select mail
-    select webhook_delivery
     select submission, data_file
     select backup_run
     select alembic_version

@@ -24,8 +24,7 @@ organize_close.now organize_publishing.archive account.unlink_identity people.un
 account.remove_factor people.reset_second_factors people.suspend people.delete
 organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
 organize_publishing.publish organize_rescoring.drop organize_rescoring.publish organize_rescoring.roll_back
-organize_settings.save organize_teams.disqualify organize_webhooks.delete
-organize_webhooks.rotate team_webhooks.delete team_webhooks.rotate teams.answer_merge
+organize_settings.save organize_teams.disqualify teams.answer_merge
 teams.hand_over teams.leave
 """
 # Actions whose form is the confirmation: a required checkbox, password, code, reason or text.
@@ -53,10 +52,9 @@ organize_publishing.next_stage organize_publishing.unarchive organize_teams.carr
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss
 organize_solution.upload organize_submissions.diagnose organize_submissions.mark organize_submissions.retry
 organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all
-organize_teams.reinstate organize_webhooks.change organize_webhooks.create
-organize_webhooks.redeliver organize_webhooks.test people.create_reset_link people.invite people.reinstate
-submissions.describe submissions.select submissions.submit_again team_webhooks.change
-team_webhooks.create team_webhooks.redeliver team_webhooks.test teams.accept_link teams.answer_invitation
+organize_teams.reinstate people.create_reset_link people.invite people.reinstate
+submissions.describe submissions.select submissions.submit_again
+teams.accept_link teams.answer_invitation
 teams.create teams.invite teams.make_link teams.rename teams.request_merge teams.revoke_link
 teams.choose_division organize_teams.divide organize_teams.divide_all
 """

@@ -1,1 +1,0 @@
-"""Webhooks of teams and organizers: subscriptions, payloads and timed events."""

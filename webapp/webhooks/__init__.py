@@ -1,1 +1,0 @@
-"""Webhooks for teams and organizers."""
