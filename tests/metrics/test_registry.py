@@ -252,6 +252,19 @@ def test_constant_and_perfect_predictions_have_a_score(name: str):
         assert best == pytest.approx(1.0 if is_highest else 0.0, abs=1e-14)
 
 
+def test_a_class_that_occurs_nowhere_does_not_count_in_macro_f1():
+    truth, guesses = np.array([0, 1, 1, 0]), np.array([0, 1, 0, 2])
+    result = calculated("macro_f1", {"target": truth}, {"prediction": guesses})
+    assert result.score == pytest.approx((0.5 + 2 / 3 + 0) / 3)
+    assert list(result.terms) == ["f1_ham", "f1_spam", "f1_eggs"]
+
+
+def test_probabilities_of_classes_are_scaled_to_sum_to_one():
+    guesses = dict(zip(CLASSES, np.array([[8.0, 1], [4, 2], [2, 1], [2, 0]]), strict=True))
+    result = calculated("multi_class_log_loss", {"target": np.array([0, 1])}, guesses)
+    assert result.score == pytest.approx(np.log(2))
+
+
 def test_unsuitable_solutions_are_refused_with_all_reasons():
     rows = np.arange(3)
     for name, target in (

@@ -400,6 +400,39 @@ def test_the_kaggle_page_shows_the_settings_of_this_site(make_arena):
     assert "kaggle_here competitions download toxicity" in page
 
 
+def test_a_repeated_request_submits_an_upload_once(ann):
+    content = ann.arena.truth.predictions(noise=1.5, seed=1)
+    token, url = begin(ann, len(content))
+    assert put(ann, url, content).status_code == 200
+    told = [call(ann, "CreateSubmission", **SLUG, blobFileTokens=token).json for _ in range(2)]
+    assert told[0]["ref"] == told[1]["ref"]
+    assert len(call(ann, "ListSubmissions", **SLUG).json["submissions"]) == 1
+
+
+def test_old_versions_of_the_command_get_a_list_with_states_in_lower_case(ann):
+    content = ann.arena.truth.predictions(noise=1.5, seed=1)
+    token, url = begin(ann, len(content))
+    put(ann, url, content)
+    client = ann.arena.app.test_client()
+    sent = {"blobFileTokens": token, "submissionDescription": "first"}
+    path = f"{API}/competitions/submissions"
+    assert client.post(f"{path}/submit/toxicity", data=sent, auth=("ann", ann.token)).status_code == 200
+    (line,) = client.get(f"{path}/list/toxicity", auth=("ann", ann.token)).json
+    assert (line["description"], line["status"]) == ("first", "pending")
+
+
+def test_only_members_see_the_ids_of_the_submissions_of_a_team(arena, ann):
+    own = arena.submit(ann, arena.truth.predictions(noise=1.5, seed=1))
+    arena.score_all()
+    with arena.database.read() as session:
+        team_id = session.get_one(Submission, own).team_id
+    told = [
+        call(person, "ListTeamPublicSubmissions", teamId=team_id).json["submissions"]
+        for person in (ann, arena.person("Bob"))
+    ]
+    assert [[each["id"] for each in submissions] for submissions in told] == [[own], [0]]
+
+
 def test_denied_requests_return_403_as_json(arena, ann):
     client = arena.app.test_client()
     answer = client.post(f"{CALL}/ListCompetitions", json={})
