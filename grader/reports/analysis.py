@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.files import Solution
 from grader.files.solution.columns import SPLITS
-from grader.metrics import MetricSettings
+from grader.metrics import MetricSettings, report
 from grader.metrics.bias.analysis.annotations import Annotations
 from grader.metrics.bias.analysis.audit import audit
 from grader.metrics.bias.analysis.counterfactual_pairs import compare_pairs
@@ -20,19 +18,15 @@ from grader.metrics.bias.analysis.fuzzed_texts import (
     compare_fuzzed,
     compare_twins,
 )
-from grader.metrics.bias.analysis.influence import Measured, Sets
-from grader.metrics.bias.analysis.intervals import uncertainty_of
 from grader.metrics.bias.analysis.rows import Background, Rows, count
 from grader.metrics.bias.analysis.skew_scenarios import SkewExperiment, skew_experiment
 from grader.metrics.bias.analysis.table import Column, MetricTable, metric_table
 from grader.metrics.bias.prepared import FloatArray, IndexArray
 from grader.reports import drawn, labelled, scored
 from grader.reports.blocks import Section
-from grader.text import counted
 
 SplitName = Literal["all", "public", "private"]
 MOST_SLICES = 12
-FEW_CLUSTERS = 30
 SKEW_SEED = 1
 
 
@@ -72,9 +66,6 @@ class Material:
         The two roles; the rate refers to the first. ``("original", "fuzzed")`` denotes twins, which are
         compared by every metric. This is the default if the role column has these values; otherwise the
         default is ``("anti", "pro")``.
-    cluster : str or None
-        A text column, such as the author or template, whose rows with equal values depend on each other. Rows
-        without a value are independent.
     """
 
     solution: Solution
@@ -92,7 +83,6 @@ class Material:
     skewed: str | None = None
     pair_columns: tuple[str, str | None] = ("role", "group")
     roles: tuple[str, str] | None = None
-    cluster: str | None = None
 
     @property
     def label(self) -> str:
@@ -112,21 +102,6 @@ class Material:
         twins = column is not None and set(ORIGINAL_AND_FUZZED) == set(column.values)
         return self.roles or (ORIGINAL_AND_FUZZED if twins else ("anti", "pro"))
 
-    @cached_property
-    def clusters(self) -> NDArray[np.object_] | None:
-        """The cluster of each row of the solution; None if all rows are independent."""
-        if self.cluster is None:
-            return None
-        is_pair = self.cluster == self.solution.roles.pair
-        column = self.solution.pair if is_pair else self.solution.slices.get(self.cluster)
-        if column is None:
-            raise ValueError(f"The solution has no text column {self.cluster!r} for clusters.")
-        if np.unique(column.codes[self.rows]).size < 2 and (column.codes[self.rows] >= 0).any():
-            raise ValueError(f"All analyzed rows have the same value in the cluster column {self.cluster!r}.")
-        # A row without a value is a cluster of its own, named by a text that no file contains.
-        rows = zip(column.texts(), self.solution.row_ids, strict=True)
-        return np.fromiter((text or f"\0{row_id}" for text, row_id in rows), np.object_, len(column.codes))
-
     def annotations(self) -> Annotations:
         """Return the labels and identities of the analyzed rows."""
         is_whole = self.rows.size == len(self.solution.row_ids)
@@ -140,7 +115,6 @@ class Material:
             {name: values[kept] for name, values in self.solution.identities.items()},
             settings=self.settings,
             background=self.background,
-            clusters=None if self.clusters is None else self.clusters[kept],
         )
 
     def predicted(self) -> dict[str, FloatArray]:
@@ -206,14 +180,6 @@ def facts_of(inputs: Material, annotations: Annotations, kept: Annotations) -> t
     too_small = [f"{name} ({size:,})" for name, size in annotations.sizes().items() if name not in kept.names]
     if too_small:
         facts.append(f"Omitted because {_few(inputs.minimum_size)} mention them: {', '.join(too_small)}")
-    if inputs.predictions and annotations.clusters is not None:
-        sizes = np.unique(annotations.clusters, return_counts=True)[1]
-        facts.append(
-            f"Intervals and tests treat rows with the same {inputs.cluster} as dependent ({sizes.size:,} "
-            f"clusters; the largest has {counted(int(sizes.max()), 'row')}). They are marked ° because "
-            "their coverage was verified only for independent rows"
-            + (" and can be too narrow with so few clusters" if sizes.size < FEW_CLUSTERS else "")
-        )
     return tuple(facts)
 
 
@@ -237,24 +203,19 @@ def _of_model(inputs: Material, annotations: Annotations, predictions: FloatArra
         rows, categories=inputs.categories, minimum_size=inputs.minimum_size, counted=counted
     )
     names = [line.name for line in table.lines]
-    split, clusters = rows.only(names).split, annotations.clusters
-    sets = Sets(split) if clusters is None else Sets.clustered(split, clusters)
-    measured = Measured.of_rows(sets, rows) if rows.background == "all" else None
-    report = None if measured is None else uncertainty_of(sets, measured)
+    kept_rows = rows.only(names)
+    sections = []
+    if rows.background == "all":
+        sections.append(scored.score_section(report(kept_rows.pair_counts, inputs.settings)))
+    sections.append(scored.identities_section(table, lowest=inputs.lowest, order=inputs.order))
+    if not names:
+        return sections
+    sections.append(scored.power_section(table, inputs.settings))
     shown = _shown(table, inputs.lowest)
     others = rows.predicted(inputs.others[inputs.label][kept]) if inputs.label in inputs.others else None
-    sections = [scored.score_section(report)] if report is not None else []
-    if not names:
-        return [*sections, scored.identities_section(table, None, lowest=0)]
-    sections += [
-        scored.identities_section(table, report, lowest=inputs.lowest, order=inputs.order),
-        scored.held_back_section(table, inputs.settings),
-    ]
     if others is not None:
         sections.append(
-            scored.comparison_section(
-                (rows, others), sets, measured, minimum_size=inputs.minimum_size, names=inputs.names
-            )
+            scored.comparison_section((rows, others), minimum_size=inputs.minimum_size, names=inputs.names)
         )
     slices, hidden = _slices(inputs, rows)
     if slices:
@@ -268,7 +229,7 @@ def _of_model(inputs: Material, annotations: Annotations, predictions: FloatArra
         *sections,
         drawn.distributions_section(rows, shown),
         drawn.curves_section(rows, shown),
-        scored.pinned_section(rows.only(names), counted, _skew(inputs, rows.only(names), others)),
+        scored.pinned_section(kept_rows, counted, _skew(inputs, kept_rows, others)),
     ]
 
 
@@ -316,7 +277,7 @@ def pairs_of(inputs: Material, column: str = "label") -> list[Section]:
         return []
     groups = slices[group].texts() if group in slices else None
     texts = pair.texts(), slices[role].texts(), groups
-    pairs = compare_pairs(*texts, inputs.predictions, roles=inputs.pair_roles(), clusters=inputs.clusters)
+    pairs = compare_pairs(*texts, inputs.predictions, roles=inputs.pair_roles())
     return [labelled.pairs_section(pairs, column)]
 
 
@@ -343,7 +304,7 @@ def _slices(inputs: Material, rows: Rows) -> tuple[dict[str, Rows], list[str]]:
     slices: dict[str, Rows] = {}
     hidden = []
     for name, texts in inputs.solution.slices.items():
-        if name in (*inputs.pair_columns, inputs.cluster):
+        if name in inputs.pair_columns:
             continue
         codes = texts.codes[inputs.rows]
         sizes = np.bincount(codes[codes >= 0], minlength=len(texts.values))

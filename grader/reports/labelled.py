@@ -34,7 +34,7 @@ from grader.reports.blocks import (
     why_empty,
 )
 from grader.reports.blocks import Cell as BlockCell
-from grader.reports.scored import NO_INTERVAL, UNCHECKED_CELLS, WORDS, difference_interval, interval, omitted
+from grader.reports.scored import WORDS, omitted
 
 SMALL_GAPS = (0.05, 0.15, 0.25)
 COMBINED_GROUPS = 6
@@ -43,10 +43,6 @@ ONE_PREDICTION = (
     "does not predict, the "
     "values show the association between predictions and label, not the quality of the predictions."
 )
-UNVERIFIED_DIFFERENCES = (
-    "Twins are compared as pairs, other rows as independent samples. The coverage of these intervals was not "
-    "verified."
-)
 READINGS = {"fractions": "fractions", "binarized": "binarized"}
 UNITS = {"comments": "over comments", "pairs": "over pairs of identity and label"}
 
@@ -54,7 +50,7 @@ UNITS = {"comments": "over comments", "pairs": "over pairs of identity and label
 def labels_section(
     annotations: Annotations, predictions: Mapping[str, FloatArray] | FloatArray, *, minimum_size: int, k: int
 ) -> Section:
-    """Return the five matrices of identities x labels, each with the overall AUCs and the intervals."""
+    """Return the five matrices of identities x labels, each with the overall AUCs."""
     matrices = label_matrices(annotations, predictions, minimum_size=minimum_size)
     blocks: list[Table] = [_overall(matrices)]
     for cell in CELLS:
@@ -71,14 +67,6 @@ def labels_section(
         else:
             blocks.append(extremes(f"{WORDS[cell]}: the {k} lowest values", matrix.lowest(k)))
             blocks.append(extremes(f"{WORDS[cell]}: the {k} highest values", matrix.highest(k)))
-        if matrices.estimates and matrix.identities:
-            lines = [
-                (name, *(interval(each.cells[name][cell], 3) for each in matrices.estimates.values()))
-                for name in matrix.identities
-            ]
-            head = ("identity", *matrices.estimates)
-            notes = (UNCHECKED_CELLS, NO_INTERVAL)
-            blocks.append(table(f"{WORDS[cell]}: 95% intervals", head, lines, notes=notes))
     texts = [ONE_PREDICTION] if matrices.has_one_prediction else []
     if matrices.unpredicted:
         texts.append(f"Not predicted: {', '.join(matrices.unpredicted)}.")
@@ -131,7 +119,6 @@ def pairs_section(report: PairReport, column: str = "label") -> Section:
             each.group,
             f"{each.pairs:,}",
             share(each.rate),
-            UNDEFINED if each.high is None else f"{share(each.low)} to {share(each.high)}",
             share(each.share_tied),
         )
         for each in report.rates
@@ -142,7 +129,7 @@ def pairs_section(report: PairReport, column: str = "label") -> Section:
     ]
     caption = f"Share of pairs in which {first} is scored higher than {second} (ties count as one half)"
     blocks: list[Table | Chart] = [
-        table(caption, (column, "group", "pairs", "rate", "95% interval", "ties"), rates),
+        table(caption, (column, "group", "pairs", "rate", "ties"), rates),
         table("Predictions", (column, "group", "role", "rows", "mean", "deviation"), scores),
     ]
     groups = list(dict.fromkeys(each.group for each in report.rates))
@@ -175,13 +162,12 @@ def fuzzed_section(report: FuzzedReport) -> Section:
             number(change.original, 5),
             number(change.fuzzed, 5),
             signed(change.difference, 5),
-            difference_interval(report.tests[label].terms[name]) if report.tests else UNDEFINED,
         )
         for label, changes in report.terms.items()
         for name, change in changes.items()
     ]
-    head = ("label", "term", "original", "fuzzed", "difference", "95% interval")
-    blocks = [table("Terms and score", head, lines, notes=[UNVERIFIED_DIFFERENCES])]
+    head = ("label", "term", "original", "fuzzed", "difference")
+    blocks = [table("Terms and score", head, lines)]
     blocks += [_both(report, cell) for cell in CELLS]
     if report.shifts:
         shifts = [
@@ -219,27 +205,20 @@ def _both(report: FuzzedReport, cell: Cell) -> Table:
                     metric(cell, original.value(identity, label), 3),
                     metric(cell, fuzzed.value(identity, label), 3),
                     signed(differences.value(identity, label)),
-                    difference_interval(report.tests[label].cells[identity][cell], 3)
-                    if report.tests
-                    else UNDEFINED,
                 )
             ),
         ]
         for identity in differences.identities
     ]
-    head = ("identity", *("original", "fuzzed", "difference", "95% interval") * len(differences.labels))
-    groups = [(label, 4) for label in differences.labels]
+    head = ("identity", *("original", "fuzzed", "difference") * len(differences.labels))
+    groups = [(label, 3) for label in differences.labels]
     reasons = ((identity, reason) for (identity, _), reason in differences.reasons.items())
     return table(WORDS[cell], head, lines, groups=groups, notes=why_empty(reasons))
 
 
 def _overall(matrices: LabelMatrices) -> Table:
-    lines = [
-        (label, number(auc, 5), interval(each.overall_auc, 5) if each else UNDEFINED)
-        for label, auc in matrices.overall_aucs.items()
-        for each in [matrices.estimates.get(label)]
-    ]
-    return table("Overall AUC", ("label", "AUC", "95% interval"), lines)
+    lines = [(label, number(auc, 5)) for label, auc in matrices.overall_aucs.items()]
+    return table("Overall AUC", ("label", "AUC"), lines)
 
 
 def audit_sections(audit: DataAudit) -> tuple[Section, ...]:

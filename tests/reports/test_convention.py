@@ -10,11 +10,8 @@ from click.testing import CliRunner
 from grader.cli import main
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
-from grader.metrics.bias.analysis.influence import Measured, Sets
-from grader.metrics.bias.analysis.paired_differences import paired_report, score_difference
 from grader.metrics.bias.analysis.rows import Rows
 from grader.metrics.bias.analysis.table import compare_tables, metric_table
-from grader.metrics.bias.prepared import prepare
 from grader.reports import Material, analyse, html_page, plain_text
 from grader.reports.blocks import Table
 
@@ -42,13 +39,6 @@ def test_library_subtracts_the_baseline_from_the_candidate(candidate, baseline, 
     assert line.differences["subgroup_auc"] == third
     assert third * sign == pytest.approx(1 / 3)
     assert list(line.as_dict()) == ["name", "candidate", "baseline", "differences"]
-    sets = Sets(prepare(rows.labels, {"cat": CAT}))
-    measured = [Measured.of(sets, each) for each in (candidate, baseline)]
-    paired = paired_report(sets, *measured)
-    assert paired.cells["cat"]["subgroup_auc"].difference == pytest.approx(third)
-    assert paired.overall_auc.difference == pytest.approx(sign / 6)
-    assert score_difference(*measured).difference == paired.score.difference
-    assert np.sign(paired.score.difference or 0) == sign
 
 
 @pytest.mark.parametrize(("candidate", "baseline", "sign"), [(BETTER, WORSE, 1), (WORSE, BETTER, -1)])
@@ -60,15 +50,13 @@ def test_every_format_of_a_report_subtracts_the_baseline_from_the_candidate(
     )
     _check_json(json.loads(json.dumps(found.as_dict()))["comparison"], sign)
     section = next(each for each in found.sections if each.key == "comparison")
-    terms, beside, cells, *_ = (block for block in section.blocks if isinstance(block, Table))
-    assert terms.head[1:4] == ("ours.csv", "theirs.csv", "candidate minus baseline")
+    beside, cells = (block for block in section.blocks if isinstance(block, Table))
     assert beside.groups == (("", 1), ("ours.csv", 5), ("theirs.csv", 5))
     assert cells.caption == "ours.csv minus theirs.csv"
     text = f"{sign / 3:+.3f}"
-    assert cells.lines[0][1].text.rstrip("*°") == text
+    assert cells.lines[0][1].text == text
     for page in (plain_text(found), html_page(found)):
         assert "ours.csv minus theirs.csv" in page
-        assert "candidate minus baseline" in page
         assert text in page
 
 
@@ -94,6 +82,3 @@ def _check_json(comparison, sign: int, names=("ours.csv", "theirs.csv")):
     difference = line["differences"]["subgroup_auc"]
     assert difference == line["candidate"]["subgroup_auc"] - line["baseline"]["subgroup_auc"]
     assert difference * sign == pytest.approx(1 / 3)
-    (paired,) = comparison["paired"]
-    assert paired["subgroups"]["cat"]["subgroup_auc"]["difference"] == pytest.approx(difference)
-    assert paired["score"]["difference"] * sign > 0

@@ -100,12 +100,6 @@ if TYPE_CHECKING:
     help="The two roles in a pair; the rate is how often FIRST is scored higher. Rows with the roles "
     "original and fuzzed are twins.  [default: original fuzzed if the column has them, otherwise anti pro]",
 )
-@click.option(
-    "--cluster",
-    metavar="COLUMN",
-    help="A column of SOLUTION, such as the author or template, whose rows with equal values depend on each "
-    "other. Intervals and tests take this into account.",
-)
 @undefined_option("skip")
 def analyze(**options: Any) -> None:
     """Analyze SUBMISSION against SOLUTION, or audit the data of SOLUTION without a model.
@@ -121,8 +115,8 @@ def analyze(**options: Any) -> None:
     from grader.reports import analyse, html_page, plain_text
 
     chosen = SimpleNamespace(**options)
-    if chosen.submission is None and (chosen.against or chosen.fuzzed or chosen.cluster):
-        raise click.UsageError("--against, --fuzzed and --cluster require a SUBMISSION.")
+    if chosen.submission is None and (chosen.against or chosen.fuzzed):
+        raise click.UsageError("--against and --fuzzed require a SUBMISSION.")
     inputs = _inputs(chosen, chosen.solution, chosen.submission, chosen.against)
     if chosen.fuzzed:
         # Comparisons with the fuzzed set do not show categories.
@@ -144,7 +138,7 @@ def analyze(**options: Any) -> None:
 def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, against: Path | None) -> "Material":
     from grader.reports import Material
 
-    columns = {"label": chosen.label, "identities": chosen.identities, "cluster": chosen.cluster}
+    columns = {"label": chosen.label, "identities": chosen.identities}
     solution = read_with_roles(csv_of(path), dict(chosen.roles), only_these=True, **columns)
     warn(solution.roles, solution.near_misses)
     grouped = {name: category for category, names in chosen.categories for name in names}
@@ -167,7 +161,6 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
         skewed=chosen.skewed,
         pair_columns=chosen.pair_columns,
         roles=chosen.roles_of_pairs,
-        cluster=chosen.cluster,
     )
 
 

@@ -58,12 +58,11 @@ def read_with_roles(
     label: str | None = None,
     identities: Sequence[str] | None = None,
     only_these: bool = False,
-    cluster: str | None = None,
 ) -> "Solution":
     """Read a solution with the guessed roles, the named columns and the given roles.
 
     If `only_these` is true, only the columns in `identities` are identities. A given role is binding: a file
-    with a value that contradicts it is rejected. The column `cluster` is read as text.
+    with a value that contradicts it is rejected.
     """
     from grader.files import ColumnRole, guess_columns, read_solution, with_named
 
@@ -71,12 +70,6 @@ def read_with_roles(
     # The report on a solution lists names in `identities` that are not columns.
     there = [name for name in identities or () if only_these or name in guessed]
     named = dict.fromkeys(there, ColumnRole.IDENTITY) | dict(chosen)
-    if cluster is not None and guessed.get(cluster) is ColumnRole.IDENTITY:
-        if named.get(cluster) is ColumnRole.IDENTITY:
-            raise click.UsageError(f"The column {cluster} is an identity and cannot be the --cluster.")
-        click.echo(f"Note: {cluster} is used for --cluster only. It looks like an identity.", err=True)
-    if cluster is not None and guessed.get(cluster) is not ColumnRole.PAIR:
-        named.setdefault(cluster, ColumnRole.SLICE)
     if label is not None:
         named[label] = ColumnRole.LABEL
     if only_these and identities is not None:
