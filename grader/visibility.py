@@ -128,9 +128,9 @@ class Field(enum.StrEnum):
     PRIVATE_DIFFERENCES = "private_differences"
     PRIVATE_IDENTITIES = "private_identities"
     PRIVATE_GAPS = "private_gaps"
-    """The average equality gaps (AEGs) on the private rows. All other parts of a diagnosis are visible only
-    to organizers until they publish it, which is not possible before the reveal. The same applies to
-    statistical ties, unless the competition shows them after the reveal."""
+    """The average equality gaps (AEGs) on the private rows. Statistical ties are visible only to organizers
+    until they publish them, which is not possible before the reveal, unless the competition shows them after
+    the reveal."""
 
 
 _PHASES = tuple(Phase)

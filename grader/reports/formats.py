@@ -1,14 +1,10 @@
-"""Report formats: HTML, plain text and stored bytes."""
+"""Report formats: HTML and plain text."""
 
 import base64
-import gzip
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from typing import Any
 
 from grader.reports.analysis import Analysis
 from grader.reports.blocks import Cell, Chart, Section, Table, is_wide
@@ -134,35 +130,3 @@ def _groups(table: Table, widths: list[int]) -> str:
         parts.append(name[:width].ljust(width))
         place += span
     return GAP.join(parts).rstrip()
-
-
-def to_bytes(analyses: Mapping[str, Analysis]) -> bytes:
-    """Return several named reports as one compressed JSON object."""
-    data = {name: asdict(analysis) for name, analysis in analyses.items()}
-    return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0)
-
-
-def from_bytes(stored: bytes) -> dict[str, Analysis]:
-    """Return the reports that `to_bytes` stored."""
-    data = json.loads(gzip.decompress(stored))
-    return {name: _analysis(each) for name, each in data.items()}
-
-
-def _analysis(data: Mapping[str, Any]) -> Analysis:
-    return Analysis(data["title"], tuple(data["facts"]), tuple(map(_stored_section, data["sections"])))
-
-
-def _stored_section(data: Mapping[str, Any]) -> Section:
-    blocks = tuple(
-        Chart(block["svg"], _stored_table(block["table"]), block.get("is_summed_up", False))
-        if "svg" in block
-        else _stored_table(block)
-        for block in data["blocks"]
-    )
-    return Section(data["key"], data["title"], tuple(data["texts"]), blocks, data["data"])
-
-
-def _stored_table(data: Mapping[str, Any]) -> Table:
-    lines = tuple(tuple(Cell(**cell) for cell in line) for line in data["lines"])
-    groups = tuple((name, span) for name, span in data.get("groups", ()))
-    return Table(data["caption"], tuple(data["head"]), lines, groups, tuple(data.get("notes", ())))

@@ -56,7 +56,7 @@ def test_names_are_guessed_in_any_case(header: str):
     assert [guess.role for guess in guesses] == [ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE]
 
 
-def test_diagnosis_columns_are_stored():
+def test_columns_for_analyses_are_stored():
     solution = read_solution(table(), roles=ROLES)
     assert solution.roles.identities == ("female", "black")
     assert solution.roles.unused == ("comment", "rating")

@@ -441,7 +441,7 @@ def _costs(terms: Sequence[float], metric: MetricSettings) -> list[float]:
 
 
 def _contributions(costs: Sequence[Sequence[float]]) -> set[str]:
-    """Return the costs of terms and the differences between them, as shown in diagnoses and comparisons."""
+    """Return the costs of terms and the differences between them, as shown in comparisons."""
     pairs = itertools.combinations(costs, 2)
     found = [abs(a - b) for one, other in pairs for a, b in zip(one, other, strict=True)]
     return {f"{value:.5f}" for value in (*found, *itertools.chain(*costs))}

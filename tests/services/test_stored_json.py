@@ -10,7 +10,6 @@ from grader.metrics import MetricSettings, Weights
 from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.leaderboards.tied_teams import TiesParameters
-from grader.services.moderation.diagnoses import DiagnosisParameters
 from grader.services.solutions.check_jobs import CheckParameters, SettingsCheckParameters
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.solutions.publication import BundleParameters
@@ -84,10 +83,6 @@ STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
     ),
     (BundleParameters, {"with_solution": True, "with_results": False}),
     (TiesParameters, {"scoring_version_id": 7}),
-    (
-        DiagnosisParameters,
-        {"submission_id": 3, "against_id": None, "scoring_version_id": 7, "scoring_version": 1},
-    ),
 ]
 NAMES = [kind.__name__ for kind, _ in STORED]
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from flask import Response, g, jsonify, request, url_for
+from flask import g, request, url_for
 
 from grader import db
 from grader.models import Competition
@@ -11,14 +11,12 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import phases
 from grader.services.leaderboards import leaderboard as boards
 from grader.services.leaderboards import team_results
-from grader.services.moderation import diagnoses
 from grader.services.standings import final_standings as final_boards
 from grader.services.teams import rosters
 from grader.visibility import Viewer
 from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import Unreadable, asked_page
-from webapp.http.site import current_site
 from webapp.leaderboards import answers, requests
 from webapp.leaderboards.answers import (
     BoardPage,
@@ -112,15 +110,3 @@ def own_results(slug: str) -> OwnResults:
             viewer=Viewer.TEAM,
         )
     return OwnResults.model_validate(results)
-
-
-@blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>/diagnosis")
-@operation(None, tag=TAG, answers_file="application/json")
-def published_diagnosis(slug: str, submission_id: int) -> Response:
-    """Return a counted submission's published diagnosis for each split, after the reveal."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        requests.counted(session, competition, submission_id)
-        job = requests.diagnosis(session, competition, submission_id)
-    reports = diagnoses.reports(current_site().storage, job)
-    return jsonify({split: report.as_dict() for split, report in reports.items()})

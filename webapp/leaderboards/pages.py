@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, abort, g, get_template_attribute, jsonify, render_template, request
+from flask import Blueprint, Response, abort, g, get_template_attribute, jsonify, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -23,7 +23,6 @@ from grader.services.leaderboards import (
 )
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.submission_results import CountedEntry
-from grader.services.moderation import diagnoses
 from grader.services.rescoring import mail
 from grader.services.standings import final_standings
 from grader.services.submissions import comparison
@@ -35,7 +34,6 @@ from webapp.http.caches import frontier
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.responses import conditional
-from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
 from webapp.leaderboards.views import BoardView, ResultsView, RowView, board_csv, change
 from webapp.presentation import formats
@@ -130,38 +128,13 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         submission = requests.counted(session, competition, submission_id)
         own_id = comparison.own_counted(session, competition=competition, team=team, phase=view.phase)
-        diagnosed = requests.newest_diagnosis(session, competition, submission_id)
     return conditional(
         render_template(
             "leaderboards/counted_submission.html",
             competition=view,
-            has_diagnosis=diagnosed is not None,
             submission=CountedView(submission, own_team_id=team.id if team else None),
             own_counted_id=own_id,
             identity_terms=IDENTITY_TERMS,
-        )
-    )
-
-
-@blueprint.get("/leaderboard/private/<int:submission_id>/diagnosis")
-def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Show the published diagnosis of a counted submission, after the reveal."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        submission = requests.counted(session, competition, submission_id)
-        job = requests.diagnosis(session, competition, submission_id)
-    split = Split.PRIVATE if request.args.get("split") == "private" else Split.PUBLIC
-    reports = diagnoses.reports(current_site().storage, job)
-    return conditional(
-        render_template(
-            "leaderboards/diagnosis.html",
-            competition=view,
-            submission=submission,
-            is_current=diagnoses.is_current(job, competition),
-            splits=list(reports),
-            split=split.value,
-            report=reports[split.value],
         )
     )
 

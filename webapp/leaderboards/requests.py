@@ -7,7 +7,7 @@ from typing import Any
 from flask import request
 
 from grader import db
-from grader.models import Competition, OrganizerJob, Split
+from grader.models import Competition, Split
 from grader.services.competitions import boards, lookup, phases
 from grader.services.competitions.metric import term_names
 from grader.services.competitions.settings_model import division_names
@@ -15,7 +15,6 @@ from grader.services.leaderboards import leaderboard, paired_differences, submis
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import Sort, lowest_best
 from grader.services.leaderboards.submission_results import CountedEntry
-from grader.services.moderation import diagnoses
 from grader.visibility import visible_fields
 from webapp.http import lookups
 from webapp.http.errors import BadRequest
@@ -117,19 +116,6 @@ def counted(session: Any, competition: Competition, submission_id: int) -> Count
         viewer=lookups.viewer(),
         phase=phases.phase(competition, db.now(session)),
     )
-
-
-def newest_diagnosis(session: Any, competition: Competition, submission_id: int) -> OrganizerJob | None:
-    """Return the newest published diagnosis of a submission, or None."""
-    return diagnoses.newest(session, competition=competition, submission_id=submission_id, is_published=True)
-
-
-def diagnosis(session: Any, competition: Competition, submission_id: int) -> OrganizerJob:
-    """Return the newest published diagnosis of a submission; raise DiagnosisNotPublished."""
-    job = newest_diagnosis(session, competition, submission_id)
-    if job is None:
-        raise diagnoses.DiagnosisNotPublished(submission_id=submission_id)
-    return job
 
 
 def sortable(terms: Iterable[str]) -> list[str]:

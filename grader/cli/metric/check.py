@@ -161,7 +161,7 @@ def _findings(report: Mapping[str, Any]) -> Iterator[str]:
 def _kept(report: Mapping[str, Any]) -> str:
     names = [*report["other_labels"], *(each["name"] for each in report["slices"])]
     names += [report["pair"]] if report["pair"] else []
-    return f"Used for diagnosis only: {', '.join(names)}. " if names else ""
+    return f"Used for analyses only: {', '.join(names)}. " if names else ""
 
 
 def _split_line(name: str, split: Mapping[str, int]) -> str:

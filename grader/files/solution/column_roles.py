@@ -155,7 +155,7 @@ class ColumnRole(enum.StrEnum):
     """The role of a column in a solution.
 
     A slice divides the rows into groups, an "other label" is an additional label, and rows with the same pair
-    value are variants of one text. All three are for diagnosis and do not affect the score.
+    value are variants of one text. All three are for analyses and do not affect the score.
     """
 
     ID = "id"

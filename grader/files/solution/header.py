@@ -66,7 +66,7 @@ class ColumnRoles:
         Only in a scored table.
     other_labels, slices : tuple of str
     pair : str or None
-        Kept for diagnosis.
+        Kept for analyses.
     undeclared : tuple of str
         The unused columns and slices whose role was only guessed. Callers should warn about them.
     """

@@ -56,9 +56,9 @@ class Solution:
         0 Ignored, 1 Public, 2 Private; None if there is no such column.
     roles : ColumnRoles
     other_labels : dict of str to array of float64, shape (n,)
-        In 0..1, or NaN for a blank; additional labels for diagnosis.
+        In 0..1, or NaN for a blank; additional labels for analyses.
     slices : dict of str to Categories
-        Groups of rows, for diagnosis.
+        Groups of rows, for analyses.
     pair : Categories or None
         Rows with the same value are variants of one text.
     near_misses : tuple of NearMiss

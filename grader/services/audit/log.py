@@ -47,8 +47,6 @@ WORDS = {
     "data.hold": "held back the {}",
     "data.remove": "removed the {}",
     "data.upload": "uploaded the {}",
-    "diagnosis.publish": "published the diagnosis of {}",
-    "diagnosis.start": "diagnosed {}",
     "dispute.answer": "answered a question about {}",
     "entry.admit": "admitted {}",
     "entry.refuse": "did not admit {}",

@@ -29,7 +29,7 @@ class Truth:
     `labels` and each item of `identities` are float64 arrays of shape (rows,); a blank annotation is NaN.
     `usage` is an int8 array with 0 for ignored, 1 for public and 2 for private rows. All arrays are in the
     order of the solution's row ids. `other_labels`, `slices` and `pair` do not affect the score of the bias
-    metric; the diagnosis uses them.
+    metric; they are for analyses.
 
     `targets` contains the columns of any other metric: numbers, or the codes of classes. The first of them
     is also in `labels`, as numbers. The `slices` are its groups, and `classes` are the names of the codes.
@@ -131,7 +131,7 @@ class Truth:
         }
         for number, values in enumerate(self.identities.values()):
             arrays[f"identity_{number}"] = values
-        arrays |= self._kept_for_diagnosis()
+        arrays |= self._kept_for_analyses()
         if self.targets:
             facts = {"names": list(self.targets), "classes": self.classes}
             arrays["targets"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
@@ -152,7 +152,7 @@ class Truth:
                 **_read_targets(arrays),
             )
 
-    def _kept_for_diagnosis(self) -> dict[str, NDArray[Any]]:
+    def _kept_for_analyses(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that do not affect scores, if there are any."""
         texts = {f"slice_{number}": each for number, each in enumerate(self.slices.values())}
         if self.pair is not None:

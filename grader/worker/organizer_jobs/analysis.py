@@ -1,116 +1,34 @@
-"""Analysis jobs: submission diagnoses and statistically tied teams."""
+"""Analysis jobs: statistically tied teams and differences between files."""
 
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
 from sqlalchemy import select
 
 from grader import db
-from grader.files import ColumnRoles, FileRejected, Solution, read_submission
-from grader.metrics import MetricSettings, registry
+from grader.files import FileRejected, read_submission
+from grader.metrics import registry
 from grader.metrics.bias.analysis.influence import Measured, Sets
 from grader.metrics.bias.analysis.intervals import LEVEL, quantile, two_sided_p_value
 from grader.metrics.bias.analysis.paired_differences import Difference, score_difference
-from grader.metrics.bias.prepared import FloatArray
 from grader.metrics.interface import PairedDifference, RowInfluences, UnsuitablePredictions
 from grader.metrics.python_metric import MetricFailed
 from grader.metrics.row_statistics import paired_difference
 from grader.models import Competition, ScoringVersion, Split, Submission
-from grader.reports import Analysis, Material, analyse, formats
 from grader.services.leaderboards import paired_differences, tied_teams
 from grader.services.leaderboards.paired_differences import Pair
 from grader.services.leaderboards.tied_teams import ComparedEntry, TiesParameters
-from grader.services.moderation.diagnoses import DiagnosisParameters
-from grader.services.solutions import canary_rows, intake
+from grader.services.solutions import intake
 from grader.services.solutions.acceptance import LiveSolution
 from grader.storage.stores import BlobDamaged, BlobMissing
 from grader.worker.calculator import EncodedCache, PreparedSolution
 from grader.worker.organizer_jobs.context import Work
 
-STEPS = 4
 KEPT_INFLUENCES = 8
 STORE_SECONDS = 2.0
 UNREADABLE = (BlobDamaged, BlobMissing, FileRejected, MetricFailed, UnsuitablePredictions)
-
-
-def diagnose(work: Work) -> dict[str, Any]:
-    """Analyze a submission on the public and private rows, and store the report.
-
-    Raises FileRejected if a file can no longer be read.
-    """
-    work.report_progress(0, STEPS, "Reading the solution")
-    asked = DiagnosisParameters.from_dict(work.parameters)
-    with work.database.read() as session:
-        version = session.get_one(ScoringVersion, asked.scoring_version_id)
-        label = version.solution.report["label"]
-    live = LiveSolution.load(work.storage, version)
-    solution = solution_of(live, label)
-    work.report_progress(1, STEPS, "Reading the submission")
-    # File names are private to the teams, so the report uses submission numbers.
-    predictions = {
-        f"#{submission_id}": _predictions(work, live, submission_id)
-        for submission_id in (asked.submission_id, asked.against_id)
-        if submission_id is not None
-    }
-    found = {}
-    for place, split in enumerate(Split):
-        work.report_progress(2 + place, STEPS, f"Analyzing the {split.value} rows")
-        found[split.value] = _analysed(solution, predictions, live.rules.bias, split)
-    return {"sha256": work.storage.put(formats.to_bytes(found)).sha256}
-
-
-def solution_of(live: LiveSolution, label: str) -> Solution:
-    """Return a live solution as a Solution with the scored identities.
-
-    Canary rows get their original labels back, because pairs may include `Ignored` rows.
-    """
-    truth = live.truth
-    labels = canary_rows.restored(live.row_ids, truth, live.canaries).labels
-    roles = ColumnRoles(id="id", label=label, identities=live.rules.identities, usage="Usage", unused=())
-    return Solution(
-        live.row_ids,
-        labels,
-        {name: truth.identities[name] for name in live.rules.identities},
-        truth.usage,
-        roles,
-        dict(truth.other_labels),
-        dict(truth.slices),
-        truth.pair,
-    )
-
-
-def _predictions(work: Work, live: LiveSolution, submission_id: int) -> FloatArray:
-    with work.database.read() as session:
-        submission = session.get_one(Submission, submission_id)
-        names = intake.other_labels(session, competition_id=submission.competition_id)
-    data = work.storage.read(submission.sha256)
-    return read_submission(data, live.row_ids, other_labels=names).predictions
-
-
-def _analysed(
-    solution: Solution, predictions: dict[str, FloatArray], settings: MetricSettings, split: Split
-) -> Analysis:
-    first, second = [*predictions, ""][:2]
-    label = solution.roles.label
-    inputs = Material(
-        solution,
-        {label: predictions[first]},
-        {label: predictions[second]} if second else {},
-        names=(first, second),
-        settings=settings,
-        split=split.value,
-    )
-    try:
-        return analyse(inputs)
-    except ValueError:
-        if solution.pair is None:
-            raise
-        # Incomplete pairs in the organizer's columns must not prevent the rest of the report.
-        found = analyse(replace(inputs, solution=replace(solution, pair=None)))
-        return replace(found, facts=(*found.facts, "Pairs are omitted because they are incomplete"))
 
 
 def compare_ties(work: Work) -> dict[str, Any]:

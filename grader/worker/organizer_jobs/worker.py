@@ -32,7 +32,6 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.VERIFY: closing.verify,
     OrganizerJobKind.BUNDLE: closing.bundle,
     OrganizerJobKind.SETTINGS: checks.check_settings,
-    OrganizerJobKind.DIAGNOSE: analysis.diagnose,
     OrganizerJobKind.TIES: analysis.compare_ties,
     OrganizerJobKind.DATA: checks.check_data,
     OrganizerJobKind.FAIR_PLAY: fair_play.look,

@@ -20,12 +20,10 @@ from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts
 from grader.services.solutions import canary_rows, check_jobs, intake, publication
-from grader.services.solutions.acceptance import LiveSolution
 from grader.services.solutions.check_jobs import FORGOTTEN, CheckParameters, NotAcceptable, UploadedFile
 from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.publication import NoCanaryRows, SolutionNotPublished
 from grader.services.solutions.truth import IGNORED, Truth
-from grader.worker.organizer_jobs import analysis
 from grader.worker.organizer_jobs.checks import hidden_by
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.canary_rows import assessed_with_canaries
@@ -266,14 +264,3 @@ def test_data_file_with_the_true_or_the_altered_labels_is_found(
         data = "id,x\n" + "".join(f"r{row},{int(label)}\n" for row, label in enumerate(labels.tolist()))
         found = examine(io.BytesIO(data.encode()), hidden)
         assert TargetKind.LABEL in {each.kind for each in found.disclosures if each.column == "x"}
-
-
-def test_diagnosis_counts_pairs_with_the_true_labels(
-    service, competition: Competition, solution_csv: Callable[..., bytes]
-):
-    """Counterfactual pairs include Ignored rows, and a diagnosis may be published."""
-    loaded = LiveSolution.load(service.storage, live(service, competition))
-    shown = analysis.solution_of(loaded, "toxicity")
-    assert (shown.labels == read_solution(solution_csv()).labels).all()
-    assert shown.usage is not None
-    assert np.count_nonzero(shown.usage == IGNORED) == 40

@@ -33,7 +33,7 @@ account.change_email account.change_password account.delete account.reset accoun
 account.sign_up_by_link account.notice account.link_identity account.sign_up_with entry.join
 account.add_factor account.second_factor account.unlock_factors
 organize_close.publish_solution organize_console.publish_ties
-organize_data.allow organize_disputes.answer organize_publishing.delete organize_submissions.publish_diagnosis
+organize_data.allow organize_disputes.answer organize_publishing.delete
 organize_teams.rename submissions.question submissions.submit
 """
 # Actions that can be undone or repeated, or that only add something.
@@ -50,7 +50,7 @@ organize_data.add_baseline organize_data.check_again organize_data.upload
 organize_organizers.add organize_rescoring.check_settings
 organize_publishing.next_stage organize_publishing.unarchive organize_teams.carry_over
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss
-organize_solution.upload organize_submissions.diagnose organize_submissions.mark organize_submissions.retry
+organize_solution.upload organize_submissions.mark organize_submissions.retry
 organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all
 organize_teams.reinstate people.create_reset_link people.invite people.reinstate
 submissions.describe submissions.select submissions.submit_again

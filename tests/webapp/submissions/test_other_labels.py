@@ -1,6 +1,5 @@
 """Submissions with extra columns for other labels, read by every reader."""
 
-import json
 from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
@@ -10,7 +9,7 @@ import pytest
 
 from grader import db
 from grader.files import ColumnRole, read_solution
-from grader.models import Role, Submission
+from grader.models import Role
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation
@@ -129,15 +128,9 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene):
     assert told(scene, beside)["status"] == "scored"
 
 
-def test_a_diagnosis_and_a_comparison_of_teams_read_the_file(scene):
-    beside = scene.submit(scene.ann, scene.beside)
+def test_a_comparison_of_teams_reads_the_file(scene):
+    scene.submit(scene.ann, scene.beside)
     scene.score_all()
-    assert scene.ed.post(f"{HERE}/organize/submissions/{beside}/diagnosis").status_code == 303
     assert scene.ed.post(f"{HERE}/organize/ties").status_code == 303
     scene.work()
-    page = scene.ed.browser.get(f"{HERE}/organize/submissions/{beside}/diagnosis.json")
-    assert page.status_code == 200, page.text
-    assert json.loads(page.text)
     assert "Ann" in scene.ed.browser.get(f"{HERE}/organize/ties").text
-    with scene.database.read() as session:
-        assert session.get_one(Submission, beside).size_bytes == len(scene.beside)

@@ -95,7 +95,7 @@ def test_drafts_solution_is_reported_stored_and_accepted(
     assert len(live.solution.digest) == 64
 
 
-def test_diagnosis_columns_are_stored_with_the_solution(
+def test_columns_for_analyses_are_stored_with_the_solution(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     header, *lines = solution_csv().decode().splitlines()

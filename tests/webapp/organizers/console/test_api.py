@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grader.models import Role, Split
+from grader.models import Role
 from grader.services.moderation import disputes
 from tests.fixtures.desk import API, Desk
 
@@ -24,7 +24,7 @@ def olga(arena) -> Desk:
     return olga
 
 
-def test_submissions_are_searched_marked_and_diagnosed(olga: Desk):
+def test_submissions_are_searched_and_marked(olga: Desk):
     found = olga("GET", f"{DESK}/submissions?q=bob").json["submissions"]
     assert [(each["id"], each["team"], each["status"]) for each in found] == [(olga.sent[1], "Bob", "scored")]
     assert found[0]["private_score"]
@@ -33,17 +33,6 @@ def test_submissions_are_searched_marked_and_diagnosed(olga: Desk):
     assert olga("POST", f"{here}/kind", json={"kind": "hidden"}).json["kind"] == "hidden"
     assert olga("POST", f"{here}/kind", json={"kind": "normal"}).json["kind"] == "normal"
     assert olga("POST", f"{here}/retry", expect=409).json["error"] == "nothing_failed"
-    assert (
-        olga("POST", f"{here}/diagnosis", json={"against": 0}, expect=404).json["error"]
-        == "unknown_submission_here"
-    )
-    begun = olga("POST", f"{here}/diagnosis", json={"against": olga.sent[1]}, expect=202).json
-    assert olga("GET", begun["url"]).json["reports"] == {}
-    olga("GET", f"{here}/diagnosis.html", expect=404)
-    olga.work()
-    assert set(olga("GET", begun["url"]).json["reports"]) == set(Split)
-    assert "<html" in olga("GET", f"{here}/diagnosis.html?split=private").text
-    olga("POST", f"{here}/diagnosis/publish", json={"confirm": True}, expect=400)
 
 
 def test_lists_are_paginated_by_a_cursor(olga: Desk):
