@@ -40,6 +40,7 @@ from grader.metrics.bias.analysis.model_reports import (
     confusion_report,
 )
 from grader.metrics.bias.analysis.paired_differences import Difference, PairedReport
+from grader.metrics.bias.bootstrap import BootstrapInterval, BootstrapReport, bias_bootstrap
 from grader.metrics.bias.expected_error import rows_needed
 from grader.metrics.bias.inputs import identities_from_text
 
@@ -47,6 +48,8 @@ __all__ = [
     "BIAS_AUCS",
     "METRIC_CODE_VERSION",
     "BiasReport",
+    "BootstrapInterval",
+    "BootstrapReport",
     "Confusion",
     "ConfusionReport",
     "Difference",
@@ -63,6 +66,7 @@ __all__ = [
     "Undefined",
     "UndefinedPolicy",
     "Weights",
+    "bias_bootstrap",
     "bias_intervals",
     "bias_report",
     "check_golden_vectors",

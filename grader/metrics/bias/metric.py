@@ -10,6 +10,7 @@ import numpy as np
 
 from grader.metrics.bias.analysis.influence import Sets, influences
 from grader.metrics.bias.analysis.standard_errors import ClassMentions, standard_errors
+from grader.metrics.bias.influence import influences as influences_of
 from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.bias.pair_counting import count_with_midranks
 from grader.metrics.bias.prepared import PreparedSplit, prepare
@@ -27,6 +28,7 @@ from grader.metrics.interface import (
     TermSpec,
     UnsuitableTruth,
 )
+from grader.metrics.measured import Measured
 from grader.metrics.ranks import RankArray, dense_ranks
 
 TARGET, PREDICTION = "target", "prediction"
@@ -150,6 +152,14 @@ class BiasMetric:
             raise UnsuitableTruth([str(each) for each in values.undefined if each.affects_score])
         errors = standard_errors(prepared.mentions, midranks, values, self._settings)
         return MetricResult(values.score, _defined(values), counts.as_dict(), errors)
+
+    def measured(self, prepared: PreparedRows, encoded: RankArray) -> Measured:
+        """Return the score of one file on one split with the influences of the rows."""
+        ranks = encoded[prepared.rows]
+        values = report(count_with_midranks(prepared.split, ranks)[0], self._settings)
+        if values.score is None:
+            raise UnsuitableTruth([str(each) for each in values.undefined if each.affects_score])
+        return Measured(values.score, influences_of(prepared.split, ranks, values, self._settings))
 
     def measure(self, prepared: PreparedRows, encoded: RankArray) -> RowInfluences | None:
         """Return the influences of the rows on the score; None if a compared set has fewer than 2 rows."""
