@@ -45,15 +45,16 @@ def test_each_group_is_scored_on_its_own_rows():
     truth, guesses = example()
     rmse = metric("rmse", Options())
     grouped = GroupedMetric(rmse, GroupRules(("place",)))
-    rows = np.arange(900)
+    rows = np.arange(1, 900, 2)
     result = grouped.score(grouped.prepare(truth, rows), grouped.encode(guesses))
     encoded = rmse.encode(guesses)
     assert result.score == rmse.score(rmse.prepare(truth, rows), encoded).score
     assert set(result.groups["place"]) == {"north", "south"}
     for name, values in result.groups["place"].items():
-        alone = rmse.score(rmse.prepare(truth, rows[truth["place"] == name]), encoded)
+        is_in = truth["place"][rows] == name
+        alone = rmse.score(rmse.prepare(truth, rows[is_in]), encoded)
         assert (values["score"], values["error"]) == (alone.score, alone.errors["score"])
-        assert values["rows"] == (truth["place"] == name).sum()
+        assert values["rows"] == is_in.sum()
     name, gap = worst(result.groups["place"], Direction.LOWEST) or ("", 0.0)
     assert name == "south"
     assert gap == pytest.approx(5, abs=1)
