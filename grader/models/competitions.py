@@ -307,8 +307,8 @@ class Participation(Base):
 class RosterEntry(Base):
     """A student on the roster of a class.
 
-    `user` is None until an account is linked. Only the organizers have stated the `email`.
-    `has_made_account` is true if the roster created the account.
+    `user` is None until the student joins. Only the organizers have stated the `email`. `link_sha256` is the
+    hash of the invitation's link.
     """
 
     __tablename__ = "roster_entry"
@@ -325,7 +325,7 @@ class RosterEntry(Base):
     student_id: Mapped[str | None] = mapped_column(String(64))
     email: Mapped[str | None] = mapped_column(String(254))
     section: Mapped[str] = mapped_column(String(64), default="")
-    has_made_account: Mapped[bool] = mapped_column(default=False)
+    link_sha256: Mapped[str | None] = mapped_column(String(64), unique=True)
 
     user: Mapped[User | None] = relationship()
 

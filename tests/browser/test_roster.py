@@ -36,8 +36,8 @@ def test_an_owner_imports_a_roster_and_downloads_the_links(live, browser: Browse
         page.get_by_role("link", name="Download CSV").click()
     download.value.save_as(tmp_path / "links.csv")
     text = (tmp_path / "links.csv").read_bytes().decode()
-    assert text.splitlines()[0] == "name,student id,section,account,link"
-    assert text.splitlines()[1].startswith(f"Student 0,0000,Lab 0,Student 0,{live.address}/reset/")
+    assert text.splitlines()[0] == "name,student id,section,link"
+    assert text.splitlines()[1].startswith(f"Student 0,0000,Lab 0,{live.address}/class/")
     assert page.locator(".copyable code").inner_text().split() == text.split()
     assert page.locator("tbody tr").count() == 7
     assert not faults(page, PAGE)

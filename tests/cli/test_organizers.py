@@ -106,10 +106,10 @@ def test_a_running_competition_is_managed_from_the_shell(admin, service, tmp_pat
 def test_names_of_a_class_are_read_as_utf_8_with_or_without_a_byte_order_mark(admin, tmp_path: Path):
     names = tmp_path / "names.txt"
     names.write_text("dora", encoding="utf-8-sig")
-    made = admin("competition", "accounts", "toxicity", names)
-    assert made.stdout.splitlines()[1].startswith("dora,,,dora,http"), made.output
+    made = admin("competition", "roster", "toxicity", names)
+    assert made.stdout.splitlines()[1].startswith("dora,,,http"), made.output
     names.write_bytes("J\xfcrgen".encode("latin-1"))
-    refused = admin("competition", "accounts", "toxicity", names)
+    refused = admin("competition", "roster", "toxicity", names)
     assert (refused.exit_code, "is not UTF-8 (byte 2 is invalid)." in refused.stderr) == (1, True), (
         refused.output
     )

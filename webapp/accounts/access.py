@@ -13,11 +13,12 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.identity_providers import SignUp
-from grader.models import LinkPurpose, User
+from grader.models import CompetitionState, LinkPurpose, User
 from grader.prose.markdown import render
 from grader.services.accounts import (
     accounts,
     administrators,
+    class_rosters,
     email_addresses,
     identities,
     login_guesses,
@@ -105,6 +106,31 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
         sign_ups.find(session, token=token, now=db.now(session))
     create = partial(sign_ups.use, token=token, secret=site.settings.secret())
     return _create_account("accounts/sign_up.html", create, invitation=token, with_password=with_password)
+
+
+@blueprint.route("/class/<token>", methods=["GET", "POST"])
+def join_class(token: str) -> ResponseReturnValue:
+    """Show an invitation of a student, or link the student to the user's account."""
+    site = current_site()
+    if request.method == "POST":
+        if g.user is None:
+            return auth.ask_to_log_in()
+        with site.database.write() as session:
+            secret, now = site.settings.secret(), db.now(session)
+            joined = class_rosters.claim(session, token=token, user=g.user, secret=secret, now=now)
+        if joined.state is CompetitionState.DRAFT:
+            flash(f"You are on the roster. You can join {joined.full_title} when it is published.")
+            return redirect(url_for("competitions.index"), 303)
+        return redirect(url_for("entry.show", slug=joined.slug), 303)
+    with reading() as session:
+        entry, competition, is_unused = class_rosters.find(session, token=token, now=db.now(session))
+    return render_template(
+        "accounts/join_class.html",
+        student=entry.name,
+        title=competition.full_title,
+        token=token,
+        may_sign_up=is_unused and site.settings.sign_up is not SignUp.CLOSED,
+    )
 
 
 @blueprint.route("/setup/<token>", methods=["GET", "POST"])

@@ -76,6 +76,7 @@ def person() -> str:
 RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.sign_up": (("60/minute;400/hour", address),),
     "account.sign_up_by_link": (("60/minute;400/hour", address),),
+    "account.join_class": (("60/minute;400/hour", address),),
     "account.set_up": (("10/minute", address),),
     "account.ask_for_reset": (("20/minute;100/hour", address),),
     "account.reset": (("60/minute;400/hour", address),),

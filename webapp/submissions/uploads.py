@@ -60,8 +60,8 @@ ORGANIZERS_LIMITS = {
     "api.add_baseline": None,
     "organize_solution.upload": 2 * SIZE_CAP,  # the upload may include test.csv
     "api.upload_solution": 2 * SIZE_CAP,
-    "organize_roster.create_accounts": roster_file.MOST_BYTES,
-    "api.create_accounts": roster_file.MOST_BYTES,
+    "organize_roster.import_students": roster_file.MOST_BYTES,
+    "api.import_students": roster_file.MOST_BYTES,
     "organize_settings.upload_metric_file": METRIC_BYTES,
     "api.upload_metric_file": METRIC_BYTES,
 }

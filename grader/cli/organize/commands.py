@@ -30,12 +30,12 @@ def _retried(_given: Mapping[str, Any], answer: Any) -> str:
     return f"{counted(answer['job_count'], 'submission')} {verb} being retried."
 
 
-def _accounts(_given: Mapping[str, Any], answer: Any) -> str:
+def _imported(_given: Mapping[str, Any], answer: Any) -> str:
     for note in answer["remarks"]:
         click.echo(note, err=True)
-    values = ("student", "student_id", "section", "name")
-    rows = [[*(each[name] for name in values), each["token"] or each["url"]] for each in answer["accounts"]]
-    return csv_lines([["name", "student id", "section", "account", "link"], *rows], line_end="\n").rstrip()
+    values = ("student", "student_id", "section", "url")
+    rows = [[each[name] for name in values] for each in answer["invitations"]]
+    return csv_lines([["name", "student id", "section", "link"], *rows], line_end="\n").rstrip()
 
 
 def _organizers(_given: Mapping[str, Any], answer: Any) -> str:
@@ -50,7 +50,6 @@ def _carried(_given: Mapping[str, Any], answer: Any) -> str:
 
 TODAY: Mapping[str, Callable[[], Any]] = {"day": lambda: f"{datetime.now(UTC):%Y-%m-%d}"}
 GENERATED = {
-    "accounts": Generated("create_accounts", _accounts, {"names": "NAMES"}),
     "admit": Generated("decide_entry", _decided, {"name": "USER"}, defaults={"admit": lambda: True}),
     "announce": Generated(
         "post_announcement",
@@ -99,7 +98,7 @@ GENERATED = {
         "give_team_name", "{team} is now called {answer[name]}.", {"name": "NAME"}, ("reason",)
     ),
     "resume": Generated("resume_submissions", "Submissions to {slug} are open again."),
-    "roster": Generated("create_accounts", _accounts, {"names": "FILE"}),
+    "roster": Generated("import_students", _imported, {"students": "FILE"}),
     "retry": Generated("retry_submission", _retried, optional="submission", without="retry_submissions"),
     "unarchive": Generated("unarchive_competition", "{slug} is {answer[state]} again."),
     "verify": Generated(

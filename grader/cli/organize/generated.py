@@ -42,7 +42,6 @@ OPTIONS = {
     "selection_count": "--selections",
     "takes_late_submissions": "--late/--no-late",
     "with_data": "--data/--no-data",
-    "with_tokens": "--tokens",
 }
 
 
@@ -173,7 +172,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _type(name: str, field: Field) -> Any:
-    if name in MARKDOWN or name == "names":
+    if name in MARKDOWN or name == "students":
         return FILE
     if "enum" in field:
         return click.Choice(field["enum"])

@@ -37,11 +37,20 @@ def keep_new(session: Session, *, user: User, secret: str) -> None:
 
     Raises SuspendedPerson if another account with one of the hashes is suspended.
     """
-    same = KeptIdentity.identity_hash.in_(_hashes(session, user, secret)), KeptIdentity.user_id != user.id
+    _require_not_suspended(session, user, _hashes(session, user, secret))
+    keep(session, user=user, secret=secret)
+
+
+def require_not_suspended(session: Session, *, user: User, address: str, secret: str) -> None:
+    """Raise SuspendedPerson if another account with an address is suspended."""
+    _require_not_suspended(session, user, [_address_hash(secret, addresses.key(address))])
+
+
+def _require_not_suspended(session: Session, user: User, hashes: list[str]) -> None:
+    same = KeptIdentity.identity_hash.in_(hashes), KeptIdentity.user_id != user.id
     is_suspended = KeptIdentity.user_id == User.id, User.suspended_at.is_not(None)
     if session.scalar(select(exists().where(*same, *is_suspended))):
         raise SuspendedPerson
-    keep(session, user=user, secret=secret)
 
 
 def is_old(now: datetime) -> ColumnElement[bool]:  # noqa: ARG001
@@ -61,7 +70,10 @@ def is_old(now: datetime) -> ColumnElement[bool]:  # noqa: ARG001
 
 def _hashes(session: Session, user: User, secret: str) -> list[str]:
     identities = session.scalars(select(Identity).where(Identity.user_id == user.id)).all()
-    texts = [f"identity {each.issuer}\0{each.subject}" for each in identities]
+    hashes = [logins.keyed_hash(secret, f"identity {each.issuer}\0{each.subject}") for each in identities]
     keys = [user.email_key, *(each.email and addresses.key(each.email) for each in identities)]
-    texts += [f"address {each}" for each in dict.fromkeys(keys) if each]
-    return [logins.keyed_hash(secret, each) for each in texts]
+    return [*hashes, *(_address_hash(secret, each) for each in dict.fromkeys(keys) if each)]
+
+
+def _address_hash(secret: str, key: str) -> str:
+    return logins.keyed_hash(secret, f"address {key}")

@@ -49,23 +49,22 @@ def create(
 ) -> str:
     """Create a link and return its token; also delete expired links."""
     given: dict[str, Any] = {"purpose": purpose, "created_by": created_by, "lifetime": lifetime, "now": now}
-    return create_all(session, [user], address=address, **given)[0]
+    return create_all(session, [(user, address)], **given)[0]
 
 
 def create_all(
     session: Session,
-    users: Iterable[User | None],
+    holders: Iterable[tuple[User | None, str | None]],
     *,
     purpose: LinkPurpose,
     created_by: str,
     lifetime: timedelta,
     now: datetime,
-    address: str | None = None,
 ) -> list[str]:
-    """Create a link for each user and return the tokens; also delete expired links."""
+    """Create a link for each user or address and return the tokens; also delete expired links."""
     session.execute(delete(AccountLink).where(AccountLink.expires_at <= now))
     tokens = []
-    for user in users:
+    for user, address in holders:
         tokens.append(new_secret())
         session.add(
             AccountLink(

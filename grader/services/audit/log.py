@@ -24,7 +24,6 @@ from grader.text import one_line, plain_text
 
 # Each text follows the actor's name; `{}` is replaced with the entry's subject.
 WORDS = {
-    "accounts.create": "created {} for a class",
     "administrator.make": "made {} a site administrator",
     "administrator.unmake": "removed {} as a site administrator",
     "account.delete": "deleted the account of {}",
@@ -62,6 +61,7 @@ WORDS = {
     "organizer.add": "added {}",
     "organizer.change": "changed the role of {}",
     "organizer.remove": "removed {}",
+    "roster.import": "imported {} to the roster",
     "rescoring.drop": "cancelled the preparation of {}",
     "rescoring.prepare": "started to prepare {}",
     "rescoring.publish": "published {}",

@@ -17,6 +17,7 @@ INVITATIONS_OF_PERSON = (RateLimit(40, DAY),)  # applies even if the person keep
 LINKS = (RateLimit(50, DAY),)
 MERGE_REQUESTS = (RateLimit(10, DAY),)
 MERGE_REQUESTS_OF_PERSON = (RateLimit(20, DAY),)
+STUDENTS = (RateLimit(1_000, DAY),)
 TO_PERSON = (RateLimit(3, DAY),)  # from the same sender, including withdrawn messages
 
 
@@ -50,6 +51,12 @@ def count_invitation(session: Session, *, team: Team, by: User, to: User, now: d
         "which is the limit."
     )
     _count(session, "invite.to", f"{by.id} {to.id}", TO_PERSON, sentence, now)
+
+
+def count_student_invitation(session: Session, *, by: User | None, now: datetime) -> None:
+    """Count an invitation or its renewal by a person or, for None, by the shell; raise TooMuchMail."""
+    sentence = "You have reached your limit of {:,} invitations of students in {}."
+    _count(session, "students.person", f"{by.id}" if by else "shell", STUDENTS, sentence, now)
 
 
 def count_link(session: Session, *, team: Team, now: datetime) -> None:

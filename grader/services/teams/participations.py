@@ -16,7 +16,6 @@ from grader.models import (
     KeptIdentity,
     Participation,
     RequestState,
-    SectionUse,
     Team,
     TeamMember,
     User,
@@ -141,8 +140,8 @@ def entry_page(competition: Competition) -> str:
 def must_ask(competition: Competition) -> bool:
     """Return whether users must join explicitly; otherwise, their first submission joins them."""
     is_open = competition.entry_mode is EntryMode.OPEN and not competition.entry_groups
-    has_teams = competition.section_use is SectionUse.TEAMS  # joining places students in their team
-    return bool(competition.rules) or not is_open or has_teams
+    has_roster = competition.section_use is not None  # joining links students to the roster
+    return bool(competition.rules) or not is_open or has_roster
 
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:

@@ -205,15 +205,21 @@ def _confirmed(person: User) -> list[str]:
     return [*confirmed, person.email] if person.email and person.email_verified_at else confirmed
 
 
+def linked_student(session: Session, *, competition: Competition, user: User) -> RosterEntry | None:
+    """Return the entry on the roster that is linked to a user, or None."""
+    here = RosterEntry.competition_id == competition.id, RosterEntry.user_id == user.id
+    return session.scalar(select(RosterEntry).where(*here))
+
+
 def student(session: Session, *, competition: Competition, user: User) -> RosterEntry | None:
     """Return the user's entry on the roster or, if none is linked, one with a verified address."""
     if competition.section_use is None:  # without a roster, no statement is sent
         return None
-    here = RosterEntry.competition_id == competition.id
-    linked = session.scalar(select(RosterEntry).where(here, RosterEntry.user_id == user.id))
+    linked = linked_student(session, competition=competition, user=user)
     keys = [addresses.key(each) for each in _confirmed(_with_identities(session, user))]
-    is_theirs = here, RosterEntry.user_id.is_(None), func.lower(RosterEntry.email).in_(keys)
-    return linked or session.scalar(select(RosterEntry).where(*is_theirs).order_by(RosterEntry.id).limit(1))
+    here = RosterEntry.competition_id == competition.id, RosterEntry.user_id.is_(None)
+    theirs = select(RosterEntry).where(*here, func.lower(RosterEntry.email).in_(keys))
+    return linked or session.scalar(theirs.order_by(RosterEntry.id).limit(1))
 
 
 def claimed_divisions(session: Session, *, competition: Competition, user: User) -> list[str]:

@@ -39,7 +39,7 @@ organize_teams.rename submissions.question submissions.submit
 # Actions that can be undone or repeated, or that only add something.
 HARMLESS = """
 account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
-organize_announcements.edit organize_roster.create_accounts account.new_recovery_codes
+organize_announcements.edit organize_roster.import_students account.new_recovery_codes
 account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
 account.switch_page
 account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark organize_close.bundle

@@ -1,4 +1,4 @@
-"""Rosters of classes: students, import with new accounts (page and API)."""
+"""Rosters of classes: students, import with invitations (page and API)."""
 
 import base64
 from typing import Annotated, Any
@@ -9,10 +9,11 @@ from pydantic import Field
 from grader import db
 from grader.models import Role, SectionUse
 from grader.services.accounts import class_rosters, roster_file
-from grader.services.accounts.class_rosters import NewAccount
+from grader.services.accounts.class_rosters import Invitation
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import grades
+from grader.services.mail.limits import TooMuchMail
 from grader.services.paging import PAGE_SIZE, page_of_list
 from grader.text import csv_lines
 from webapp.competitions.views import CompetitionView
@@ -25,63 +26,64 @@ from webapp.http.parameters import asked_page
 from webapp.http.site import current_site, site_link
 
 blueprint = Blueprint("organize_roster", __name__, url_prefix="/competitions/<slug>/organize/roster")
-HEADER = ("name", "student id", "section", "account", "link")
+HEADER = ("name", "student id", "section", "link")
 
 
-class ClassRequest(Sent):
-    """Students to add to the roster or to change, and the accounts to create for them."""
+class RosterRequest(Sent):
+    """Students to add to the roster or to change, and how they are invited."""
 
-    names: Annotated[
+    students: Annotated[
         list[Text],
         Field(
             description=f"At most {roster_file.MOST:,} names, or the lines of a CSV with the columns name, "
             "e-mail, student id and section."
         ),
     ]
-    with_tokens: Annotated[
-        bool,
-        Field(description="Whether each account gets an API token for this competition instead of a link."),
-    ] = False
     by_mail: Annotated[bool, Field(description="E-mail the links to the students with an address.")] = False
     own_accounts: Annotated[
-        bool, Field(description="Create no accounts; a verified address identifies students who join.")
+        bool, Field(description="Create no links; a verified address identifies students who join.")
     ] = False
     sections: Annotated[
         SectionUse | None,
         Field(description="Whether sections become divisions or teams; by default, as in the last import."),
     ] = None
-    renew_links: Annotated[bool, Field(description="Replace links that were not used yet.")] = False
+    renew_links: Annotated[
+        bool, Field(description="Replace the links of the listed students who have not joined.")
+    ] = False
     remove_missing: Annotated[bool, Field(description="Remove students who are not in the list.")] = False
 
 
-class ClassAccount(Answer):
-    """A student's account, with a secret that is shown only in this response."""
+class StudentInvitation(Answer):
+    """The invitation of a student, with a link that is shown only in this response."""
 
-    name: str
-    url: Annotated[str | None, Field(description="One-time link to set the password, valid for 14 days.")]
-    token: Annotated[str | None, Field(description="API token that can read and submit, valid for a year.")]
     student: str
     student_id: str | None
     section: str
+    url: Annotated[
+        str | None,
+        Field(
+            description="One-time link to join with any account, valid for 14 days; null if it was e-mailed."
+        ),
+    ]
 
 
-class ClassAccounts(Answer):
-    """The new accounts, in the order of the students in the request, and remarks on the roster."""
+class RosterImport(Answer):
+    """The invitations, in the order of the students in the request, and remarks on the roster."""
 
-    accounts: Annotated[list[ClassAccount], Field(description="The new accounts with their secrets.")]
+    invitations: Annotated[list[StudentInvitation], Field(description="The invitations with their links.")]
     remarks: list[str]
 
 
 @blueprint.get("")
 @organizers_only(Role.EDITOR)
-def index(slug: str, *, problem: Any = None, made: ClassAccounts | None = None, **_: Any) -> str:
+def index(slug: str, *, problem: Any = None, made: RosterImport | None = None, **_: Any) -> str:
     """Show the students, and the form to import a roster."""
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         students = list(grades.students(session, competition))
-    rows = [[each.student, each.student_id, each.section, each.name, each.url or each.token or "e-mailed"]
-            for each in (made.accounts if made else ())]  # fmt: skip
+    rows = [[each.student, each.student_id, each.section, each.url or "e-mailed"]
+            for each in (made.invitations if made else ())]  # fmt: skip
     links = csv_lines([HEADER, *rows]) if rows else ""
     return render_template(
         "console/roster.html",
@@ -100,7 +102,7 @@ ROSTER = Family(
     pages=blueprint,
     api=DESK,
     tag="running",
-    refusals=(roster_file.InvalidClass, class_rosters.TooManyClasses, InvalidCompetition),
+    refusals=(roster_file.InvalidClass, TooMuchMail, InvalidCompetition),
     show=index,
     home=lambda slug: url_for("organize_roster.index", slug=slug),
     role=Role.OWNER,
@@ -109,46 +111,44 @@ ROSTER = Family(
 
 def _lines(**_: Any) -> list[str] | None:
     """Return the lines of the form's file or, without a file, of its text; None for the API."""
-    file, text = request.files.get("file"), request.form.get("names", "")
+    file, text = request.files.get("file"), request.form.get("students", "")
     if request.blueprint == "api":
         return None
     return roster_file.lines_of(file.stream.read()) if file and file.filename else text.splitlines()
 
 
-def _answer(made: tuple[list[NewAccount], list[str]]) -> ClassAccounts:
-    accounts = [
-        ClassAccount(
-            name=each.name,
-            url=site_link("account.reset", token=each.link_token) if each.link_token else None,
-            token=each.api_token,
+def _answer(made: tuple[list[Invitation], list[str]]) -> RosterImport:
+    invitations = [
+        StudentInvitation(
             student=each.entry.name,
             student_id=each.entry.student_id,
             section=each.entry.section,
+            url=site_link("account.join_class", token=each.token) if each.token else None,
         )
         for each in made[0]
     ]
-    return ClassAccounts(accounts=accounts, remarks=made[1])
+    return RosterImport(invitations=invitations, remarks=made[1])
 
 
 @ROSTER.action(
-    "/accounts",
-    page="create_accounts",
+    "/students",
+    page="import_students",
     before=_lines,
     shown=lambda made, slug: (index(slug=slug, made=_answer(made)), 201),
-    answers=ClassAccounts,
+    answers=RosterImport,
     answer=lambda _act, made: _answer(made),
     status=201,
     creates=True,
     shows_secret=True,
 )
-def create_accounts(
-    act: Act, sent: ClassRequest, prepared: list[str] | None = None
-) -> tuple[list[NewAccount], list[str]]:
-    """Import a roster: add or change students, and create accounts, each with a one-time link or a token.
+def import_students(
+    act: Act, sent: RosterRequest, prepared: list[str] | None = None
+) -> tuple[list[Invitation], list[str]]:
+    """Import a roster: add or change students, and invite the new ones with one-time links.
 
     Either all students are imported or none. Students who are not in the list stay on the roster.
     """
     by_mail = sent.by_mail and current_site().settings.sends_mail()
-    fields = sent.model_dump(exclude={"names", "by_mail"})
-    lines = sent.names if prepared is None else prepared
+    fields = sent.model_dump(exclude={"students", "by_mail"})
+    lines = sent.students if prepared is None else prepared
     return class_rosters.import_lines(act, lines=lines, by_mail=by_mail, **fields)
