@@ -15,8 +15,7 @@ class AuditEntry(Base):
 
     `actor` is None for the shell and for scheduled tasks, which `origin` names. `subject` is the changed
     object, such as "team 12". `before` and `after` contain the changed fields. `times` lists the fields that
-    contain times; it is None in entries of older versions. Entries with `is_public` appear in the public log
-    with the text `public_text`.
+    contain times. Entries with `is_public` appear in the public log with the text `public_text`.
     """
 
     __tablename__ = "audit_entry"
@@ -31,7 +30,7 @@ class AuditEntry(Base):
     subject: Mapped[str] = mapped_column(String(200))
     before: Mapped[dict[str, Any]]
     after: Mapped[dict[str, Any]]
-    times: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    times: Mapped[list[str]] = mapped_column(JSON)
     reason: Mapped[str] = mapped_column(Text)
     is_public: Mapped[bool]
     public_text: Mapped[str] = mapped_column(Text)

@@ -31,7 +31,7 @@ class User(Base):
     name: Mapped[str] = mapped_column(String(256))
     name_folded: Mapped[str] = mapped_column(String(256), unique=True)
     name_key: Mapped[str] = mapped_column(String(256), unique=True)
-    name_shape: Mapped[str | None] = mapped_column(String(256))
+    name_shape: Mapped[str] = mapped_column(String(256))
     password_hash: Mapped[str] = mapped_column(String(255))
     is_admin: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime]

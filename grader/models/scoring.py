@@ -23,9 +23,7 @@ class Solution(Base):
 
     `digest` is the SHA-256 of the canonical form. It is as secret as the content, because it would confirm
     guessed labels. `commitment` is the SHA-256 of `nonce` (32 random bytes in hexadecimal) and that form. The
-    commitment is public; the nonce is published with the solution.
-
-    `canaries` is stored only in the database, so a leak of the stored files does not reveal them.
+    commitment is public; the nonce is published with the solution. A worker adds both to a copied solution.
     """
 
     __tablename__ = "solution"
@@ -40,10 +38,9 @@ class Solution(Base):
     row_count: Mapped[int]
     public_row_count: Mapped[int]
     private_row_count: Mapped[int]
-    digest: Mapped[str | None] = mapped_column(String(64))
+    digest: Mapped[str] = mapped_column(String(64))
     nonce: Mapped[str | None] = mapped_column(String(64))
     commitment: Mapped[str | None] = mapped_column(String(64))
-    canaries: Mapped[str | None] = mapped_column(Text)
     report: Mapped[dict[str, Any]]
     uploaded_at: Mapped[datetime]
 
@@ -162,8 +159,8 @@ class ScoringJob(Base):
     """The job that scores one submission under one scoring version.
 
     A job can be claimed after `available_at`, which an internal error postpones. A claim sets `lease_until`,
-    a new `token` and the `holder`, and counts an attempt. The holder is the name of the claiming process, or
-    None if that process ran an older version. Only a process with the current token may record the result.
+    a new `token` and the `holder`, and counts an attempt. The holder is the name of the claiming process.
+    Only a process with the current token may record the result.
 
     `error_count` counts internal errors; the other unsuccessful attempts lost their lease. The result is
     stored here and, while the scoring version is live, also on the submission.

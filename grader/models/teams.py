@@ -49,7 +49,7 @@ class Team(Base):
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     name: Mapped[str] = mapped_column(String(256))
     name_key: Mapped[str] = mapped_column(String(256))
-    name_shape: Mapped[str | None] = mapped_column(String(256))
+    name_shape: Mapped[str] = mapped_column(String(256))
     created_at: Mapped[datetime]
     leader_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
     merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)
@@ -59,8 +59,7 @@ class Team(Base):
     name_given_at: Mapped[datetime | None]
     name_given_because: Mapped[str] = mapped_column(Text, default="", server_default="")
     names_taken_away: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
-    # Processes of an earlier version add teams without an alias during an upgrade.
-    alias: Mapped[str] = mapped_column(String(16), default=random_alias, nullable=True)
+    alias: Mapped[str] = mapped_column(String(16), default=random_alias)
     division: Mapped[str | None] = mapped_column(String(64))
     carried_from_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)
 

@@ -9,15 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 class StoredJson(BaseModel):
     """The content of a JSON column; missing or unknown keys and wrong types are rejected.
 
-    Fields with a default may be missing, because rows written by earlier versions lack them. Errors do not
-    show the value, which may be secret.
+    Errors do not show the value, which may be secret.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Parse the output of `as_dict` of this or an earlier version; raise ValidationError."""
+        """Parse the output of `as_dict`; raise ValidationError."""
         return cls.model_validate(data)
 
     def as_dict(self) -> dict[str, Any]:

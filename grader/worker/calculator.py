@@ -93,9 +93,8 @@ class EncodedCache:
 
 
 def _key(submission_sha256: str, row_ids_sha256: str, encoding: str) -> str:
-    """Return the key; ranks, which most metrics use, have the key of earlier versions."""
-    suffix = "" if encoding == RANKS else f"-{hashlib.sha256(encoding.encode()).hexdigest()[:16]}"
-    return f"{submission_sha256}-{row_ids_sha256}-{RANKS_FORMAT}{suffix}"
+    suffix = hashlib.sha256(encoding.encode()).hexdigest()[:16]
+    return f"{submission_sha256}-{row_ids_sha256}-{RANKS_FORMAT}-{suffix}"
 
 
 @cache

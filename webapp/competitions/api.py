@@ -100,13 +100,6 @@ def published_nonce(slug: str) -> Response:
     return downloads.nonce(slug)
 
 
-@blueprint.get("/competitions/<slug>/solution-canaries")
-@operation(None, tag=TAG, answers_file="text/csv")
-def published_canaries(slug: str) -> Response:
-    """Download the published solution's canary rows with their altered and true labels."""
-    return downloads.canaries(slug)
-
-
 @blueprint.get("/competitions/<slug>/log")
 @operation(None, answers=PublicLog, tag=TAG)
 def public_log(slug: str, query: Asked) -> PublicLog:

@@ -1,4 +1,4 @@
-"""Data page and downloads: data files, published solution, nonce and canary rows."""
+"""Data page and downloads: data files, published solution, nonce."""
 
 from datetime import datetime
 from typing import Any
@@ -146,14 +146,6 @@ def nonce(slug: str) -> Response:
     with reading() as session:
         text = publication.nonce(competition_of(session, slug))
     return _attached(f"{text}\n", "text/plain", "solution-nonce.txt")
-
-
-@blueprint.get("/solution-canaries.csv")
-def canaries(slug: str) -> Response:
-    """Download the list of canary rows with their altered and true labels."""
-    with reading() as session:
-        text = publication.canaries(competition_of(session, slug))
-    return _attached(text, "text/csv", "solution-canaries.csv")
 
 
 def _attached(text: str, media_type: str, name: str) -> Response:

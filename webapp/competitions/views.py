@@ -20,7 +20,6 @@ from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_model import division_names, groups_of, is_web_address, prizes_of
 from grader.services.leaderboards import glance
-from grader.services.solutions import publication
 from grader.services.teams import participations
 from grader.text import listed
 from grader.visibility import Phase
@@ -124,7 +123,6 @@ class CompetitionView:
         self.is_bias = isinstance(self._choice.metric, MetricSettings)
         self.has_solution = self._version is not None
         self.has_published_solution = competition.solution_published_at is not None
-        self.has_published_canaries = publication.has_canaries(competition)
         solution = self._version.solution if self._version else None
         self.row_count = solution.row_count if solution else 0
         self.sample_submission_sha256 = solution.sample_submission_sha256 if solution else ""

@@ -9,7 +9,6 @@ from typing import Any
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import Select, delete, func, select, update
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, selectinload
 
 from grader.errors import ParticipantError
@@ -172,11 +171,8 @@ def add(session: Session, *, user: User) -> User:
     names.hold_accounts(session)
     if names.is_taken(session, name=user.name):
         raise NameTaken(user.name)
-    try:
-        with session.begin_nested():
-            session.add(user)
-    except IntegrityError:  # A process of an older version, which does not lock names, stored the name first.
-        raise NameTaken(user.name) from None
+    session.add(user)
+    session.flush()
     return user
 
 

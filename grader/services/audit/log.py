@@ -115,8 +115,7 @@ def action_label(action: str) -> str:
 
 def action_text(action: str, subject: str) -> str:
     """Return the description of an action on a subject, such as ``renamed team Foxes``."""
-    words = WORDS.get(action)  # Entries of older versions may have unknown actions.
-    return f"{action}: {subject}" if words is None else words.replace("{}", subject)
+    return WORDS[action].replace("{}", subject)
 
 
 @dataclass(frozen=True, slots=True)

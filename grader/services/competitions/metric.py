@@ -70,8 +70,7 @@ class NamedMetric(StoredJson):
         return self.name == registry.PYTHON
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the model as JSON data, without the fields of other metrics."""
-        # Scoring versions without reported metrics keep the form of earlier releases.
+        """Return the model as JSON data, without the fields of other metrics and an empty `reported`."""
         omitted = {*(() if self.is_python else PYTHON_FIELDS), *(() if self.reported else ("reported",))}
         return {name: each for name, each in super().as_dict().items() if name not in omitted}
 

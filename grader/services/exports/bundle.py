@@ -84,7 +84,6 @@ class FinalResults:
     solution_number: int
     commitment: str
     nonce: str | None
-    canaries: str | None
     rows: Mapping[Split, int]
     boards: Mapping[Split, tuple[BundleLine, ...]]
     results: Mapping[int, Mapping[Split, SplitResult]]
@@ -102,7 +101,7 @@ def request(act: Act, *, with_solution: bool) -> OrganizerJob:
         act.session,
         competition=act.competition,
         kind=OrganizerJobKind.BUNDLE,
-        parameters=BundleParameters(with_solution=with_solution).as_dict(),
+        parameters=BundleParameters(with_solution=with_solution, with_results=True).as_dict(),
         created_by=act.actor.user,
         now=act.now,
     )
@@ -139,7 +138,6 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
         solution_number=solution.number,
         commitment=solution.commitment or "",
         nonce=solution.nonce if with_receipts else None,
-        canaries=solution.canaries if with_receipts else None,
         rows={Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count},
         boards=boards,
         results=submission_results.split_results_of(

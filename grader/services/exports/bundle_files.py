@@ -80,11 +80,6 @@ EXACTNESS = {
     "Machines with other CPU features may compute other last digits.",
     Exactness.OPAQUE: "The score is a function of the complete files, which metric.py contains.",
 }
-WITH_CANARIES = """\
-solution-canaries.csv     the canary rows with their true labels; they affect no score, and their labels were
-                          altered to detect files created from leaked labels. The sha256 of this list is the
-                          nonce
-"""
 
 
 def texts(results: FinalResults, *, address: str) -> dict[str, str]:
@@ -127,8 +122,6 @@ def texts(results: FinalResults, *, address: str) -> dict[str, str]:
         files["accuracy-fairness.svg"] = results.chart
     if results.nonce is not None:
         files["solution-nonce.txt"] = f"{results.nonce}\n"
-    if results.canaries is not None:
-        files["solution-canaries.csv"] = results.canaries
     for receipt in results.receipts:
         files[f"receipts/{receipt.submission}.json"] = receipt.to_json()
     return files
@@ -163,7 +156,7 @@ def _readme(results: FinalResults) -> str:
         title=results.title,
         number=results.number,
         date=_day(results.finalized_at),
-        more=(solution if results.receipts else "") + (WITH_CANARIES if results.canaries else ""),
+        more=solution if results.receipts else "",
     )
 
 

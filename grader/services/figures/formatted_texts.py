@@ -23,11 +23,7 @@ class UnformattedRow(NamedTuple):
 
 
 def key_of(text: str) -> str:
-    """Return the key of a text's HTML.
-
-    A process that runs an older version may change a text without deleting its HTML. The changed text has a
-    different key, so outdated HTML is not shown.
-    """
+    """Return the key of a text's HTML."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -91,8 +91,8 @@ def of(
 
     Viewers who see names share no values with viewers who see aliases.
 
-    A value is used for a minute at most, since writes by an older release, or by hand, replace no token. No
-    value outlives a date of the competition, because dates change what a page shows.
+    A value is used for a minute at most, since SQL statements by hand replace no token. No value
+    outlives a date of the competition, because dates change what a page shows.
     """
     token = session.scalar(select(ContentState.token))
     dates = [getattr(competition, name) for name in _DATES]

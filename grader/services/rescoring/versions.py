@@ -20,7 +20,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.data_files import checks
 from grader.services.scoring import jobs
 from grader.services.setup import drafts
-from grader.services.solutions import canary_rows, check_jobs
+from grader.services.solutions import check_jobs
 from grader.services.solutions.intake import Commitment, StoredSolution
 
 
@@ -35,7 +35,7 @@ def add(
     now: datetime,
 ) -> ScoringVersion:
     """Add the next solution and scoring version; reuse the commitment of an identical solution."""
-    commitment, canaries = _apart_of_equal(session, competition, solution)
+    commitment = _commitment_of_equal(session, competition, solution) or solution.commitment
     stored = Solution(
         competition_id=competition.id,
         number=_next_number(session, Solution, competition),
@@ -48,7 +48,6 @@ def add(
         digest=solution.digest,
         nonce=None if commitment is None else commitment.nonce,
         commitment=None if commitment is None else commitment.value,
-        canaries=canaries,
         report=solution.report,
         uploaded_at=now,
     )
@@ -133,24 +132,20 @@ def copy_solution(
         set_first(session, competition=draft, solution=_as_stored(version), actor=actor, now=now)
 
 
-def _apart_of_equal(
+def _commitment_of_equal(
     session: Session, competition: Competition, solution: StoredSolution
-) -> tuple[Commitment | None, str | None]:
-    """Return the commitment and canary rows of a stored identical solution, or else of this solution."""
+) -> Commitment | None:
+    """Return the commitment of a stored identical solution of the competition, if any."""
     row = session.execute(
-        select(Solution.nonce, Solution.commitment, Solution.canaries)
+        select(Solution.nonce, Solution.commitment)
         .where(
             Solution.competition_id == competition.id,
-            Solution.digest.is_not(None),
             Solution.digest == solution.digest,
-            Solution.nonce.is_not(None),
-            Solution.canaries.is_(None) if solution.canaries is None else Solution.canaries.is_not(None),
+            Solution.commitment.is_not(None),
         )
         .limit(1)
     ).first()
-    if row is None:
-        return solution.commitment, solution.canaries
-    return Commitment(nonce=str(row.nonce), value=str(row.commitment)), row.canaries
+    return None if row is None else Commitment(nonce=str(row.nonce), value=str(row.commitment))
 
 
 def _next_number(
@@ -174,8 +169,7 @@ def _as_stored(version: ScoringVersion) -> StoredSolution:
         rules=Rules.of(version),
         metric_code_version=version.metric_code_version,
         report=solution.report,
-        # The list gets new random digits because the nonce is derived from it.
-        canaries=canary_rows.as_text(canary_rows.read(solution.canaries)),
-        # The commitment is not copied: identical commitments would disclose that the labels are identical.
         digest=solution.digest,
+        # The commitment is not copied: identical commitments would disclose that the labels are identical.
+        commitment=None,
     )

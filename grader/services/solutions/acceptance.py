@@ -19,9 +19,8 @@ from grader.metrics.bias.subgroups import MEANS
 from grader.models import ScoringVersion, Split
 from grader.services.competitions import settings_problems
 from grader.services.competitions.metric import MetricChoice, Rules, bias_of
-from grader.services.solutions import canary_rows, report_warnings
 from grader.services.solutions import report as solution_report
-from grader.services.solutions.canary_rows import Canaries
+from grader.services.solutions import report_warnings
 from grader.services.solutions.report import Told
 from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth, split_in_half
 from grader.storage.stores import Storage
@@ -53,7 +52,6 @@ class Assessed:
     rules: Rules
     report: dict[str, Any]
     unscorable: tuple[str, ...]
-    canaries: Canaries = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +61,6 @@ class LiveSolution:
     row_ids: RowIds
     truth: Truth
     rules: Rules
-    canaries: Canaries = ()
 
     @classmethod
     def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
@@ -72,7 +69,6 @@ class LiveSolution:
             RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
             Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
             Rules.of(version),
-            canary_rows.read(version.solution.canaries),
         )
 
 
@@ -113,7 +109,7 @@ def assess_corrected(
 ) -> Assessed:
     """Assess a corrected solution.
 
-    The identities, the metric and the canary rows of the live scoring version are kept. If there is no Usage
+    The identities and the metric of the live scoring version are kept. If there is no Usage
     column, its splits are kept too. Raise UnusableSolution if the row ids differ or an identity in the score
     is missing.
     """
@@ -127,21 +123,18 @@ def assess_corrected(
         raise UnusableSolution(problems)
     if usage is None:
         usage, split_by = live.truth.usage[positions], "live solution"
-    truth, kept = canary_rows.kept(solution.row_ids, Truth.of(solution, usage), live.canaries)
+    truth = Truth.of(solution, usage)
     lost = [name for name in live.truth.identities if name not in truth.identities]
-    assessed = _assessed(
+    return _assessed(
         solution,
         truth,
         live.rules,
         [],
         split_by=split_by,
         lost=lost,
-        canaries=live.canaries,
         test=test,
         tell=tell,
     )
-    assessed.report["findings"] = report_warnings.kept_canaries(kept) + assessed.report["findings"]
-    return assessed
 
 
 def assess_settings(
@@ -182,7 +175,6 @@ def assess_settings(
         problems,
         split_by=described["split_by"],
         chosen_by=MetricChoice(identities=rules.identities, metric=rules.metric) if is_draft else None,
-        canaries=live.canaries,
         test=None,
         tell=tell,
     )
@@ -229,7 +221,6 @@ def _assessed(
     split_by: str,
     test: PublicTable | None,
     tell: Told,
-    canaries: Canaries = (),
     chosen_by: MetricChoice | None = None,
     lost: Sequence[str] = (),
 ) -> Assessed:
@@ -256,7 +247,7 @@ def _assessed(
             are_identities_chosen=chosen_by is not None and chosen_by.identities is not None,
         )
     )
-    return Assessed(solution.row_ids, truth, rules, found, unscorable, canaries)
+    return Assessed(solution.row_ids, truth, rules, found, unscorable)
 
 
 def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[dict[str, Any]]:

@@ -31,14 +31,13 @@ from grader.services.competitions import boards, lookup, metric
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import AnyMetric, MetricChoice, NamedMetric, Rules
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions.intake import Commitment, StoredSolution
+from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.report import needed_rows
 from grader.services.stored_json import StoredJson
 from grader.storage.stores import StoredBlob
 from grader.text import approximate, counted
 
 USABLE_ERROR = 0.05  # standard error of an AUC
-FORGOTTEN = ""  # replaces the hash of a file that an earlier version deleted
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
 
 
@@ -68,11 +67,8 @@ class UploadedFile(StoredJson):
         return cls(name=name.replace("\0", "")[:255], sha256=blob.sha256, size_bytes=blob.size)
 
 
-class CheckParameters(StoredJson, extra="ignore"):
-    """The parameters of a check; if `roles` is None, the check guesses the roles.
-
-    Unknown keys are ignored, because checks by earlier versions may have a request for canary rows.
-    """
+class CheckParameters(StoredJson):
+    """The parameters of a check; if `roles` is None, the check guesses the roles."""
 
     purpose: Annotated[Purpose, Field(strict=False)]
     file: UploadedFile
@@ -137,12 +133,8 @@ def add_again(
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Check a file again with other roles; raise NotAcceptable."""
+    """Check a file again with other roles."""
     asked = CheckParameters.from_dict(job.parameters)
-    if asked.file.sha256 == FORGOTTEN:
-        raise NotAcceptable(
-            "The file was deleted because it has the original labels of the canary rows. Upload it again."
-        )
     organizer_jobs.dismiss(session, job=job, now=now)
     return add(
         session,
@@ -178,7 +170,7 @@ def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | Non
     if asked.purpose is Purpose.CORRECTED:
         if asked.live_scoring_version_id != competition.live_scoring_version_id:
             return "Another scoring version went live after this check. Check the file again."
-    elif metric.of(competition) not in _choices(asked, stored_in(job)):
+    elif metric.of(competition) not in _choices(asked, _stored(job)):
         return "The metric settings changed after this check. Check the file again."
     return None
 
@@ -189,15 +181,17 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
     reason = why_not_acceptable(competition, job)
     if reason is not None:
         raise NotAcceptable(reason)
-    return stored_in(job)
+    return _stored(job)
 
 
-def stored_in(job: OrganizerJob) -> StoredSolution:
-    """Return the solution stored by a check; checks by older versions have no commitment."""
-    committed = job.result.get("commitment")
-    commitment = None if committed is None else Commitment.from_dict(committed)
-    apart = {"commitment": commitment, "canaries": job.result.get("canaries")}
-    return StoredSolution.from_dict(job.result["solution"]).model_copy(update=apart)
+def commitment(job: OrganizerJob) -> str | None:
+    """Return the public commitment to the solution of a check, if it was stored."""
+    solution = (job.result or {}).get("solution")
+    return None if solution is None else str(solution["commitment"]["value"])
+
+
+def _stored(job: OrganizerJob) -> StoredSolution:
+    return StoredSolution.from_dict(job.result["solution"])
 
 
 def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:
@@ -282,7 +276,7 @@ def accepted_settings(session: Session, *, competition: Competition, job_id: int
         raise NotAcceptable("The settings check has not finished or has found problems.")
     if asked_settings(job).live_scoring_version_id != competition.live_scoring_version_id:
         raise NotAcceptable("Another scoring version went live after this check. Check the settings again.")
-    return stored_in(job)
+    return _stored(job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +329,7 @@ def check_choice(
     """Check a draft's solution with other metric settings; return the job, or None if there is no solution.
 
     The current solution is kept until the check is accepted. If there is no current solution, the newest
-    check is repeated. Raise NotAcceptable if nothing would change or the file was deleted.
+    check is repeated. Raise NotAcceptable if nothing would change.
     """
     live = competition.live_scoring_version
     if live is not None and Rules.of(live).is_bias and choice.identities is not None:
@@ -377,7 +371,7 @@ def expected_errors(
     """Return the expected standard errors of scores by split, under the current and the checked settings."""
     reports = [version.solution.report] if version is not None else []
     if job is not None and job.state is JobState.DONE:
-        reports.append(stored_in(job).report)
+        reports.append(_stored(job).report)
     splits = reports[0]["splits"] if reports else ()
     return {split: tuple(report["splits"][split]["score_error"] for report in reports) for split in splits}
 

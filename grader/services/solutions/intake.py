@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -14,7 +13,7 @@ from grader.metrics import MetricSettings
 from grader.models import ScoringVersion, Split
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
-from grader.services.solutions import canary_rows, report_warnings
+from grader.services.solutions import report_warnings
 from grader.services.solutions.acceptance import (
     Assessed,
     LiveSolution,
@@ -39,20 +38,16 @@ class Commitment(StoredJson):
     value: str
 
 
-def new_nonce(canaries: str | None = None) -> bytes:
-    """Return a new nonce: random bytes, or the SHA-256 of the list of canary rows.
-
-    The list contains random digits.
-    """
-    return secrets.token_bytes(NONCE_BYTES) if canaries is None else canary_rows.nonce(canaries)
+def new_nonce() -> bytes:
+    """Return a new random nonce."""
+    return secrets.token_bytes(NONCE_BYTES)
 
 
 class StoredSolution(StoredJson):
     """An assessed and stored solution for which every cell of the score is defined.
 
     `digest` is the SHA-256 of the canonical form, which is as secret as the content. If `commitment` is None,
-    a worker creates one. The commitment and the list of `canaries` are stored separately in a job's result,
-    because processes that run older versions also read the JSON of the other fields.
+    because the solution was copied, a worker creates one.
     """
 
     row_ids_sha256: str
@@ -64,14 +59,8 @@ class StoredSolution(StoredJson):
     rules: Rules
     metric_code_version: str
     report: dict[str, Any]
-    digest: str | None = None
-    commitment: Commitment | None = Field(default=None, exclude=True)
-    canaries: str | None = Field(default=None, exclude=True)
-
-    def apart(self) -> dict[str, Any]:
-        """Return the fields that are stored separately from `as_dict` in a job's result."""
-        committed = None if self.commitment is None else self.commitment.as_dict()
-        return {"commitment": committed, "canaries": self.canaries}
+    digest: str
+    commitment: Commitment | None
 
 
 def store(
@@ -101,8 +90,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
     if assessed.unscorable:
         raise UnusableSolution(assessed.unscorable)
     row_ids, truth = assessed.row_ids, assessed.truth
-    canaries = canary_rows.as_text(assessed.canaries)
-    nonce = new_nonce(canaries)
+    nonce = new_nonce()
     digest, committed = hashes(truth.canonical(row_ids), nonce=nonce)
     return StoredSolution(
         row_ids_sha256=storage.put(row_ids.to_bytes()).sha256,
@@ -116,7 +104,6 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
         report=assessed.report,
         digest=digest,
         commitment=Commitment(nonce=nonce.hex(), value=committed),
-        canaries=canaries,
     )
 
 

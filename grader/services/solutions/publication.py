@@ -7,7 +7,7 @@ solution is published instead.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
@@ -17,7 +17,7 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVe
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions import canary_rows, intake
+from grader.services.solutions import intake
 from grader.services.solutions.intake import Commitment
 from grader.services.solutions.truth import Truth
 from grader.services.stored_json import StoredJson
@@ -25,10 +25,10 @@ from grader.storage.stores import Storage
 
 
 class BundleParameters(StoredJson):
-    """The parameters of a bundle job; jobs added by the first version lack `with_results`."""
+    """The parameters of a bundle job."""
 
     with_solution: bool
-    with_results: bool = True
+    with_results: bool
 
 
 class NotRevealed(OrganizerError):
@@ -62,14 +62,6 @@ class SolutionNotWritten(ParticipantError):
     message = "The solution file is not ready yet. Try again in a minute."
 
 
-class NoCanaryRows(ParticipantError):
-    """The published solution has no canary rows."""
-
-    public_name = "no_canary_rows"
-    kind = ErrorKind.NOT_FOUND
-    message = "The solution of this competition has no canary rows."
-
-
 def publish(
     session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
 ) -> OrganizerJob:
@@ -94,7 +86,7 @@ def publish(
             "scoring_version": version.number,
         },
         reason=reason,
-        public_text=f"The solution of scoring version {version.number} was published.{_marked(version)}",
+        public_text=f"The solution of scoring version {version.number} was published.",
     )
     return _write(session, competition, actor, act.now)
 
@@ -106,33 +98,16 @@ def write_again(session: Session, *, competition: Competition, actor: Actor, now
 
 
 def digest(competition: Competition) -> str:
-    """Return the published solution's digest; raise SolutionNotPublished or SolutionNotWritten."""
-    return _written(_published(competition).digest)
+    """Return the published solution's digest; raise SolutionNotPublished."""
+    return _published(competition).digest
 
 
 def nonce(competition: Competition) -> str:
-    """Return the nonce of the published solution; raise the same errors as `digest`."""
-    return _written(_published(competition).nonce)
-
-
-def canaries(competition: Competition) -> str:
-    """Return the published list of canary rows; raise SolutionNotPublished or NoCanaryRows."""
-    found = _published(competition).canaries
+    """Return the nonce of the published solution; raise SolutionNotPublished or SolutionNotWritten."""
+    found = _published(competition).nonce
     if found is None:
-        raise NoCanaryRows
+        raise SolutionNotWritten
     return found
-
-
-def has_canaries(competition: Competition) -> bool:
-    """Return whether the solution is published and has canary rows."""
-    version = competition.live_scoring_version
-    is_published = competition.solution_published_at is not None
-    return is_published and version is not None and version.solution.canaries is not None
-
-
-def _marked(version: ScoringVersion) -> str:
-    count = len(canary_rows.read(version.solution.canaries))
-    return f" {count} of its labels were random: solution-canaries.csv lists these rows." if count else ""
 
 
 def _published(competition: Competition) -> Solution:
@@ -140,12 +115,6 @@ def _published(competition: Competition) -> Solution:
     if competition.solution_published_at is None or version is None:
         raise SolutionNotPublished
     return version.solution
-
-
-def _written(value: str | None) -> str:
-    if value is None:
-        raise SolutionNotWritten
-    return value
 
 
 def list_all(session: Session) -> list[Solution]:
@@ -177,26 +146,27 @@ def canonical_pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]
     return truth.canonical(row_ids)
 
 
-def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]:
-    """Return the digest of a stored solution and a commitment to it with a new nonce."""
-    nonce = intake.new_nonce(solution.canaries)
-    digest, value = hashes(canonical_pieces(storage, solution=solution), nonce=nonce)
-    return digest, Commitment(nonce=nonce.hex(), value=value)
+def committed(storage: Storage, *, solution: Solution) -> Commitment:
+    """Return a commitment to a stored solution with a new nonce."""
+    nonce = intake.new_nonce()
+    _, value = hashes(canonical_pieces(storage, solution=solution), nonce=nonce)
+    return Commitment(nonce=nonce.hex(), value=value)
 
 
 def without_commitment(session: Session) -> list[Solution]:
-    """Return the solutions without a digest or commitment.
+    """Return the solutions without a commitment.
 
     These solutions were copied. Only workers may read their blobs, so workers add the commitment later.
     """
-    lacking = or_(Solution.digest.is_(None), Solution.commitment.is_(None))
-    return list(session.scalars(select(Solution).where(lacking).order_by(Solution.id)))
+    query = select(Solution).where(Solution.commitment.is_(None)).order_by(Solution.id)
+    return list(session.scalars(query))
 
 
-def keep_commitment(session: Session, *, solution: Solution, digest: str, commitment: Commitment) -> None:
-    """Store the digest and commitment of a solution without replacing existing ones."""
-    mine = update(Solution).where(Solution.id == solution.id).execution_options(synchronize_session=False)
-    session.execute(mine.where(Solution.digest.is_(None)).values(digest=digest))
+def keep_commitment(session: Session, *, solution: Solution, commitment: Commitment) -> None:
+    """Store the commitment of a solution without replacing an existing one."""
     session.execute(
-        mine.where(Solution.commitment.is_(None)).values(nonce=commitment.nonce, commitment=commitment.value)
+        update(Solution)
+        .where(Solution.id == solution.id, Solution.commitment.is_(None))
+        .values(nonce=commitment.nonce, commitment=commitment.value)
+        .execution_options(synchronize_session=False)
     )

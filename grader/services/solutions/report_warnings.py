@@ -64,18 +64,6 @@ def lost_identities(names: Sequence[str]) -> list[Finding]:
     return [_finding(Level.WARNING, "lost_identities", text)]
 
 
-def kept_canaries(row_ids: Sequence[str]) -> list[Finding]:
-    """Return the warning that a corrected solution tries to change canary rows."""
-    if not row_ids:
-        return []
-    text = (
-        f"The file changes the label or the Usage of {counted(len(row_ids), 'canary row')}. The changes have "
-        f"no effect: canary rows keep the Usage Ignored and their random label. Rows: "
-        f"{listed(list(row_ids), most=MOST_NAMED)}."
-    )
-    return [_finding(Level.WARNING, "canaries_kept", text)]
-
-
 def stop(code: str, message: str) -> Finding:
     """Return a finding with the level STOP."""
     return _finding(Level.STOP, code, message)

@@ -8,7 +8,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.files import submission_size_cap
 from grader.models import (
     Competition,
     Role,
@@ -106,9 +105,7 @@ def size_cap(competition: Competition) -> int:
     """Return the maximum size of a submission in bytes; raise NothingToScore."""
     if competition.live_scoring_version is None:
         raise NothingToScore
-    solution = competition.live_scoring_version.solution
-    # Reports of older versions do not state the limit of their solution's ids.
-    return int(solution.report.get("submission_bytes") or submission_size_cap(solution.row_count))
+    return int(competition.live_scoring_version.solution.report["submission_bytes"])
 
 
 def accept(

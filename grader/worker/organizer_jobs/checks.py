@@ -26,7 +26,7 @@ from grader.models import Competition, CompetitionState, DataFile, ScoringVersio
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import NamedMetric
 from grader.services.data_files import checks as data_checks
-from grader.services.solutions import acceptance, canary_rows, intake, report_warnings, truth
+from grader.services.solutions import acceptance, intake, report_warnings, truth
 from grader.services.solutions import named_assessment as named
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.acceptance import Assessed, LiveSolution
@@ -46,8 +46,6 @@ NOTHING: dict[str, Any] = {
     "changes": None,
     "changes_sha256": None,
     "solution": None,
-    "commitment": None,
-    "canaries": None,
 }
 
 
@@ -180,8 +178,7 @@ def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
     stored: dict[str, Any] = {}
     if not report_warnings.stops(assessed.report["findings"]):
         work.report_progress(STORING, TOTAL, "Storing the solution")
-        kept = intake.keep(work.storage, assessed)
-        stored = {"solution": kept.as_dict()} | kept.apart()
+        stored = {"solution": intake.keep(work.storage, assessed).as_dict()}
     return {"report": assessed.report} | stored
 
 
@@ -296,7 +293,7 @@ def check_settings(work: Work) -> dict[str, Any]:
     stored = intake.keep(work.storage, assessed)
     if is_draft:
         intake.require_no_stop(stored)
-    return {"solution": stored.as_dict()} | stored.apart()
+    return {"solution": stored.as_dict()}
 
 
 def check_data(work: Work) -> dict[str, Any]:
@@ -336,17 +333,14 @@ def check_data(work: Work) -> dict[str, Any]:
 
 def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> Hidden:
     """Return the combined hidden values of several solutions."""
-    found: dict[tuple[str, str], list[Hidden]] = {}
+    found: dict[tuple[str, str], Hidden] = {}
     for solution in solutions:
         place = solution.row_ids_sha256, solution.prepared_sha256
         if place not in found:
             row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
             truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
-            found[place] = [_hidden(solution, row_ids, truth)]
-            if canaries := canary_rows.read(solution.canaries):  # original labels must not leak either
-                before = canary_rows.restored(row_ids, truth, canaries)
-                found[place].append(_hidden(solution, row_ids, before))
-    first, *others = [each for hidden in found.values() for each in hidden]
+            found[place] = _hidden(solution, row_ids, truth)
+    first, *others = found.values()
     for other in others:
         first = first.with_other(other)
     return first

@@ -12,7 +12,7 @@ from grader.db import Database
 from grader.errors import OrganizerError
 from grader.files import FileRejected
 from grader.metrics.python_metric import MetricFailed
-from grader.models import Competition, ScoringVersion, Solution, Submission
+from grader.models import Competition, ScoringVersion, Submission
 from grader.receipts import Receipt, Recheck, SlowTruth, UnreadableFile, read_truth, settings_of
 from grader.receipts.receipt import verify_scores
 from grader.sandbox import SandboxUnavailable
@@ -42,9 +42,6 @@ def verify(work: Work) -> dict[str, Any]:
     work.report_progress(0, 0, "Reading the solution")
     version_id = VerifyParameters.from_dict(work.parameters).scoring_version_id
     with work.database.read() as session:
-        solution = session.get_one(ScoringVersion, version_id).solution
-    digest = with_digest(work.database, work.storage, solution)
-    with work.database.read() as session:
         version = session.get_one(ScoringVersion, version_id)
         solution = version.solution
         submissions = verification.competing(session, version=version)
@@ -58,7 +55,7 @@ def verify(work: Work) -> dict[str, Any]:
     verified = (
         Verified.from_dict(work.kept)
         if work.kept
-        else Verified(scoring_version=version.number, solution=digest)
+        else Verified(scoring_version=version.number, solution=solution.digest)
     )
 
     def receipt_of(submission: Submission) -> Receipt:
@@ -121,12 +118,11 @@ def bundle(work: Work) -> dict[str, Any]:
         competition = session.get_one(Competition, work.competition_id)
         solution = lookup.live(competition).solution
     files: dict[str, bytes] = {}
-    digest = with_digest(work.database, work.storage, solution)
     if asked.with_solution:
         content = b"".join(publication.canonical_pieces(work.storage, solution=solution))
         files[SOLUTION] = content
         work.storage.put(content)
-    result = {"with_solution": asked.with_solution, "solution": digest}
+    result = {"with_solution": asked.with_solution, "solution": solution.digest}
     if not asked.with_results:
         return result
     work.report_progress(1, 3, "Collecting the results")
@@ -162,16 +158,6 @@ def _packed(files: Mapping[str, bytes], *, folder: str) -> bytes:
     return archive.getvalue()
 
 
-def with_digest(database: Database, storage: Storage, solution: Solution) -> str:
-    """Return a solution's digest; compute and store a missing digest or commitment."""
-    if solution.digest is None or solution.commitment is None:
-        digest, commitment = publication.committed(storage, solution=solution)
-        with database.write() as session:
-            publication.keep_commitment(session, solution=solution, digest=digest, commitment=commitment)
-        return digest
-    return solution.digest
-
-
 def write_missing_commitments(database: Database, storage: Storage, *, but: Collection[int] = ()) -> set[int]:
     """Store missing commitments of cloned solutions; return the ids of damaged solutions.
 
@@ -183,10 +169,13 @@ def write_missing_commitments(database: Database, storage: Storage, *, but: Coll
     for solution in found:
         if solution.id not in damaged:
             try:
-                with_digest(database, storage, solution)
+                commitment = publication.committed(storage, solution=solution)
             except (BlobMissing, BlobDamaged) as error:
                 logger.warning("Solution %s has no commitment: %s", solution.id, error)
                 damaged.add(solution.id)
+            else:
+                with database.write() as session:
+                    publication.keep_commitment(session, solution=solution, commitment=commitment)
     return damaged
 
 
@@ -195,7 +184,7 @@ def write_missing_files(database: Database, storage: Storage) -> None:
     with database.read() as session:
         found = publication.list_all(session)
     for solution in found:
-        if solution.digest is None or storage.exists(solution.digest):
+        if storage.exists(solution.digest):
             continue
         try:
             storage.put(b"".join(publication.canonical_pieces(storage, solution=solution)))

@@ -145,7 +145,7 @@ def test_receipt_needs_a_score_and_a_commitment(service):
         receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     service.score(accepted)
     with service.database.write() as session:
-        session.execute(update(Solution).values(digest=None, nonce=None, commitment=None))
+        session.execute(update(Solution).values(nonce=None, commitment=None))
     with pytest.raises(CommitmentPending):
         receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     write_missing_commitments(service.database, service.storage)

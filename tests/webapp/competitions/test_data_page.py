@@ -1,20 +1,15 @@
 """Data page: previews of available files, and one ZIP archive of all files."""
 
 import io
-import itertools
 import zipfile
 from datetime import timedelta
 
 import pytest
 
-from grader.files import read_solution
-from grader.models import DataCheckState, Role
+from grader.models import DataCheckState
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import files
-from grader.services.solutions import intake
-from tests.fixtures.canary_rows import assessed_with_canaries
-from tests.fixtures.competitions import WIDE_LIMITS, publish_competition
 
 HERE = "/competitions/toxicity/data"
 TRAIN = b"comment,length\n<b>first</b>,7\nsunday,9\n"
@@ -93,31 +88,3 @@ def test_one_zip_contains_all_files_that_a_user_may_download(site):
     assert stranger.get(f"{HERE}/all.zip").status_code == 302
     part = site.ann.browser.get(f"{HERE}/all.zip", headers={"Range": "bytes=0-3"})
     assert (part.status_code, part.data) == (206, b"PK\x03\x04")
-
-
-def test_stored_canary_rows_are_published_only_with_the_solution(make_arena):
-    arena = make_arena()
-    assessed = assessed_with_canaries(read_solution(arena.truth.solution()), min_class_rows=3)
-    with arena.database.write() as session:
-        solution = intake.keep(arena.storage, assessed)
-        competition = publish_competition(
-            session, slug="toxicity", solution=solution, actor=Actor.shell(), now=arena.now(), **WIDE_LIMITS
-        )
-        canaries = competition.live_scoring_version.solution.canaries
-    ed, ann = arena.person("Ed"), arena.person("Ann")
-    arena.give_role(ed, Role.EDITOR)
-    arena.submit(ann, arena.truth.predictions())
-    arena.score_all()
-    paths = f"{HERE}/solution-canaries.csv", "/api/v1/competitions/toxicity/solution-canaries"
-    for person, path in itertools.product((ed, ann), paths):
-        assert person.browser.get(path, headers=person.bearer).status_code == 404
-
-    arena.reveal()
-    close = "/competitions/toxicity/organize/close"
-    assert ed.confirm(f"{close}/solution").status_code == 303
-    stranger = arena.app.test_client()
-    for path in paths:
-        assert stranger.get(path).text == canaries
-    assert "labels were altered" in stranger.get(HERE).text
-    assert "40 of its labels were random" in stranger.get("/competitions/toxicity/log").text
-    assert "solution-canaries.csv" in ed.browser.get(close).text

@@ -55,8 +55,6 @@ def index(slug: str) -> ResponseReturnValue:
 
 
 SHOWN_LENGTH = 300
-# Entries written by older versions contain a hash that could be used to confirm leaked labels.
-HIDDEN = {"solution.check": frozenset({"sha256"})}
 
 
 class EntryView:
@@ -72,15 +70,13 @@ class EntryView:
         self.sentence = page.sentence(entry)
         self.public_text = page.with_names(entry.public_text)
         fields = [*entry.after, *(name for name in entry.before if name not in entry.after)]
-        times = entry.times or ()
         self.changes = [
             (
                 name.replace("_", " "),
-                _words(entry.before[name], is_time=name in times) if name in entry.before else "",
-                _words(entry.after.get(name), is_time=name in times),
+                _words(entry.before[name], is_time=name in entry.times) if name in entry.before else "",
+                _words(entry.after.get(name), is_time=name in entry.times),
             )
             for name in fields
-            if name not in HIDDEN.get(entry.action, ())
         ]
 
 
@@ -159,13 +155,10 @@ def _audit(session: Any, competition: Competition | None, query: AuditQuery) -> 
 
 def _answer(entry: AuditEntry, names: dict[str, str]) -> AuditLine:
     """Return an audit entry with current names, using the fields of the export."""
-    hidden = HIDDEN.get(entry.action, frozenset())
     return AuditLine.of(
         entry,
         entry=entry.id,
         actor=entry.actor.name if entry.actor else None,
         subject=log.with_names(entry.subject, names),
-        before={name: value for name, value in entry.before.items() if name not in hidden},
-        after={name: value for name, value in entry.after.items() if name not in hidden},
         public_text=log.with_names(entry.public_text, names),
     )

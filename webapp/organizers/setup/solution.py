@@ -253,7 +253,7 @@ def _check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
         are_guessed=result.get("are_guessed", False),
         report=result.get("report"),
         changes=result.get("changes"),
-        commitment=(result.get("commitment") or {}).get("value"),
+        commitment=check_jobs.commitment(job),
         why_not=check_jobs.why_not_acceptable(competition, job),
     )
 

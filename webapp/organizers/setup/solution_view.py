@@ -11,6 +11,7 @@ from grader.metrics import MetricSettings
 from grader.metrics.bias.leaks import by_chance
 from grader.models import JobState, OrganizerJob, Split
 from grader.services.jobs import organizer_jobs
+from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import CheckParameters, Purpose
 from grader.services.solutions.report import identity_lines
 from grader.services.solutions.report_warnings import Level
@@ -146,7 +147,7 @@ class CheckView:
         self.are_guessed = result.get("are_guessed", False)
         self.changes = result.get("changes")
         self.is_usable = bool(result.get("solution"))
-        self.commitment = (result.get("commitment") or {}).get("value")
+        self.commitment = check_jobs.commitment(job)
 
 
 def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, str]:
