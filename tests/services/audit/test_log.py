@@ -5,17 +5,19 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, text, update
+from sqlalchemy import delete, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from grader.models import AuditEntry, EntryMode, SubmissionKind
+from grader.models import AuditEntry, EntryMode, SubmissionKind, Team
 from grader.services.accounts import accounts
 from grader.services.audit import log
 from grader.services.audit.log import Actor, UnknownAction
 from grader.services.closing import close
 from grader.services.competitions import acting, settings
 from grader.services.moderation import decisions
+from grader.services.paging import Part
 from grader.services.teams import admissions
+from grader.visibility import Anonymity
 
 TESTS = Actor(None, "tests")
 WEEK = timedelta(days=7)
@@ -43,6 +45,19 @@ def public_texts(service, competition) -> list[str]:
         page = log.public_page(session, competition=competition)
         texts = [page.with_names(entry.public_text) for entry in page.rows]
     return [text for text in texts if text != PUBLISHED]
+
+
+def test_public_log_has_only_public_entries_and_aliases_of_an_anonymous_competition(service):
+    competition = service.competition(anonymity=Anonymity.UNTIL_REVEAL)
+    service.submit(competition, user="ada")
+    with service.database.read() as session:
+        team = session.scalars(select(Team).where(Team.competition_id == competition.id)).one()
+    record(service, competition, public_text=f"{log.mention(team)} was renamed.")
+    record(service, competition, reason="For organizers only.")
+    with service.database.read() as session:
+        part = log.public_slice(session, competition=competition, part=Part(None, 10))
+        listed = [text for _, text in part.rows if text != PUBLISHED]
+    assert listed == public_texts(service, competition) == [f"{team.alias} was renamed."]
 
 
 @pytest.mark.both_databases
