@@ -92,6 +92,7 @@ docs: setup ## write the documentation as HTML files to dist/docs
 secrets: ## generate passwords and a trial certificate for docker-compose.yml in ./secrets, and .env (requires openssl)
 	openssl version && umask 077 && mkdir $@
 	openssl rand -base64 48 > $@/secret_key
+	printf %s "$$(openssl rand -hex 24)" > $@/metrics_token
 	printf %s "$$(openssl rand -hex 24)" > $@/postgres_password
 	printf 'postgresql+psycopg://fairboard:%s@postgres/fairboard' "$$(cat $@/postgres_password)" > $@/database_url
 	openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \

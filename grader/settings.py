@@ -335,16 +335,10 @@ class Settings(BaseSettings):
     )
     password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per password hash.")
     rate_limits: bool = Field(True, description="Whether the request rate per client address is limited.")
-    metrics_address: str | None = Field(
-        None,
-        description="Address and port at which `serve` or `fairboard metrics` serves metrics to Prometheus, "
-        "such as 127.0.0.1:9464; by default, none.",
-    )
     metrics_token: SecretStr | None = Field(
         None,
         min_length=16,
-        description="Bearer token for metrics. If it is set, the site serves them at /metrics; if not, the "
-        "metrics address requires no token.",
+        description="Bearer token for metrics. If it is set, the site serves them at /metrics.",
     )
 
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="Format of log lines: console or json.")
@@ -393,14 +387,6 @@ class Settings(BaseSettings):
             if not key.startswith(("age1", "ssh-")):
                 # The text is not quoted, because it may be a private key.
                 raise ValueError("expected public keys that start with age1 or ssh-, separated by commas")
-        return text
-
-    @field_validator("metrics_address")
-    @classmethod
-    def _is_an_address(cls, text: str | None) -> str | None:
-        host, _, port = (text or "").rpartition(":")
-        if text is not None and not (host and port.isdecimal() and int(port) <= MAX_PORT):
-            raise ValueError("It must be an address and a port, such as 127.0.0.1:9464")
         return text
 
     @field_validator("oidc_providers")
@@ -489,8 +475,7 @@ class Settings(BaseSettings):
 
     def metrics_dir(self) -> Path | None:
         """Return the folder in which processes record metrics, or None if metrics are not served."""
-        is_on = self.metrics_address is not None or self.metrics_token is not None
-        return self.data_dir.absolute() / "metrics" if is_on else None
+        return self.data_dir.absolute() / "metrics" if self.metrics_token else None
 
     def sends_mail(self) -> bool:
         """Return whether e-mail can be sent."""

@@ -49,8 +49,7 @@ def test_compose_file_has_every_part_of_the_service(compose):
     profiles = {name: service.get("profiles") for name, service in compose["services"].items()}
     assert {name for name, profile in profiles.items() if profile is None} == parts
     optional = {name: profile for name, profile in profiles.items() if profile is not None}
-    monitoring = {name: ["monitoring"] for name in ("metrics", "prometheus")}
-    assert optional == {"proxy": ["nginx"], "caddy": ["caddy"], "s3": ["s3"], **monitoring}
+    assert optional == {"proxy": ["nginx"], "caddy": ["caddy"], "s3": ["s3"], "prometheus": ["monitoring"]}
 
 
 def test_no_cache_is_in_a_volume_that_is_backed_up(compose):
@@ -154,11 +153,6 @@ def check_command(words: list[str], data_dir: Path):
         )
 
 
-def test_the_profile_monitoring_needs_no_setting_in_the_env_file(compose):
-    services = [each for each in compose["services"].values() if each["image"] == "fairboard:latest"]
-    assert {each["environment"]["FAIRBOARD_METRICS_ADDRESS"] for each in services} == {"0.0.0.0:9464"}
-
-
 def test_every_setting_in_the_compose_file_and_the_image_exists(compose):
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     named = {
@@ -186,7 +180,7 @@ def test_only_services_that_send_mail_or_are_public_have_outbound_network_access
 
 def test_settings_in_the_env_file_reach_every_process_and_none_is_required(compose):
     ours = [each for each in compose["services"].values() if each["image"] == "fairboard:latest"]
-    assert len(ours) == 5
+    assert len(ours) == 4
     assert all(service["env_file"] == [{"path": ".env", "required": False}] for service in ours)
     assert ".env" in (ROOT / ".gitignore").read_text().split()
 

@@ -3,7 +3,7 @@
 from flask import Flask
 
 from webapp.accounts import api as accounts
-from webapp.accounts import notifications, people, second_factors, status
+from webapp.accounts import notifications, people, second_factors
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.leaderboards import api as leaderboards
@@ -65,7 +65,6 @@ ROUTES = (
     profile,
     notifications,
     people,
-    status,
     second_factors,
 )
 

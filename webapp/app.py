@@ -58,7 +58,7 @@ def create_app(
         shell=shell,
         trusted_names=settings.trusted_names(),
         providers=_providers(settings),
-        exporter=Exporter(settings, database) if settings.metrics_token else None,
+        exporter=_exporter(settings, database),
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files.
     app.extensions["fairboard"] = site
@@ -80,6 +80,11 @@ def create_app(
     errors.init_app(app)
     confirmation.init_app(app)
     return app
+
+
+def _exporter(settings: Settings, database: Database) -> Exporter | None:
+    token = settings.metrics_token
+    return Exporter(settings, database, token=token.get_secret_value()) if token else None
 
 
 def _providers(settings: Settings) -> "Mapping[str, OpenIDConnect]":

@@ -18,7 +18,6 @@ from webapp.accounts import (
     second_factors,
     single_sign_on,
 )
-from webapp.accounts import status as status_page
 from webapp.competitions import answers, downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
@@ -55,7 +54,7 @@ from webapp.teams import entry, profile
 from webapp.teams import pages as team_pages
 
 FAMILIES = (
-    *(own_account, notifications, people, status_page, assets),
+    *(own_account, notifications, people, assets),
     *(competition_pages, downloads),
     *(entry, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),

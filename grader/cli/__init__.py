@@ -65,9 +65,7 @@ main = CommandGroup(
             "sweeper": CliEntry(
                 "grader.cli.service", ("Score submissions that no worker has finished in time.")
             ),
-            "metrics": CliEntry("grader.cli.service", "Serve metrics to Prometheus."),
             "settings": CliEntry("grader.cli.service", "Show all settings and their values."),
-            "status": CliEntry("grader.cli.maintenance", "Show queues, processes, disks and versions."),
             "doctor": CliEntry("grader.cli.maintenance", "Diagnose problems and suggest fixes."),
         },
         "Competitions and accounts": {

@@ -1,4 +1,4 @@
-"""Maintenance commands: backup, restore, migrate, orphans, status, doctor."""
+"""Maintenance commands: backup, restore, migrate, orphans, doctor."""
 
 import dataclasses
 import json
@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +32,9 @@ from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
-from grader.supervisor import lock
-from grader.supervisor import status as site_status
+from grader.supervisor import lock, status
 from grader.supervisor.service import SETUP_PATH
-from grader.text import aligned, counted
+from grader.text import counted
 
 # An unescaped @ in the password would move a part of it into the host, which messages show.
 POSTGRESQL_URL = re.compile(
@@ -343,33 +341,6 @@ def doctor(read_all: bool, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
-def status(as_json: bool) -> None:
-    """Show queues, processes, failing jobs, disks, backups, versions and the results of quick checks."""
-    with opened() as here, here.database.read() as session:
-        state = site_status.read(here.settings, session)
-    if as_json:
-        click.echo(json.dumps(dataclasses.asdict(state), indent=1, default=datetime.isoformat))
-        return
-    for finding in state.findings:
-        click.echo(f"{MARKS[finding.level]}  {finding.subject}: {finding.message}")
-    for part in ("queues", "processes", "claimed", "failing", "stored"):
-        click.echo(f"\n{part.capitalize()}")
-        rows = [dataclasses.asdict(row) for row in getattr(state, part)]
-        names = [name.replace("_", " ") for name in rows[0]] if rows else ["none"]
-        click.echo("\n".join(aligned([names, *([_shown(value) for value in row.values()] for row in rows)])))
-    click.echo(f"\nLast backup: {_shown(state.backup_at)}")
-    click.echo("Versions: " + ", ".join(f"{name} {each}" for name, each in state.versions.items()))
-    click.echo("Run `fairboard settings` to see the settings, and `fairboard doctor` to run all checks.")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S} UTC"
-    return "none" if value is None else str(value)
-
-
 def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     try:
         make_data_folder(settings)
@@ -380,8 +351,8 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     yield from doctor_checks.of_settings(settings)
     yield from doctor_checks.of_rights(settings)
     yield from doctor_checks.of_disks(settings)
-    yield from site_status.of_service(settings)
-    yield from site_status.of_broker(settings)
+    yield from status.of_service(settings)
+    yield from status.of_broker(settings)
     yield from _of_arithmetic()
     yield from doctor_checks.of_sandbox(settings)
     storage = open_storage(settings.storage())
@@ -404,6 +375,7 @@ def _of_database(
         yield from doctor_checks.of_blobs(database, storage, read_all=read_all)
     with database.read() as session:
         yield from doctor_checks.of_scoring(session)
+        yield doctor_checks.of_queues(session)
         if settings.sends_mail():
             yield from doctor_checks.of_mail(session)
         yield from doctor_checks.of_backups(settings, session)

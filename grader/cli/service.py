@@ -1,9 +1,6 @@
 """Service commands: serve, sweeper, demo, settings."""
 
-import logging
 import os
-import signal
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -12,9 +9,6 @@ from grader.cli.configuration import installed_settings, load_settings, make_dat
 from grader.cli.group import lacking
 from grader.cli.parameters import LocalPath
 from grader.observability import observe
-from grader.settings import PREFIX
-
-log = logging.getLogger(__name__)
 
 
 @click.command()
@@ -64,31 +58,6 @@ def sweeper(heartbeat: Path | None) -> None:
         settings = installation.settings
     observe("sweeper", settings)
     sweep_until_told_to_stop(settings, heartbeat=heartbeat)
-
-
-@click.command()
-def metrics() -> None:
-    """Serve metrics to Prometheus at FAIRBOARD_METRICS_ADDRESS, until SIGTERM or Ctrl-C.
-
-    `fairboard serve` runs this itself. On several machines, run one on each: it reports the requests and jobs
-    of its own machine, and the state of the whole site.
-    """
-    from grader.cli.installation import opened_database
-    from grader.maintenance import exporter
-    from grader.supervisor.service import address_of, open_listener
-
-    settings = load_settings()
-    observe("metrics", settings)
-    if settings.metrics_address is None:
-        raise click.UsageError(f"Set {PREFIX}METRICS_ADDRESS first, for example to 127.0.0.1:9464.")
-    host, _, port = settings.metrics_address.rpartition(":")
-    listening = open_listener(host.strip("[]"), int(port), option=f"{PREFIX}METRICS_ADDRESS")
-    with listening as listener, opened_database(settings) as database:
-        server = exporter.server(exporter.Exporter(settings, database), listener)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        log.info("Metrics are at %s%s.", address_of(listener), exporter.PATH)
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
 
 
 @click.command()

@@ -21,7 +21,7 @@ from grader.maintenance import backup_store, schema
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
 from grader.sandbox import layers
-from grader.services import backup_runs
+from grader.services import backup_runs, monitoring
 from grader.services.mail import outbox
 from grader.services.scoring import jobs, queue_health
 from grader.services.scoring.queue_health import HealthSign
@@ -277,6 +277,17 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
             f"{len(failed):,} submissions failed because of a server error: {named}. Their pages show the "
             "incident number; find it in the log. To retry them, run `fairboard competition retry SLUG`.",
         )
+
+
+def of_queues(session: Session) -> DoctorFinding:
+    """Report the numbers of open and failed jobs and e-mails."""
+    states = ("waiting", "running", "failed")
+    lines = []
+    for queue in monitoring.queues(session, now=db.now(session)):
+        counts = [f"{getattr(queue, state):,} {state}" for state in states if getattr(queue, state)]
+        if counts:
+            lines.append(f"{queue.name}: {', '.join(counts)}")
+    return ok("queues", f"{'; '.join(lines)}." if lines else "All queues are empty.")
 
 
 def of_mail(session: Session) -> Iterator[DoctorFinding]:

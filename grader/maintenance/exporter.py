@@ -3,12 +3,9 @@
 import hmac
 import logging
 import math
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import socket
 from typing import Any
 
 from redis import Redis
@@ -28,18 +25,17 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 CACHE_SECONDS = 5  # several scrapers share one reading of the database
 # The client would retry ten times by default, while a request waits.
 PATIENCE = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2, "retry": Retry(NoBackoff(), 0)}
-CLIENT_TIMEOUT_SECONDS = 10
 
 log = logging.getLogger(__name__)
 
 
 class Exporter:
-    """The metrics of an installation."""
+    """The metrics of an installation, readable with a token."""
 
     def __init__(
-        self, settings: Settings, database: Database, *, cache_seconds: float = CACHE_SECONDS
+        self, settings: Settings, database: Database, *, token: str, cache_seconds: float = CACHE_SECONDS
     ) -> None:
-        self._settings, self._database = settings, database
+        self._settings, self._database, self._token = settings, database, token
         self._cache_seconds = cache_seconds
         self._lock = threading.Lock()
         self._kept: tuple[float, list[Reading]] | None = None
@@ -64,10 +60,7 @@ class Exporter:
 
     def admits(self, authorization: str | None) -> bool:
         """Return whether a request with this Authorization header may read the metrics."""
-        token = self._settings.metrics_token
-        if token is None:
-            return True
-        expected = f"Bearer {token.get_secret_value()}"
+        expected = f"Bearer {self._token}"
         return hmac.compare_digest((authorization or "").encode(), expected.encode())
 
     def readings(self) -> list[Reading]:
@@ -123,37 +116,6 @@ class Exporter:
         yield Reading("fairboard_disk_size_bytes", "Size of the folder's disk.", ("folder",), size)
         reserve = self._settings.disk_reserve_mb * 1_000_000
         yield _single("fairboard_disk_reserve_bytes", "Free space below which uploads are rejected.", reserve)
-
-
-def server(exporter: Exporter, listener: socket) -> ThreadingHTTPServer:
-    """Return an HTTP server that serves only the metrics, on a listening socket."""
-
-    class Handler(BaseHTTPRequestHandler):
-        timeout = CLIENT_TIMEOUT_SECONDS
-
-        def do_GET(self) -> None:
-            is_admitted = exporter.admits(self.headers.get("Authorization"))
-            status = 401 if not is_admitted else 404 if self.path.partition("?")[0] != PATH else 200
-            text = exporter.text() if status == 200 else f"{status}\n".encode()
-            self.send_response(status)
-            self.send_header("Content-Type", CONTENT_TYPE)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, *_: object) -> None:
-            """Log nothing, because scrapers call every few seconds."""
-
-    class MetricsServer(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None:
-            """Log an error as one event, unless the scraper closed the connection."""
-            if not isinstance(sys.exception(), ConnectionError | TimeoutError):
-                log.exception("The metrics could not be served.")
-
-    http_server = MetricsServer(listener.getsockname()[:2], Handler, bind_and_activate=False)
-    http_server.socket.close()
-    http_server.socket = listener
-    return http_server
 
 
 def _single(name: str, words: str, value: float) -> Reading:

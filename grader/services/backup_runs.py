@@ -50,7 +50,7 @@ class BackupStatus:
 
 
 def status(session: Session, *, now: datetime, target: str | None = None) -> BackupStatus:
-    """Return the state of the backups in one target or all, for metrics, the status page and `doctor`."""
+    """Return the state of the backups in one target or all, for metrics and `doctor`."""
     last = _last_success(session, target)
     of_target = true() if target is None else BackupRun.target == target
     failed = of_target, BackupRun.id > (last.id if last else 0), BackupRun.error.is_not(None)

@@ -1,4 +1,4 @@
-"""State of the site, read once for both the metrics and the status page: queues, stored files, counts."""
+"""State of the site for the metrics and `fairboard doctor`: queues and counts."""
 
 import enum
 from collections.abc import Iterator, Mapping
@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, literal, select, union_all
+from sqlalchemy import Select, func, literal, select
 from sqlalchemy.orm import Session
 
 from grader.models import (
     Competition,
     CompetitionState,
-    DataFile,
     JobState,
     Mail,
     OrganizerJob,
@@ -51,15 +50,6 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """The number and the total size of stored files of one kind."""
-
-    name: str
-    count: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """The current values of one gauge by the values of its labels."""
 
@@ -72,21 +62,6 @@ class Reading:
 def queues(session: Session, *, now: datetime) -> list[Queue]:
     """Return the queues of jobs by kind, then the queue of e-mails."""
     return [*_jobs(session), _mail(session, now)]
-
-
-def stored(session: Session) -> list[Stored]:
-    """Return the stored files by kind."""
-    kinds = (
-        ("submissions", Submission.size_bytes, Submission.file_deleted_at.is_(None)),
-        ("data files", DataFile.size_bytes, literal(True)),
-    )
-    rows = union_all(
-        *(
-            select(literal(name), func.count(), func.coalesce(func.sum(size), 0)).where(is_kept)
-            for name, size, is_kept in kinds
-        )
-    )
-    return [Stored(name, count, int(size)) for name, count, size in session.execute(rows)]
 
 
 def gauges(session: Session, *, now: datetime) -> list[Reading]:

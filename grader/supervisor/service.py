@@ -55,16 +55,13 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
             valkey.remove_socket_folder(valkey.socket_path(data_dir))
 
 
-def open_listener(host: str, port: int, *, option: str = "--port") -> socket.socket:
-    """Listen on the address, using a free port if the port is 0; raise CannotListen.
-
-    The error names the `option` that sets the port.
-    """
+def open_listener(host: str, port: int) -> socket.socket:
+    """Listen on the address, using a free port if the port is 0; raise CannotListen."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
-        raise CannotListen(host=host, port=port, reason=_reason(error, option)) from error
+        raise CannotListen(host=host, port=port, reason=_reason(error)) from error
 
 
 def address_of(listener: socket.socket) -> str:
@@ -120,8 +117,6 @@ def _start(
         environment[f"{PREFIX}BROKER_URL"] = broker_url
         supervisor.add(_worker_program(settings, environment))
     supervisor.add(Program("sweeper", (*PYTHON, "grader.cli", "sweeper"), {**environment, **ONE_THREAD}))
-    if settings.metrics_address:
-        supervisor.add(Program("metrics", (*PYTHON, "grader.cli", "metrics"), environment))
     supervisor.add(
         web_program(settings, application=application, listener=web_socket.fileno(), environment=environment)
     )
@@ -184,11 +179,9 @@ def _mend_or_tell(child: Child, data_dir: Path) -> None:
         )
 
 
-def _reason(error: OSError, option: str) -> str:
+def _reason(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return (
-            f"another program uses this port. Stop it, or choose another port with {option} (0 selects any)."
-        )
+        return "another program uses this port. Stop it, or choose another port with --port (0 selects any)."
     if error.errno == errno.EACCES:
-        return f"ports below 1024 require special permissions. Choose another port with {option}."
+        return "ports below 1024 require special permissions. Choose another port with --port."
     return f"{error.strerror}."

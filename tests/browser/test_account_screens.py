@@ -40,7 +40,6 @@ def test_account_pages_are_accessible(live, browser: Browser):
         "account": "/account",
         "account-delete": "/account/delete",
         "people": "/people",
-        "status": "/status",
     }
     cookie = ann.browser.get_cookie("fairboard_login")
     context = browser.new_context(base_url=live.address)

@@ -1,8 +1,6 @@
-import json
 import os
 import re
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -525,28 +523,3 @@ def test_a_heartbeat_in_an_unwritable_folder_is_rejected_before_the_sweeper_star
     result = admin("sweeper", "--heartbeat", "/no/such/folder/heartbeat")
     assert result.exit_code == 1
     assert "The folder /no/such/folder is not writable." in result.stderr
-
-
-@on_sqlite
-def test_metrics_command_requires_a_free_address(admin, service, monkeypatch):
-    result = admin("metrics")
-    assert result.exit_code == 1
-    assert "Set FAIRBOARD_METRICS_ADDRESS first, for example to 127.0.0.1:9464." in result.stderr
-    with socket.create_server(("127.0.0.1", 0)) as used:
-        port = used.getsockname()[1]
-        monkeypatch.setenv("FAIRBOARD_METRICS_ADDRESS", f"127.0.0.1:{port}")
-        result = admin("metrics")
-    assert result.exit_code == 1
-    assert f"port {port}: another program uses this port. Stop it, or choose" in result.stderr
-    assert "another port with FAIRBOARD_METRICS_ADDRESS" in result.stderr
-
-
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_status_shows_queues_disks_and_versions_without_secrets(admin, service, settings, options):
-    service.submit(service.competition())
-    shown = admin("status", *options).stdout
-    for text in ("scoring", "waiting", "SQLite" if "sqlite" in settings.database() else "PostgreSQL"):
-        assert text in shown
-    assert settings.secret() not in shown
-    if options:
-        assert json.loads(shown)["queues"][0]["waiting"] == 1

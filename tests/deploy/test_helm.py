@@ -22,7 +22,6 @@ EVERYTHING = {
     "secrets": {"settings": "mine", "administrator": "first"},
     "replicas": {"web": 5, "worker": 3, "sweeper": 1},
     "resources": {"worker": {"limits": {"memory": "16Gi"}}},
-    "monitoringNamespace": "prometheus",
     "ingress": {
         "enabled": True,
         "className": "other",
@@ -120,8 +119,6 @@ def test_every_value_reaches_its_object(programs: Path, tmp_path: Path):
     assert len(ingress["metadata"]["annotations"]) == 4
     scaler = ours["HorizontalPodAutoscaler", "fairboard-worker"]["spec"]
     assert (scaler["minReplicas"], scaler["maxReplicas"]) == (2, 20)
-    (source,) = ours["NetworkPolicy", "fairboard-metrics"]["spec"]["ingress"][0]["from"]
-    assert set(source["namespaceSelector"]["matchLabels"].values()) == {"prometheus"}
 
 
 @pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["defaults", "all values"])

@@ -40,7 +40,7 @@ def test_units_run_the_commands_of_the_compose_file():
         for unit in UNITS
     }
     assert commands.pop("serve") == ["fairboard serve"]
-    assert commands.keys() == {"web", "worker", "sweeper", "metrics"}
+    assert commands.keys() == {"web", "worker", "sweeper"}
     for role, (command,) in commands.items():
         words = " ".join(services[role]["command"]).replace("--app ", "--app=")
         # Containers have a health check of the heartbeat. The web processes are behind a local proxy.
@@ -72,6 +72,6 @@ def test_commands_in_configurations_adapt_them_to_one_machine(name: str, install
     subprocess.run(command, shell=True, cwd=ROOT, check=True)
     lines = [line for line in (tmp_path / name).read_text().splitlines() if not line.startswith("#")]
     text = "\n".join(lines)
-    assert "127.0.0.1:7777;" in text or '["127.0.0.1:9464"]' in text
-    for each in ("web:7777", "metrics:9464", "/run/secrets/tls", "8443", "8080", "/tmp/nginx.pid"):
+    assert "127.0.0.1:7777;" in text or '["127.0.0.1:7777"]' in text
+    for each in ("web:7777", "/run/secrets", "8443", "8080", "/tmp/nginx.pid"):
         assert each not in text

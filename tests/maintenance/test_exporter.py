@@ -1,13 +1,8 @@
-"""Metrics exporter: its own address, the state of the site, failures, access."""
+"""Metrics: the state of the site, failures."""
 
-import http.client
 import math
-import socket
-import threading
-from collections.abc import Iterator
 from datetime import timedelta
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 
@@ -16,9 +11,9 @@ from grader.counters import METERS
 from grader.maintenance import exporter
 from grader.maintenance.exporter import CACHE_SECONDS, Exporter
 from grader.models import BackupRun
-from tests.fixtures.patience import HANG_SECONDS, eventually
+from tests.fixtures.patience import HANG_SECONDS
 
-ADDRESS, TOKEN = "127.0.0.1:9464", "a token of the tests"
+TOKEN = "a token of the tests"
 
 
 def values(text: bytes) -> dict[str, float]:
@@ -31,69 +26,10 @@ def values(text: bytes) -> dict[str, float]:
     }
 
 
-@pytest.fixture
-def make_server(database) -> Iterator:
-    """A function that serves metrics on a free port and returns the port."""
-    servers = []
-
-    def make(settings) -> int:
-        listener = socket.create_server(("127.0.0.1", 0))
-        servers.append(exporter.server(Exporter(settings, database), listener))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.05,), daemon=True).start()
-        return listener.getsockname()[1]
-
-    yield make
-    for each in servers:
-        each.shutdown()
-        each.server_close()
-
-
-def ask(port: int, path: str = "/metrics", **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    body = answer.read()
-    connection.close()
-    return answer.status, body
-
-
-def test_address_serves_only_the_metrics(make_server, make_settings):
-    port = make_server(make_settings(metrics_address=ADDRESS))
-    paths = ("/metrics", "/metrics?x=1", "/", "/metrics/")
-    assert [ask(port, path)[0] for path in paths] == [
-        200,
-        200,
-        404,
-        404,
-    ]
-    assert values(ask(port)[1])["database_up"] == 1
-
-
-def test_address_requires_the_token_if_one_is_set(make_server, make_settings):
-    port = make_server(make_settings(metrics_address=ADDRESS, metrics_token=TOKEN))
-    sent = ("", "Bearer a token", f"Basic {TOKEN}", f"Bearer {TOKEN}")
-    assert [ask(port, Authorization=header)[0] for header in sent] == [401, 401, 401, 200]
-
-
-def test_failure_to_serve_the_metrics_is_one_event_without_output_of_its_own(
-    make_server, make_settings, monkeypatch, caplog, capsys
-):
-    def fail(_: Exporter) -> bytes:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(Exporter, "text", fail)
-    port = make_server(make_settings(metrics_address=ADDRESS))
-    with pytest.raises(ConnectionError):
-        ask(port)
-    eventually(lambda: caplog.records, "the event")
-    assert [each.message for each in caplog.records] == ["The metrics could not be served."]
-    assert "Exception occurred during processing" not in capsys.readouterr().err  # by socketserver
-
-
 def test_state_is_read_at_most_every_few_seconds(service, monkeypatch):
     moment = [100.0]
     monkeypatch.setattr(exporter.time, "monotonic", lambda: moment[0])
-    found = Exporter(service.settings, service.database)
+    found = Exporter(service.settings, service.database, token=TOKEN)
     competition = service.competition()
     assert values(found.text())["submissions/pending"] == 0
     service.submit(competition)
@@ -103,10 +39,10 @@ def test_state_is_read_at_most_every_few_seconds(service, monkeypatch):
 
 
 def test_age_of_the_backup_is_infinite_until_the_first_scheduled_one(service):
-    found = Exporter(service.settings, service.database, cache_seconds=0)
+    found = Exporter(service.settings, service.database, token=TOKEN, cache_seconds=0)
     assert "backup_age_seconds" not in values(found.text())
     settings = service.settings.model_copy(update={"backup_target": "s3://backups"})
-    scheduled = Exporter(settings, service.database, cache_seconds=0)
+    scheduled = Exporter(settings, service.database, token=TOKEN, cache_seconds=0)
     assert values(scheduled.text())["backup_age_seconds"] == math.inf
     with service.database.write() as session:
         now = db.now(session)
@@ -122,10 +58,9 @@ def test_without_its_database_the_exporter_reports_the_rest(make_settings, own_c
     settings = make_settings(
         database_url="postgresql://x@127.0.0.1:1/x",
         broker_url="redis://127.0.0.1:1/0",
-        metrics_address=ADDRESS,
     )
     database = db.Database(settings.database())
-    found = values(Exporter(settings, database).text())
+    found = values(Exporter(settings, database, token=TOKEN).text())
     database.dispose()
     assert (found["database_up"], found["broker_up"]) == (0, 0)
     assert 0 < found["disk_free_bytes/data"] <= found["disk_size_bytes/data"]
@@ -134,10 +69,10 @@ def test_without_its_database_the_exporter_reports_the_rest(make_settings, own_c
 
 
 def test_connections_in_use_are_counted(make_settings, own_counters):
-    settings = make_settings(metrics_address=ADDRESS)
+    settings = make_settings(metrics_token=TOKEN)
     counters.enable(settings.metrics_dir())
     database = db.Database(settings.database(), pool_size=7)
-    found = Exporter(settings, database, cache_seconds=0)
+    found = Exporter(settings, database, token=TOKEN, cache_seconds=0)
     with database.read() as one, database.read() as other:
         for session in (one, other):
             session.execute(select(1))

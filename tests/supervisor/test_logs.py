@@ -142,7 +142,7 @@ def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_serv
             "FAIRBOARD_LOG_FORMAT": "json",
             "FAIRBOARD_LOG_LEVEL": "debug",
             "FAIRBOARD_TRUSTED_PROXIES": "1",
-            "FAIRBOARD_METRICS_ADDRESS": "127.0.0.1:0",
+            "FAIRBOARD_METRICS_TOKEN": "x" * 16,
         }
     ).start()
     running.wait_until_ready()
@@ -152,7 +152,7 @@ def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_serv
     events = [json.loads(line) for line in running.log().splitlines()]
     required = {"time", "level", "process", "pid", "event", "logger"}
     assert all(required <= event.keys() for event in events)
-    assert {"serve", "web", "worker", "metrics"} <= {event["process"] for event in events}
+    assert {"serve", "web", "worker"} <= {event["process"] for event in events}
     assert {text for text in hidden if text in running.log()} == set()
     linked = {event["process"]: event for event in events if event.get("request") == "trusted-proxy.1"}
     web, worker = linked["web"], linked["worker"]

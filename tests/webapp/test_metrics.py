@@ -49,7 +49,7 @@ def test_users_and_administrators_have_no_access_without_the_token(site):
 
 
 def test_site_without_a_token_has_no_metrics(make_arena):
-    arena = make_arena(metrics_address="127.0.0.1:9464")
+    arena = make_arena()
     sent = {"Authorization": f"Bearer {TOKEN}"}
     assert arena.app.test_client().get("/metrics", headers=sent).status_code == 404
 
