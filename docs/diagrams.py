@@ -63,12 +63,11 @@ PHASES = (
     Phase("Draft", "Create", ("Hidden from", "participants.")),
     Phase("Scheduled", "Publish", ("Visitors read", "the pages.")),
     Phase("Open", "Opens", ("Teams submit, merge", "and select files.", "Public leaderboard.")),
-    Phase("Closed", "Closes", ("The last files are", "scored and verified.")),
-    Phase("Revealed", "Reveal", ("Everyone sees the", "private leaderboard.", "Late submissions.")),
-    Phase("Final", "Make final", ("Final standings,", "results bundle.")),
+    Phase("Closed", "Closes", ("The last files are", "scored.")),
+    Phase("Revealed", "Reveal", ("Everyone sees the", "private leaderboard.", "Results bundle.")),
 )
 DEADLINES = "Entry and merger deadlines: 7 days before the close"
-PHASE_WIDTHS = (106, 104, 226, 148, 154, 118)
+PHASE_WIDTHS = (106, 104, 226, 148, 154)
 
 PROCESSES = {
     "client": Box(0, 0.5, "Browser, client", ("HTTPS",)),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 
 class Phase(enum.StrEnum):
-    """The phases of a competition; provisional results have the same visibility as final ones."""
+    """The phases of a competition."""
 
     SCHEDULED = "scheduled"
     OPEN = "open"
@@ -110,7 +110,7 @@ class Field(enum.StrEnum):
     """The exact public score with all decimals."""
     PUBLIC_TERMS = "public_terms"
     PRIVATE_RANK = "private_rank"
-    """The rank, the rank that another submission would have had, and the final standings."""
+    """The rank, and the rank that another submission would have had."""
     PRIVATE_SCORE = "private_score"
     PRIVATE_TERMS = "private_terms"
     COUNTED = "counted"

@@ -22,7 +22,6 @@ from webapp.competitions import answers, downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
 from webapp.http.site import current_site, site_link
-from webapp.leaderboards import exchange
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.organizers.closing import pages as closing_pages
 from webapp.organizers.console import (
@@ -68,7 +67,6 @@ ADDED_TO_FAMILIES = (
     second_factors,
     comparison,
     ties,
-    exchange,
     difference_page,
     version_page,
     profile,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from grader.client.errors import Refused, Unusable, as_problems
+from grader.client.errors import Refused, Unusable
 from grader.client.files import CountedFile, OnProgress, download
 from grader.client.transport import Json, Transport
 
@@ -198,25 +198,13 @@ class Organizer:
         """
         return self.call("POST", f"rescoring/{number}/publish", json=amends)
 
-    def verify(self) -> Json:
-        """Verify the final scores with the second implementation, and return the state of the close."""
-        self.call("POST", "close/verify")
-        return self.ended("close", job="verification")
-
     def reveal(self) -> Json:
         """Reveal the private leaderboard; this cannot be undone."""
         return self.call("POST", "close/reveal")
 
-    def finalize(self, *, reason: str = "") -> Json:
-        """Store the provisional standings as final standings; this cannot be undone."""
-        return self.call("POST", "close/finalize", json={"reason": reason})
-
-    def bundle(self, to: Path | str, *, with_solution: bool = False) -> Path:
-        """Create and download the results bundle; `with_solution` includes all labels."""
-        begun = self.call("POST", "close/bundle", json={"with_solution": with_solution})
-        job = self.ended(f"close/bundle/{begun['id']}")["job"]
-        require_done(job)
-        return self.download(f"close/bundle/{begun['id']}/file", Path(to))
+    def bundle(self, to: Path | str) -> Path:
+        """Download the results bundle as a ZIP file, after the reveal."""
+        return self.download("exports/results.zip", Path(to))
 
     def team(self, name: str) -> Json:
         """Return the team with the given name; raise `Unusable` if there is none."""
@@ -238,13 +226,6 @@ class Organizer:
 
     def _at(self, path: str) -> str:
         return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
-
-
-def require_done(job: Mapping[str, Any]) -> None:
-    """Raise `Unusable` with the problems of a job unless the job has succeeded."""
-    if job["state"] != "done":
-        sentences = [problem["message"] for problem in as_problems(job["problems"])]
-        raise Unusable(" ".join(sentences) or f"The job failed. See incident {job['incident']} in the log.")
 
 
 def quoted(name: object) -> str:

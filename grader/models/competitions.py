@@ -111,8 +111,7 @@ class Competition(_WithTexts, Base):
     Its leaderboards show the scores of `live_scoring_version`. A limit of None means that there is no limit.
 
     `reveals_at` is the time of the automatic reveal. `settled_at` is the time at which the private standings
-    were computed, after every submission accepted before the close had its result. `finalized_at` is the time
-    at which they became final.
+    were computed, after every submission accepted before the close had its result.
 
     `summary` is the first paragraph of the overview. It is set when the overview is formatted. `cover` is the
     name of a figure, or empty for a cover that is generated from the title.
@@ -167,7 +166,6 @@ class Competition(_WithTexts, Base):
     state: Mapped[CompetitionState] = mapped_column(stored_enum(CompetitionState, name="state"))
     opens_at: Mapped[datetime | None]
     closes_at: Mapped[datetime | None]
-    freezes_at: Mapped[datetime | None]
     revealed_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     rules: Mapped[str] = mapped_column(Text, default="", server_default="")
@@ -200,7 +198,6 @@ class Competition(_WithTexts, Base):
     selection_count: Mapped[int] = mapped_column(default=2, server_default="2")
     takes_late_submissions: Mapped[bool] = mapped_column(default=True, server_default=true())
     marks_ties: Mapped[bool] = mapped_column(default=True, server_default=false())
-    embeddable: Mapped[bool] = mapped_column(default=False, server_default=false())
     reveal_rule: Mapped[RevealRule] = mapped_column(
         stored_enum(RevealRule, name="reveal_rule"), default=RevealRule.DATE, server_default="date"
     )
@@ -214,7 +211,6 @@ class Competition(_WithTexts, Base):
     pause_message: Mapped[str] = mapped_column(Text, default="", server_default="")
     solution_published_at: Mapped[datetime | None]
     settled_at: Mapped[datetime | None]
-    finalized_at: Mapped[datetime | None]
     live_scoring_version_id: Mapped[int | None] = mapped_column(
         ForeignKey("scoring_version.id", use_alter=True)
     )
@@ -232,11 +228,6 @@ class Competition(_WithTexts, Base):
     def scale(self) -> Scale:
         """The scale of the metric's scores."""
         return SCALE if self.live_scoring_version is None else self.live_scoring_version.scale
-
-    @property
-    def frozen_from(self) -> datetime | None:
-        """The time from which new files are missing on the public leaderboard, until the reveal."""
-        return self.freezes_at if self.revealed_at is None else None
 
     @hybrid_property
     def is_anonymous(self) -> bool:

@@ -17,8 +17,7 @@ class OrganizerJobKind(enum.StrEnum):
     """Kinds of background jobs.
 
     - `check` and `settings` check an uploaded solution and changed settings.
-    - `verify` recomputes the competing scores.
-    - `bundle` creates the results bundle.
+    - `solution` writes the file of a published solution.
     - `diagnose` computes the diagnosis of a submission.
     - `ties` determines which teams are tied.
     - `data` scans data files for labels.
@@ -27,8 +26,7 @@ class OrganizerJobKind(enum.StrEnum):
     """
 
     CHECK = "check"
-    VERIFY = "verify"
-    BUNDLE = "bundle"
+    SOLUTION = "solution"
     SETTINGS = "settings"
     DIAGNOSE = "diagnose"
     TIES = "ties"

@@ -1,6 +1,6 @@
-"""Tables for standings: leaderboard rows, daily ranks and final standings."""
+"""Table for standings, the rows of leaderboards."""
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -10,7 +10,6 @@ from sqlalchemy import (
     Index,
     Integer,
     String,
-    Text,
     UniqueConstraint,
     select,
 )
@@ -79,19 +78,6 @@ def on_board(
     return *rows, is_inside.correlate(Standing).exists()
 
 
-class DailyRank(Base):
-    """A team's public rank at the start of a UTC day under one scoring version; it can be recomputed."""
-
-    __tablename__ = "daily_rank"
-    __table_args__ = (UniqueConstraint("scoring_version_id", "day", "team_id"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
-    day: Mapped[date]
-    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
-    rank: Mapped[int]
-
-
 class ContentState(Base):
     """The token of the present content of leaderboards: one row, replaced by `grader.db`."""
 
@@ -99,47 +85,3 @@ class ContentState(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     token: Mapped[str] = mapped_column(String(32))
-
-
-class FinalBoard(Base):
-    """The final standings of a competition; each publication has the next number.
-
-    `boards` is the setting that defined the named leaderboards at that time.
-    """
-
-    __tablename__ = "final_board"
-    __table_args__ = (UniqueConstraint("competition_id", "number"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
-    number: Mapped[int]
-    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
-    reason: Mapped[str] = mapped_column(Text)
-    boards: Mapped[str] = mapped_column(Text, default="", server_default="")
-    created_at: Mapped[datetime]
-
-    lines: Mapped[list["FinalStanding"]] = relationship(back_populates="board")
-
-
-class FinalStanding(Base):
-    """A row of the final standings, with names and scores as displayed when they were stored.
-
-    `board_key` is the key of a named leaderboard, or empty for the main one.
-    """
-
-    __tablename__ = "final_standing"
-    __table_args__ = (UniqueConstraint("board_id", "board_key", "rank"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    board_id: Mapped[int] = mapped_column(ForeignKey("final_board.id"))
-    board_key: Mapped[str] = mapped_column(String(40), default=MAIN_BOARD, server_default=MAIN_BOARD)
-    rank: Mapped[int]
-    public_rank: Mapped[int | None]
-    team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
-    team_name: Mapped[str] = mapped_column(String(256))
-    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    score_units: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"))
-    division: Mapped[str | None] = mapped_column(String(64))
-    details: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")
-
-    board: Mapped[FinalBoard] = relationship(back_populates="lines")

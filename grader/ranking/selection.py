@@ -173,15 +173,6 @@ def choose(
     return tuple(Competitor(submission_id, submission_id in picked) for submission_id in chosen)
 
 
-def ranks_at(
-    scored: Iterable[Scored], moment: datetime, *, disqualified: Collection[int] = ()
-) -> dict[int, int]:
-    """Return the public rank of each team, considering only files accepted before `moment`."""
-    teams = _by_team((each for each in scored if each.submitted_at < moment), disqualified)
-    entries = (order.best(_public(own)) for own in teams.values())
-    return {line.entry.team_id: line.rank for line in order.rank(entry for entry in entries if entry)}
-
-
 def place(entry: TeamEntry, board: Iterable[RankedEntry]) -> int:
     """Return the rank that an entry has, or would have, among the other teams on a leaderboard."""
     own = order.order(entry)

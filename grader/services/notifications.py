@@ -39,7 +39,6 @@ class NotificationKind(enum.StrEnum):
     ROLLED_BACK = "rolled_back"
     CLOSED = "closed"
     REVEALED = "revealed"
-    FINAL = "final"
     ANSWER = "answer"
     DISQUALIFIED = "disqualified"
     REINSTATED = "reinstated"

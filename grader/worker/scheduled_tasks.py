@@ -28,7 +28,6 @@ from grader.services.data_files import checks
 from grader.services.fair_play import report as fair_play
 from grader.services.leaderboards import paired_differences, tied_teams
 from grader.services.scoring import retries
-from grader.services.standings import rows
 from grader.services.submissions import rejected_files
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
@@ -67,7 +66,6 @@ class Calendar:
         """Run all tasks that are due now."""
         with self._database.read() as session:
             now = db.now(session)
-            unranked = rows.without_daily_ranks(session, now=now)
             unsettled = close.unsettled(session, now=now)
             due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
@@ -75,8 +73,6 @@ class Calendar:
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
-        for competition in unranked:
-            self._note_ranks(competition)
         for competition in unsettled:
             self._settle(competition)
         for competition in due:
@@ -86,13 +82,6 @@ class Calendar:
                 locked, now = lookup.lock(session, competition_id=competition.id), db.now(session)
                 if any(each.id == locked.id for each in jobs.due(session, now=now)):
                     jobs.request(session, competition=locked, actor=None, now=now)
-
-    def _note_ranks(self, competition: Competition) -> None:
-        with self._database.read() as session:
-            now = db.now(session)
-            ranks = rows.compute_daily_ranks(session, competition=competition, now=now)
-        with self._database.write() as session:
-            rows.write_daily_ranks(session, competition=competition, ranks=ranks, now=now)
 
     def _settle(self, competition: Competition) -> None:
         try:

@@ -75,7 +75,6 @@ def upgrade() -> None:
         sa.Column("state", _enum("state", "draft", "published", "revealed", "archived"), nullable=False),
         sa.Column("opens_at", TIME),
         sa.Column("closes_at", TIME),
-        sa.Column("freezes_at", TIME),
         sa.Column("revealed_at", TIME),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("rules", sa.Text(), nullable=False, server_default=""),
@@ -103,7 +102,6 @@ def upgrade() -> None:
         sa.Column("selection_count", sa.Integer(), nullable=False, server_default="2"),
         sa.Column("takes_late_submissions", sa.Boolean(), nullable=False, server_default=sa.true()),
         sa.Column("marks_ties", sa.Boolean(), nullable=False, server_default=sa.false()),
-        sa.Column("embeddable", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column(
             "reveal_rule", _enum("reveal_rule", "date", "organizer"), nullable=False, server_default="date"
         ),
@@ -115,7 +113,6 @@ def upgrade() -> None:
         sa.Column("pause_message", sa.Text(), nullable=False, server_default=""),
         sa.Column("solution_published_at", TIME),
         sa.Column("settled_at", TIME),
-        sa.Column("finalized_at", TIME),
         sa.Column(
             "live_scoring_version_id",
             sa.Integer(),
@@ -378,8 +375,7 @@ def upgrade() -> None:
             _enum(
                 "kind",
                 "check",
-                "verify",
-                "bundle",
+                "solution",
                 "settings",
                 "diagnose",
                 "ties",
@@ -655,17 +651,6 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_table(
-        "daily_rank",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
-        sa.Column("day", sa.Date(), nullable=False),
-        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
-        sa.Column("rank", sa.Integer(), nullable=False),
-        sa.UniqueConstraint(
-            "scoring_version_id", "day", "team_id", name="uq_daily_rank_scoring_version_id_day_team_id"
-        ),
-    )
-    op.create_table(
         "dispute",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
@@ -677,17 +662,6 @@ def upgrade() -> None:
         sa.Column("answered_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
         sa.Column("answered_at", TIME),
         sa.Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),
-    )
-    op.create_table(
-        "final_board",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("boards", sa.Text(), nullable=False, server_default=""),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.UniqueConstraint("competition_id", "number", name="uq_final_board_competition_id_number"),
     )
     op.create_table(
         "notification_read",
@@ -808,23 +782,6 @@ def upgrade() -> None:
         sa.Index("ix_webhook_delivery_ended_at_available_at", "ended_at", "available_at"),
         sa.Index("ix_webhook_delivery_webhook_id_id", "webhook_id", "id"),
     )
-    op.create_table(
-        "final_standing",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("board_id", sa.Integer(), sa.ForeignKey("final_board.id"), nullable=False),
-        sa.Column("board_key", sa.String(40), nullable=False, server_default=""),
-        sa.Column("rank", sa.Integer(), nullable=False),
-        sa.Column("public_rank", sa.Integer()),
-        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
-        sa.Column("team_name", sa.String(256), nullable=False),
-        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
-        sa.Column("score_units", BIG_ID, nullable=False),
-        sa.Column("division", sa.String(64)),
-        sa.Column("details", JSON, nullable=False, server_default="{}"),
-        sa.UniqueConstraint(
-            "board_id", "board_key", "rank", name="uq_final_standing_board_id_board_key_rank"
-        ),
-    )
     if op.get_bind().dialect.supports_alter:  # in SQLite, the table already has the foreign key
         op.create_foreign_key(LIVE, "competition", "scoring_version", ["live_scoring_version_id"], ["id"])
     _protect_audit()
@@ -853,16 +810,13 @@ def downgrade() -> None:
     """Drop all tables."""
     if op.get_bind().dialect.supports_alter:
         op.drop_constraint(LIVE, "competition", type_="foreignkey")
-    op.drop_table("final_standing")
     op.drop_table("webhook_delivery")
     op.drop_table("standing")
     op.drop_table("scoring_job")
     op.drop_table("score")
     op.drop_table("paired_difference")
     op.drop_table("notification_read")
-    op.drop_table("final_board")
     op.drop_table("dispute")
-    op.drop_table("daily_rank")
     op.drop_table("webhook")
     op.drop_table("team_member")
     op.drop_table("team_invite")

@@ -9,8 +9,6 @@ import pytest
 from grader import db
 from grader.models import EntryMode
 from grader.services.accounts import administrators
-from grader.services.audit.log import Actor
-from grader.services.closing import close
 from grader.services.competitions import acting, lookup
 from grader.services.jobs.leased_rows import Breakdown
 from grader.services.scoring import jobs
@@ -72,8 +70,6 @@ def populate(live) -> Paths:
     fates["pending"] = _accept(live, ann, live.truth.predictions(noise=1.8, seed=10))
     invitation = _make_teams(live, ann)
     live.reveal("old")
-    with live.database.write() as session:
-        close.finalize(session, competition=lookup.get(session, slug="old"), actor=Actor(None, "tests"))
     here = "/competitions/toxicity"
     with live.database.write() as session:
         toxicity = lookup.get(session, slug="toxicity")

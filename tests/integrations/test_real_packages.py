@@ -13,7 +13,7 @@ import pytest
 from tests.fixtures.patience import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
-CHECKS = ("fairlearn", "inspect_ai", "evaluate", "mlcroissant", "torch", "documentation")
+CHECKS = ("fairlearn", "inspect_ai", "evaluate", "torch", "documentation")
 TORCH = ("torch==2.13.0+cpu", "torchmetrics==1.9.0")
 pytestmark = pytest.mark.long
 

@@ -171,17 +171,6 @@ def test_all_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any,
         assert {(choice.submission_id, choice.is_picked) for choice in choices} == expected
 
 
-@given(histories, st.integers(0, 20))
-@examples(300)
-def test_ranks_at_a_time_equal_the_leaderboard_of_the_earlier_files(
-    happened: list[tuple[Any, ...]], hours: int
-):
-    contest, moment = Contest().play(happened), NOON + timedelta(hours=hours)
-    ranks = selection.ranks_at(contest.scored(), moment, disqualified=contest.out)
-    contest.rows = [row for row in contest.rows if row["time"] < moment]
-    assert ranks == {team: rank for rank, team, _ in obvious_board(contest, "public", 2)}
-
-
 @given(histories, scores, teams)
 @examples(300)
 def test_rank_of_a_late_file_is_the_one_it_would_have_had(

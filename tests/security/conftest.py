@@ -38,7 +38,7 @@ class Scene:
 def make_scene(make_arena: Callable[..., Any]) -> Callable[..., Scene]:
     def make(*, revealed: bool = False, **overrides) -> Scene:
         arena = make_arena(**overrides)
-        arena.competition(divisions="Students\nOpen", embeddable=True)
+        arena.competition(divisions="Students\nOpen")
         ann, bob = arena.person("Ann"), arena.person("Bob")
         scored_id = arena.submit(ann, arena.truth.predictions(noise=2.1, seed=3))
         rejected_id = arena.submit(ann, b"id,prediction\n7000000,x\n")

@@ -1,8 +1,7 @@
 """Crawl of an anonymous competition: other teams' names reach nobody, in any form.
 
 Two worlds have the same history, but the other teams and their members have other names. Everything sent to
-a visitor, a newcomer and a member of another team must be identical. The same crawl compares two worlds in
-which other teams send different files after the leaderboard was frozen.
+a visitor, a newcomer and a member of another team must be identical.
 """
 
 import itertools
@@ -13,7 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Team
-from grader.visibility import Anonymity, Feedback
+from grader.visibility import Anonymity
 from tests.fixtures.walks import MAIL, Walk, addresses, walk
 from tests.fixtures.worlds import OPENS, PAGE_KEY, SLUG, Truth, World
 from tests.security.test_walk import HISTORY, MOMENTS
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.system
 
 NAMES = {"Ann": "Zoltan", "Alan": "Yvonne", "Cem": "Xanthippe", "Dora": "Wilhelmine", "Aces": "Quokkas"}
 ROLES = {"public": None, "newcomer": "Nia", "participant": "Bob"}
-FREEZE = OPENS + timedelta(days=6)
 
 
 def told(world: World, *moments: str) -> dict[str, Walk]:
@@ -31,7 +29,7 @@ def told(world: World, *moments: str) -> dict[str, Walk]:
     for moment, happen in zip(MOMENTS, HISTORY, strict=True):
         getattr(world, happen)()
         if moment == "open":
-            world.clock.to(FREEZE + timedelta(hours=1))
+            world.clock.to(OPENS + timedelta(days=6, hours=1))
             world.people["Nia"] = world.arena.person("Nia")
         if moment in moments:
             world.dice.seed(moment)
@@ -73,21 +71,6 @@ def test_no_response_depends_on_names_of_other_teams(
         assert (
             f'"{name}"' in walks["end"]["public", f"GET /api/v1/competitions/{SLUG}/leaderboard"]
         ) is is_shown
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.BLIND])
-def test_no_response_depends_on_files_sent_after_the_freeze(
-    make_world: Callable[..., World], feedback: Feedback
-):
-    one, other = (
-        told(make_world(Truth.first(), feedback, freezes_at=FREEZE, late_numbers=numbers), "settled")
-        for numbers in ((), (10, 15, 12))
-    )
-    # A merge request shows both teams how many files they have used together.
-    used = ("participant", f"GET /competitions/{SLUG}/team")
-    assert differences(one["settled"], other["settled"]) == [used]
-    assert bool(differences(one["end"], other["end"])) is (feedback is Feedback.OPEN)
 
 
 def _kaggle_calls(world: World) -> set[tuple[str, str]]:

@@ -35,7 +35,6 @@ TOLD_OF_ONE = (
     "entry_deadline",
     "merger_deadline",
     "reveals_at",
-    "freezes_at",
     "anonymity",
     "max_team_size",
     "max_daily_submissions",
@@ -84,7 +83,6 @@ BOARD = {
     **{f"{place}.{key}": field for place in ("rows", "own") for key, field in LINE.items()},
     "own": Field.PUBLIC_RANK,
 }
-FINAL = BOARD | dict.fromkeys(("number", "newest", "reason", "created_at"), Field.COMPETITION)
 RESULT = {
     "score": Field.PUBLIC_SCORE,
     "terms": Field.PUBLIC_TERMS,
@@ -163,10 +161,6 @@ ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
         {key: PRIVATE.get(field, field) for key, field in BOARD.items()},
     ),
     f"{HERE}/leaderboard/private/1": (Viewer.PUBLIC, COUNTED),
-    f"{HERE}/final-standings/1": (
-        Viewer.PUBLIC,
-        {key: PRIVATE.get(field, field) for key, field in FINAL.items()},
-    ),
     f"{HERE}/teams/1": (Viewer.PUBLIC, PROFILE),
     f"{API}/people/{PAGE_KEY}": (Viewer.PUBLIC, PERSON),
     f"{HERE}/submissions": (Viewer.TEAM, LIST),

@@ -9,8 +9,6 @@ PATHS = {
     "/competitions/toxicity": 200,
     "/competitions/toxicity/data/sample_submission.csv": 200,
     "/competitions/toxicity/submit": 302,
-    "/competitions/toxicity/leaderboard/embed.html": 404,
-    "/competitions/toxicity/leaderboard/embed.json": 404,
     "/login": 200,
     "/static/fairboard.css": 200,
     "/static/nothing.css": 404,

@@ -35,8 +35,7 @@ IN_THE_SHORT_RUN = (
     "with a prepared rescoring",
     "with published settings",
     "settled without submissions",
-    "with a failed verification",
-    "final with a bundle",
+    "with a published solution",
 )
 ERRORS_ON_PURPOSE = ("501", "503", "507")
 
@@ -181,24 +180,8 @@ def closes(site: Site) -> Iterator[str]:
     yield "closed"
     site.work()
     yield "settled"
-    site("POST", f"{DESK}/close/verify", expect=202)
-    yield "during the verification"
-    for state in (JobState.FAILED, JobState.REJECTED):
-        site.set_jobs(OrganizerJobKind.VERIFY, state=state)
-        yield f"with a {state} verification"
-    site.set_jobs(OrganizerJobKind.VERIFY, state=JobState.WAITING)
-    site.work()
-    yield "verified"
     site("POST", f"{DESK}/close/reveal")
     yield "revealed"
-    site("POST", f"{DESK}/close/finalize")
-    site("POST", f"{DESK}/close/bundle", json={"with_solution": True}, expect=202)
-    yield "final with an unfinished bundle"
-    site.set_jobs(OrganizerJobKind.BUNDLE, state=JobState.FAILED)
-    yield "final with a failed bundle"
-    site.set_jobs(OrganizerJobKind.BUNDLE, state=JobState.WAITING)
-    site.work()
-    yield "final with a bundle"
     site("POST", f"{DESK}/close/solution")
     site.work()
     yield "with a published solution"
@@ -217,11 +200,7 @@ def competitions_without_submissions(site: Site) -> Iterator[str]:
     yield "closed without submissions"
     site.work()
     yield "settled without submissions"
-    site("POST", f"{DESK}/close/verify", expect=202)
-    site.work()
-    yield "verified without submissions"
     site("POST", f"{DESK}/close/reveal")
-    site("POST", f"{DESK}/close/finalize")
     site("POST", f"{DESK}/state/archive", json={})
     yield "archived without submissions"
 

@@ -78,7 +78,7 @@ def test_organizers_jobs_are_counted_by_kind_without_dismissed_ones(service):
                 session.add(
                     OrganizerJob(
                         competition_id=competition.id,
-                        kind=OrganizerJobKind.BUNDLE,
+                        kind=OrganizerJobKind.SOLUTION,
                         parameters={},
                         state=job_state,
                         created_at=at,
@@ -87,8 +87,8 @@ def test_organizers_jobs_are_counted_by_kind_without_dismissed_ones(service):
                     )
                 )
     found = state(service)
-    assert (found["jobs/bundle/waiting"], found["jobs/bundle/claimed"]) == (1, 1)
-    assert (found["jobs/bundle/failed"], found["oldest_job_seconds/bundle"]) == (1, 90)
+    assert (found["jobs/solution/waiting"], found["jobs/solution/claimed"]) == (1, 1)
+    assert (found["jobs/solution/failed"], found["oldest_job_seconds/solution"]) == (1, 90)
 
 
 def test_undelivered_mails_count_until_they_are_given_up(service):

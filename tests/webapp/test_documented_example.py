@@ -54,4 +54,4 @@ def test_the_example_of_the_documentation_runs_a_competition(arena, clock, tmp_p
     monkeypatch.setattr(httpx, "Client", http)
     runpy.run_path(str(EXAMPLE))
     [bundle] = tmp_path.glob("*.zip")
-    assert any(name.endswith("private.csv") for name in zipfile.ZipFile(bundle).namelist())
+    assert any(name.endswith("standings.csv") for name in zipfile.ZipFile(bundle).namelist())

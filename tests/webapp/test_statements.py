@@ -122,11 +122,9 @@ ROWS = """\
     select standing
     select submission, team, score
     select standing
-    select daily_rank
     select standing, team, score
     select team_member, user_account
     select submission
-    select daily_rank
 """
 CHARTS = """\
     select standing
@@ -185,7 +183,6 @@ read
     select clock_timestamp
     select standing
     select standing
-    select daily_rank
     select standing, team, score
     select team_member, user_account
     select submission

@@ -28,7 +28,6 @@ SHOWN = {
     NotificationKind.ROLLED_BACK: ("A rescoring was rolled back.", "leaderboards.rescored"),
     NotificationKind.CLOSED: ("The competition is closed.", "competitions.show"),
     NotificationKind.REVEALED: ("The private leaderboard is revealed.", "leaderboards.private"),
-    NotificationKind.FINAL: ("The standings are final.", "leaderboards.private"),
     NotificationKind.ANSWER: ("The organizers answered your question about #{id}.", "submissions.show"),
     NotificationKind.DISQUALIFIED: ("The organizers disqualified your team {name}.", "teams.show"),
     NotificationKind.REINSTATED: ("The organizers reinstated your team {name}.", "teams.show"),

@@ -115,7 +115,6 @@ class CompetitionDetails(CompetitionLine):
     entry_deadline: Moment | None
     merger_deadline: Moment | None
     reveals_at: Moment | None
-    freezes_at: Moment | None
     anonymity: Anonymity
     max_team_size: int
     max_daily_submissions: int | None

@@ -168,8 +168,6 @@ def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None
         yield "Mergers end", "Mergers ended", competition.merger_deadline
     if competition.divisions and _is_before(competition.division_deadline, closes_at):
         yield "Division choice ends", "Division choice ended", competition.division_deadline
-    if competition.freezes_at is not None:
-        yield "Leaderboard freezes", "Leaderboard frozen", competition.freezes_at
     if closes_at is not None:
         yield "Closes", "Closed", closes_at
     if competition.selection_deadline is not None and competition.selection_deadline != closes_at:

@@ -78,7 +78,6 @@ class CompetitionView:
         self.phase = phases.phase(competition, now)
         self.is_open = self.phase is Phase.OPEN
         self.is_revealed = self.phase is Phase.REVEALED
-        self.is_final = self.is_revealed and competition.finalized_at is not None
         self.is_settled = self.phase is Phase.CLOSED and phases.is_settled(competition)
         self.is_draft = competition.state is CompetitionState.DRAFT
         self.is_archived = competition.state is CompetitionState.ARCHIVED
@@ -105,9 +104,6 @@ class CompetitionView:
         self.feedback = competition.feedback
         self.anonymity = competition.anonymity
         self.is_anonymous = competition.is_anonymous
-        self.freezes_at = competition.freezes_at
-        frozen_from = competition.frozen_from
-        self.frozen_since = frozen_from if frozen_from and frozen_from <= now else None
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
         self.chosen_for = terms.chosen_for(competition)

@@ -39,8 +39,8 @@ WITHOUT_NOTICE = WITHOUT_FACTOR | {"account.notice", "account.delete", "api.revo
 log = logging.getLogger(__name__)
 # These endpoints are called before the client has a token, or their URL is the secret.
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
-# These responses are the same for everyone. Other sites embed leaderboards.
-WITHOUT_USER = OPEN_CALLS | {None, "static", "leaderboards.embed"}
+# These responses are the same for everyone.
+WITHOUT_USER = OPEN_CALLS | {None, "static"}
 TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # clients that send a token instead of a cookie
 # Facts from the check of a request's headers that are used again for the complete request. An action still
 # identifies the user and decides in its own transaction.

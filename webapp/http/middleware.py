@@ -237,10 +237,8 @@ def _note_wait(reached: RequestLimit) -> None:
 
 
 def _set_headers(response: Response, *, is_https: bool) -> Response:
-    shared: Mapping[str, str] | None = g.get("shared_headers")
-    for name, value in {**HEADERS, **(shared or {})}.items():
-        if value:
-            response.headers.setdefault(name, value)  # a view may have a stricter policy
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)  # a view may have a stricter policy
     if is_https:
         response.headers["Strict-Transport-Security"] = HSTS
     if request.endpoint == "static":
@@ -248,7 +246,7 @@ def _set_headers(response: Response, *, is_https: bool) -> Response:
         response.headers["Cache-Control"] = (
             "public, max-age=31536000, immutable" if is_named_by_content else "no-cache"
         )
-    elif shared is None:
+    else:
         response.vary.add("Cookie")
         if not response.cache_control.private:  # views set this for leaderboards and ETags
             response.headers["Cache-Control"] = "no-store"  # pages show the logged-in user

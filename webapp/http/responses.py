@@ -1,7 +1,7 @@
 """Responses with an ETag: pages, JSON, and stored files, in full or by range."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
@@ -105,18 +105,6 @@ def conditional(answer: ResponseReturnValue) -> Response:
     response.add_etag()
     if version := g.get("version"):
         response.set_etag(f"{version}.{response.get_etag()[0]}")
-    return cast(Response, response.make_conditional(request))
-
-
-def shared(answer: ResponseReturnValue, headers: Mapping[str, str]) -> Response:
-    """Return a response that other sites may use and any cache may keep, with headers other than the usual.
-
-    It must not depend on the viewer. An empty header is left out.
-    """
-    g.shared_headers = headers
-    response = make_response(answer)
-    response.headers["Cache-Control"] = "public, max-age=60"
-    response.add_etag()
     return cast(Response, response.make_conditional(request))
 
 

@@ -335,5 +335,5 @@ def _told(competition: Competition) -> Mapping[str, Any]:
         "hasLeaderboard": True,
         "hasScripts": False,
         "onlyAllowKernelSubmissions": False,
-        "finalLeaderboardHasBeenVerified": competition.finalized_at is not None,
+        "finalLeaderboardHasBeenVerified": competition.revealed_at is not None,
     }

@@ -9,7 +9,6 @@ from grader.models import Split
 from grader.services.leaderboards.leaderboard import Board
 from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
-from grader.services.standings.final_standings import FinalPage
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.requests import sortable
 from webapp.presentation.terms import TERMS
@@ -38,13 +37,6 @@ class PageQuery(Sized):
             json_schema_extra={"pattern": "^[0-9]{1,10}$"},
         ),
     ]
-
-
-class FinalQuery(PageQuery):
-    """The requested page of final standings, or of a division in them."""
-
-    division: Text | None = None
-    board: NamedBoard
 
 
 class BoardQuery(PageQuery):
@@ -137,34 +129,6 @@ class BoardPage(Answer):
     next: str | None
 
 
-class FinalLine(Answer):
-    """A row of final standings."""
-
-    rank: int
-    team_id: Annotated[int, Field(description="The team's id; the team's name may have changed since.")]
-    team: str
-    division: str | None
-    score: Score
-    public_rank: int | None
-    rank_change: int | None
-    details: Details
-
-
-class FinalStandings(Answer):
-    """A page of stored final standings; `number` is the version of the standings."""
-
-    number: int
-    board: str | None
-    newest: int
-    reason: str
-    created_at: Moment
-    scoring_version: int
-    team_count: int
-    rows: list[FinalLine]
-    page_size: PageSize
-    next: str | None
-
-
 class SplitScore(Answer):
     """The result of a submission on one split."""
 
@@ -251,20 +215,6 @@ def _line(row: ShownRow, board: Board, tied: Collection[int]) -> BoardLine:
         is_tied=row.team_id in tied and not row.is_benchmark,
         division=row.division,
         **counts,
-    )
-
-
-def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) -> FinalStandings:
-    """Return a page of final standings as the API model."""
-    return FinalStandings.of(
-        final,
-        board=final.rule and final.rule.key,
-        team_count=final.count,
-        rows=[
-            FinalLine.of(row, details={each.name: each.value for each in row.details}) for row in final.rows
-        ],
-        page_size=page_size,
-        next=next_page,
     )
 
 

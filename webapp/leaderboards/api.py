@@ -1,4 +1,4 @@
-"""API for public, private and final leaderboards."""
+"""API for public and private leaderboards."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,19 +11,16 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import phases
 from grader.services.leaderboards import leaderboard as boards
 from grader.services.leaderboards import team_results
-from grader.services.standings import final_standings as final_boards
 from grader.services.teams import rosters
 from grader.visibility import Viewer
 from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading
-from webapp.http.parameters import Unreadable, asked_page
+from webapp.http.parameters import Unreadable
 from webapp.leaderboards import answers, requests
 from webapp.leaderboards.answers import (
     BoardPage,
     BoardQuery,
     CountedSubmission,
-    FinalQuery,
-    FinalStandings,
     OwnResults,
 )
 
@@ -71,29 +68,6 @@ def counted(slug: str, submission_id: int) -> CountedSubmission:
         competition = competition_of(session, slug)
         submission = requests.counted(session, competition, submission_id)
     return answers.counted_submission(submission)
-
-
-@blueprint.get("/competitions/<slug>/final-standings/<int:number>")
-@operation(None, answers=FinalStandings, tag=TAG)
-def final_standings(slug: str, number: int, query: FinalQuery) -> FinalStandings:
-    """Return a page of stored final standings."""
-    page = asked_page()
-    with reading() as session:
-        standings = final_boards.page_of(
-            session,
-            competition=competition_of(session, slug),
-            number=number,
-            key=query.board or "",
-            page=page,
-            page_size=query.page_size,
-            division=query.division,
-        )
-    next_page = None
-    if standings.page < standings.page_count:
-        address: dict[str, Any] = {"slug": slug, "number": number, "per_page": query.per_page}
-        address |= {"division": query.division, "board": query.board}
-        next_page = url_for("api.final_standings", **address, page=standings.page + 1)
-    return answers.final_standings(standings, page_size=query.page_size, next_page=next_page)
 
 
 @blueprint.get("/competitions/<slug>/results")

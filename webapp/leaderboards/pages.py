@@ -1,4 +1,4 @@
-"""Leaderboard pages: public, private, final, CSV, team results, published rescorings."""
+"""Leaderboard pages: public, private, CSV, team results, published rescorings."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,6 @@ from grader.services.leaderboards import (
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.rescoring import mail
-from grader.services.standings import final_standings
 from grader.services.submissions import comparison
 from grader.services.teams import rosters
 from grader.visibility import Field, Viewer, visible
@@ -32,10 +31,10 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.caches import frontier
 from webapp.http.context import competition_of, reading
-from webapp.http.parameters import asked_page, asked_text
+from webapp.http.parameters import asked_text
 from webapp.http.responses import conditional
 from webapp.leaderboards import charts, requests
-from webapp.leaderboards.views import BoardView, ResultsView, RowView, board_csv, change
+from webapp.leaderboards.views import BoardView, ResultsView, RowView, board_csv
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import SplitView
@@ -73,11 +72,8 @@ def stage_sentence(competition: Competition, stage: Stage, *, pending_count: int
             return "Closed. All submissions accepted in time have been processed. " + _until(
                 competition.reveals_at
             )
-        case Stage.PROVISIONAL:
-            return "These standings are provisional until the organizers make them final."
-        case Stage.FINAL:
-            moment = formats.moment(competition.finalized_at) if competition.finalized_at else ""
-            return f"The standings became final on {moment}."
+        case Stage.REVEALED:
+            return ""
 
 
 def _until(reveals_at: datetime | None) -> str:
@@ -151,39 +147,6 @@ def private_csv(slug: str) -> ResponseReturnValue:
     return conditional(_csv(slug, Split.PRIVATE))
 
 
-@blueprint.get("/leaderboard/final/<int:number>")
-def final(slug: str, number: int) -> ResponseReturnValue:
-    """Show a page of stored final standings."""
-    page, division = asked_page(), asked_text("division") or None
-    with reading() as session:
-        competition = competition_of(session, slug)
-        now = db.now(session)
-        view = CompetitionView(competition, now)
-        standings = final_standings.page_of(
-            session,
-            competition=competition,
-            number=number,
-            key=asked_text("board"),
-            page=page,
-            division=division,
-        )
-        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        with_pages = team_results.listed_profiles(
-            session, competition=competition, team_ids=[row.team_id for row in standings.rows], now=now
-        )
-    own_id = team.id if team else None
-    return conditional(
-        render_template(
-            "leaderboards/final.html",
-            competition=view,
-            board=standings,
-            rows=[(row, *change(row.rank_change), row.team_id == own_id) for row in standings.rows],
-            prizes=() if standings.rule else view.prizes.get(division or "", ()),
-            with_pages=with_pages,
-        )
-    )
-
-
 @blueprint.get("/results")
 @auth.login_required
 def results(slug: str) -> ResponseReturnValue:
@@ -224,9 +187,7 @@ def _board_page(slug: str, split: Split) -> str:
             else None
         )
         stage = phases.stage(competition, now)
-        is_counted = stage is Stage.CLOSED and competition.frozen_from is None
-        pending_count = close.count_pending(session, competition=competition) if is_counted else 0
-        newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
+        pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         tied = requests.tied(session, competition, split, now=now) if wanted.is_main else frozenset()
         kept = lookups.snapshot(session, competition, now)
         has_prizes = split is Split.PRIVATE and not wanted.board
@@ -241,7 +202,6 @@ def _board_page(slug: str, split: Split) -> str:
                 tied_team_ids=tied,
                 prizes=view.prizes.get(wanted.division or "", ()) if has_prizes else (),
                 is_revealed=view.is_revealed,
-                is_final=stage is Stage.FINAL,
             )
             plain = [replace(row, is_own=False) for row in shown.rows]
             shared = (
@@ -271,7 +231,6 @@ def _board_page(slug: str, split: Split) -> str:
         is_running=stage is Stage.RUNNING,
         stage=stage_sentence(competition, stage, pending_count=pending_count),
         takes_late=is_private and competition.takes_late_submissions,
-        finals=range(1, newest_final + 1),
         steps=steps,
         frontier=cloud,
         slopes=charts.slopes(board, wanted, own_team_id=own_team_id) if is_private else None,
@@ -281,7 +240,7 @@ def _board_page(slug: str, split: Split) -> str:
 def _line(slug: str, board: BoardView, row: RowView) -> str:
     """Return the HTML of a row."""
     line: Callable[..., str] = get_template_attribute("leaderboards/rows.html", "line")
-    return line(row, slug, board.has_changes, board.has_groups, board.division, board.prizes)
+    return line(row, slug, board.is_private, board.has_groups, board.division, board.prizes)
 
 
 def _steps(

@@ -100,7 +100,6 @@ class BoardView:
         tied_team_ids: Collection[int] = (),
         prizes: Sequence[str] = (),
         is_revealed: bool = False,
-        is_final: bool = False,
     ) -> None:
         self.page = board.page
         self.page_count = board.page_count
@@ -111,11 +110,10 @@ class BoardView:
         self.division, self.divisions, self.prizes = wanted.division, board.divisions, prizes
         self.rule, self.key = board.rule, wanted.board or None
         self.is_private = board.split is Split.PRIVATE
-        self.has_changes = board.has_changes
         self.terms = terms_of(board.about) if board.has_terms else ()
         self.about = None if board.metric else board.about
         self.has_groups = board.worst is not None
-        self.heading = _heading(board, is_final=is_final)
+        self.heading = _heading(board)
         self.basis = _basis(board)
         self.caution = _caution(board, is_revealed=is_revealed)
         self.columns = [_column(*column, wanted) for column in _columns(board, classes, self.terms)]
@@ -130,8 +128,8 @@ class BoardView:
         self.query = _query(wanted)
 
 
-def _heading(board: Board, *, is_final: bool) -> str:
-    kind = "Public" if board.split is Split.PUBLIC else "Final" if is_final else "Private"
+def _heading(board: Board) -> str:
+    kind = "Public" if board.split is Split.PUBLIC else "Private"
     return f"{kind} leaderboard{f': {board.rule.name}' if board.rule else ''}"
 
 
@@ -151,18 +149,16 @@ def _caution(board: Board, *, is_revealed: bool) -> str:
 
 
 def _columns(board: Board, classes: ClassNames, terms: Sequence[Term]) -> list[tuple[str, str, str, str]]:
-    since = (
-        "compared with the public leaderboard" if board.split is Split.PRIVATE else "since 00:00 UTC today"
-    )
     has_errors = any(row.errors.get("score") for row in board.rows)
     score = ("± is the standard error. " if has_errors else "") + (
         "The last number is the gap to the leader. The bar shows the score within the range "
         f"of this page's scores; a hollow bar means that the score is far {board.scale.worse} this range."
     )
     group = "The group of rows with the worst value, and this value."
+    change_help = "Ranks gained or lost compared with the public leaderboard."
     return [
         (Sort.RANK, "Rank", "number rank", ""),
-        *([(Sort.CHANGE, "Change", "change", f"Ranks gained or lost {since}.")] if board.has_changes else []),
+        *([(Sort.CHANGE, "Change", "change", change_help)] if board.split is Split.PRIVATE else []),
         (Sort.TEAM, "Team", "team", ""),
         (Sort.SCORE, board.rule.name if board.rule else "Score", "score", score),
         *((term.key, term.name, "term", f"{term.explained(classes)}.") for term in terms),
@@ -230,7 +226,7 @@ class _Lines:
 
     def row(self, row: ShownRow, *, up: bool = False, down: bool = False) -> RowView:
         """Return a row as displayed on the page."""
-        has_change = self._board.has_changes and not row.is_benchmark
+        has_change = self._board.split is Split.PRIVATE and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
         ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._is_plain]
         return RowView(

@@ -197,8 +197,8 @@ class SubmissionView:
 
 
 def detail_inputs(competition: Competition, values: Mapping[str, Value]) -> list[tuple[EntryField, Value]]:
-    """Return the fields of the form for links and notes with their values, unless the standings are final."""
-    fields = () if competition.finalized_at else entry_fields.fields_of(competition.entry_fields)
+    """Return the fields of the form for links and notes with their values."""
+    fields = entry_fields.fields_of(competition.entry_fields)
     return [(field, values.get(field.name, "")) for field in fields]
 
 

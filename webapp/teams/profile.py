@@ -23,7 +23,7 @@ from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.leaderboards.lines import ShownRow, term_decimals
 from grader.services.leaderboards.score_history import UnrankedTeam
 from grader.services.leaderboards.team_results import Profile
-from grader.services.standings import final_standings, shown_scores
+from grader.services.standings import shown_scores
 from grader.services.submissions import comparison
 from grader.services.teams import rosters
 from grader.text import counted, listed
@@ -60,7 +60,7 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
         )
         scale, version = shown_scores.scale(competition), lookup.live(competition)
         about, decimals = of_version(version).describe(), term_decimals(version)
-        award = Award(session, competition, found) if found.private else None
+        award = Award(competition, found) if found.private else None
     is_own = own is not None and own.id == team_id
     return conditional(
         render_template(
@@ -115,21 +115,18 @@ def _chart(
 class Award:
     """A team's rank on the live private leaderboard; the page `link` shows the same rank."""
 
-    def __init__(self, session: Any, competition: Competition, found: Profile) -> None:
+    def __init__(self, competition: Competition, found: Profile) -> None:
         if found.private is None or found.private.rank is None:
             raise UnrankedTeam(team_id=found.team_id)
-        final = final_standings.newest_board(session, competition=competition)
-        at = final.created_at if final else competition.revealed_at
+        at = competition.revealed_at
         names = [member.name for member in found.members]
         self.competition, self.team, self.score = competition.title, found.name, found.private.score
         self.members = "" if names == [found.name] else listed(names)
         self.place = formats.ordinal(found.private.rank)
         self.count = f"of {counted(found.team_count, 'team')}"
-        self.number, self.date = final and final.number, formats.moment(at) if at else ""
-        where = {"slug": competition.slug, **({"number": final.number} if final else {})}
-        self.link = site_link(f"leaderboards.{'final' if final else 'private'}", **where)
-        self.state = "" if final else " (provisional)"
-        self.summary = f"{self.place} {self.count}{self.state}: {self.team}, {self.competition}"
+        self.date = formats.moment(at) if at else ""
+        self.link = site_link("leaderboards.private", slug=competition.slug)
+        self.summary = f"{self.place} {self.count}: {self.team}, {self.competition}"
         number = formats.color_class(competition.slug, competition.color).removeprefix("color-")
         self.color = COLORS[int(number) - 1]
 
@@ -181,7 +178,7 @@ def _award(slug: str, team_id: int) -> Award:
         if phases.phase(competition, now) is not Phase.REVEALED:
             raise BoardNotRevealed
         _, _, found, _ = _profile(session, slug, team_id)
-        return Award(session, competition, found)
+        return Award(competition, found)
 
 
 @blueprint.get("/teams/<int:team_id>/certificate.svg")
@@ -198,7 +195,7 @@ def certificate(slug: str, team_id: int) -> ResponseReturnValue:
 def share_image(slug: str, team_id: int) -> ResponseReturnValue:
     """Return the picture that other sites show with a link to the team, after the reveal."""
     award = _award(slug, team_id)
-    texts = (award.competition, award.place, award.count, award.team, f"Score {award.score}{award.state}")
+    texts = (award.competition, award.place, award.count, award.team, f"Score {award.score}")
     return conditional(Response(_image(texts, award.color), mimetype="image/png"))
 
 

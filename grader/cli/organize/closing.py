@@ -1,7 +1,6 @@
-"""`fairboard competition`: reveal, bundle, publish-solution, receipt; the result of verify."""
+"""`fairboard competition`: reveal, bundle, publish-solution, receipt."""
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -12,7 +11,7 @@ from grader.cli.organize.acts import act_on_site, asking, yes_option
 from grader.cli.output import progress
 from grader.cli.parameters import LocalPath
 from grader.client import Client, Unusable
-from grader.client.organizer import quoted, require_done
+from grader.client.organizer import quoted
 from grader.text import counted
 
 OUT = LocalPath(dir_okay=False)
@@ -29,18 +28,14 @@ RECOVERABLE = (
 def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     """Reveal the private leaderboard of SLUG to everyone; this closes an open competition.
 
-    Asks for confirmation and warns if the competing submissions were not verified. The standings stay
-    provisional until `fairboard competition finalize`.
+    Asks for confirmation.
     """
     desk = client.organize(slug, confirm=asking(yes=yes))
     stage = desk.call("GET", "close")["stage"]
     answer = desk.reveal()
     team_count = client.leaderboard(slug, split="private", most=1).team_count
     closed = " The competition was still open and is now closed." if stage == "running" else ""
-    lines = [
-        f"The private leaderboard of {slug} is revealed, with {counted(team_count, 'team')}.{closed} "
-        f"The standings are provisional. To make them final, run `fairboard competition finalize {slug}`."
-    ]
+    lines = [f"The private leaderboard of {slug} is revealed, with {counted(team_count, 'team')}.{closed}"]
     if answer["failed_count"]:
         lines.append(
             f"{counted(answer['failed_count'], 'submission')} failed because of a server error and are not "
@@ -51,44 +46,18 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     return answer, "\n".join(lines)
 
 
-def verified(_given: Mapping[str, Any], answer: Any) -> str:
-    """Return the result of a verification as text; raise Unusable if anything differs."""
-    require_done(answer["verification"])
-    verified = answer["verified"]
-    for each in verified["differences"]:
-        click.echo(
-            f"#{each['submission_id']} of {each['team']}, {each['what']}: stored {each['stored']}, "
-            f"recomputed {each['recounted']}.",
-            err=True,
-        )
-    about = (
-        f"{counted(len(verified['submission_ids']), 'submission')}, "
-        f"{counted(verified['value_count'], 'value')}, scoring version {verified['scoring_version']}"
-    )
-    if verified["differences"]:
-        raise Unusable(f"{counted(len(verified['differences']), 'difference')} ({about}).")
-    return f"All values match exactly: {about}."
-
-
 @click.command()
 @click.argument("slug")
-@click.option("--out", type=OUT, help="The file to write; by default SLUG-final-N.zip in the current folder.")
-@click.option(
-    "--with-solution", is_flag=True, help=("Include the solution with all labels, and the complete receipts.")
-)
+@click.option("--out", type=OUT, help="The file to write; by default SLUG-results.zip in the current folder.")
 @act_on_site
-def bundle(client: Client, slug: str, out: Path | None, with_solution: bool) -> tuple[Any, str]:
-    """Write the results bundle of SLUG: leaderboards, tables, metric, hashes and CITATION.cff."""
-    desk = client.organize(slug)
-    begun = desk.call("POST", "close/bundle", json={"with_solution": with_solution})
-    answer = desk.ended(f"close/bundle/{begun['id']}")
-    require_done(answer["job"])
-    path = out or Path(Path(answer["file_name"]).name)
+def bundle(client: Client, slug: str, out: Path | None) -> tuple[Any, str]:
+    """Write the results of SLUG as a ZIP file: CSV tables, the published solution and a README."""
+    path = out or Path(f"{quoted(slug)}-results.zip")
     with progress(path.name) as on_progress:
-        desk.download(f"close/bundle/{begun['id']}/file", path, on_progress=on_progress)
+        client.organize(slug).download("exports/results.zip", path, on_progress=on_progress)
     with ZipFile(path) as packed:
-        count = len(packed.namelist())
-    return answer, f"{path}: {count} files, {path.stat().st_size:,} bytes."
+        names = packed.namelist()
+    return {"files": names}, f"{path}: {len(names)} files, {path.stat().st_size:,} bytes."
 
 
 @click.command("publish-solution")

@@ -66,13 +66,6 @@ GENERATED = {
     "disqualify": Generated(
         "disqualify_team", "{answer[name]} is disqualified in {slug}: {answer[disqualified_because]}"
     ),
-    "finalize": Generated(
-        "finalize_standings",
-        "The standings of {slug} are final. They are stored as final standings {answer[final_number]}.",
-        asks=True,
-        more="Warns if the competing submissions were not verified. Each later change, such as a rescoring, "
-        "adds standings with the next number; earlier ones stay readable.",
-    ),
     "free-team-name": Generated("free_team_name", "{answer[name]} can choose its name again."),
     "grant": Generated(
         "grant_submissions",
@@ -101,13 +94,6 @@ GENERATED = {
     "roster": Generated("import_students", _imported, {"students": "FILE"}),
     "retry": Generated("retry_submission", _retried, optional="submission", without="retry_submissions"),
     "unarchive": Generated("unarchive_competition", "{slug} is {answer[state]} again."),
-    "verify": Generated(
-        "verify_standings",
-        closing.verified,
-        finish=lambda desk, _begun: desk.ended("close", job="verification"),
-        more="The second implementation shares no code with the scoring. A file of 200,000 rows takes about "
-        "a second. The exit code is 1 if anything differs.",
-    ),
 }
 ORGANIZERS = {
     "list": Generated("organizer_list", _organizers),
@@ -138,7 +124,7 @@ LOCAL = {
 
 @click.group(cls=PartlyLocalGroup, local=LOCAL)
 def competition() -> None:
-    """Create, list, change, moderate, reveal and finalize competitions."""
+    """Create, list, change, moderate and reveal competitions."""
 
 
 for command in WHOLE:

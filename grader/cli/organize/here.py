@@ -26,8 +26,6 @@ from webapp.http.site import Shell
 IN_MEMORY_BYTES = 2**20  # maximum size of a request body that is kept in memory
 WHAT = {
     OrganizerJobKind.DATA: "bytes checked",
-    OrganizerJobKind.VERIFY: "submissions verified",
-    OrganizerJobKind.BUNDLE: "packing steps",
 }
 
 

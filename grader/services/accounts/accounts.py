@@ -17,7 +17,6 @@ from grader.models import (
     AnnouncedUpload,
     Competition,
     FactorStep,
-    FinalStanding,
     Identity,
     KnownAddress,
     LoginPlace,
@@ -351,9 +350,6 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
                 session, competition=competition, name=f"Team of {names.of_deleted(user.id)}"
             )
             rosters.set_name(team, neutral)
-            # An alias in the final standings stays.
-            named = FinalStanding.team_id == team.id, FinalStanding.team_name != team.alias
-            session.execute(update(FinalStanding).where(*named).values(team_name=neutral))
         session.flush()
 
 

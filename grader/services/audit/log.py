@@ -32,13 +32,11 @@ WORDS = {
     "announcement.edit": "edited {}",
     "announcement.post": "posted {}",
     "announcement.withdraw": "withdrew {}",
-    "bundle.start": "created the {}",
     "competition.archive": "archived {}",
     "competition.change": "changed the {}",
     "competition.clone": "created {} as a copy of another competition",
     "competition.create": "created {}",
     "competition.delete": "deleted {}",
-    "competition.finalize": "made the standings of {} final",
     "competition.publish": "published {}",
     "competition.reveal": "revealed the private leaderboard of {}",
     "competition.unarchive": "unarchived {}",
@@ -89,7 +87,6 @@ WORDS = {
     "team.rename": "renamed {}",
     "ties.publish": "published the ties under {}",
     "ties.start": "started to determine tied teams under {}",
-    "verification.start": "started to verify the competing submissions under {}",
 }
 ORIGIN_MAX_LENGTH = 64
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")

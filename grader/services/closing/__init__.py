@@ -1,1 +1,1 @@
-"""Closing a competition: checklist, settling, reveal, final standings, verification."""
+"""Closing a competition: checklist, settling, reveal."""

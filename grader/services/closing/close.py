@@ -1,4 +1,4 @@
-"""Steps of closing: settling, reveal of the private leaderboard, final standings.
+"""Steps of closing: settling, reveal of the private leaderboard.
 
 A competition is settled once every submission accepted in time has a result: the private standings are then
 computed but hidden. The reveal publishes them by updating a single row, so no reader sees a mix of two
@@ -19,7 +19,6 @@ from grader.errors import OrganizerError
 from grader.models import (
     Competition,
     CompetitionState,
-    FinalBoard,
     Notification,
     Split,
     Standing,
@@ -39,7 +38,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
 from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
-from grader.services.standings import final_standings, rows
+from grader.services.standings import rows
 from grader.services.standings.ranks import Standings
 from grader.visibility import Phase
 
@@ -116,20 +115,6 @@ class NotYetOpen(OrganizerError):
         self.opens_at = opens_at
 
 
-class NotProvisional(OrganizerError):
-    """Standings can become final only once, after the reveal, while they are provisional."""
-
-    public_name = "not_provisional"
-
-    def __init__(self, finalized_at: datetime | None) -> None:
-        super().__init__(
-            f"The standings became final at {finalized_at:%Y-%m-%d %H:%M:%S} UTC."
-            if finalized_at
-            else "The standings can only become final after the private leaderboard is revealed."
-        )
-        self.finalized_at = finalized_at
-
-
 @dataclass(frozen=True, slots=True)
 class Revealed:
     """The result of a reveal; `closed_now` is true if it also closed the competition."""
@@ -158,8 +143,6 @@ def close_now(act: Act, *, reason: str = "") -> None:
     ends = dict(settings.of(competition))
     changes: dict[str, datetime | None] = {"closes_at": now}
     changes |= {name: now for name in ("entry_deadline", "merger_deadline") if (ends[name] or now) > now}
-    if (ends["freezes_at"] or now) >= now:
-        changes["freezes_at"] = None
     settings.change(act, changes=changes, reason=reason)
 
 
@@ -188,7 +171,7 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
 def reveal(
     session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
 ) -> Revealed:
-    """Reveal the private standings as provisional, and close a competition that is still open.
+    """Reveal the private standings, and close a competition that is still open.
 
     Raises NotYetOpen, SelectionOpen, AlreadyRevealed, Archived or, if a submission accepted in time has no
     result, ScoringPending.
@@ -206,15 +189,11 @@ def reveal(
     closed_now = phase is not Phase.CLOSED
     if closed_now:
         competition.closes_at = now
-        if competition.frozen_from and competition.frozen_from >= now:
-            competition.freezes_at = None
     counts = count_unscored(session, competition)
     _settle(session, competition, counts[SubmissionStatus.PENDING], now)
     competition.state = CompetitionState.REVEALED
     competition.revealed_at = now
     session.flush()
-    if competition.freezes_at is not None:
-        rows.rebuild(session, competition=competition)
     _mail_reveal(session, competition=competition, now=now)
     notifications.tell(
         session, competition=competition, kind=NotificationKind.REVEALED, by=actor.user, now=now
@@ -235,38 +214,6 @@ def reveal(
         team_count=Standings(session, lookup.live(competition).id, Split.PRIVATE).count_teams(),
         failed_count=counts[SubmissionStatus.FAILED],
     )
-
-
-def finalize(
-    session: Session,
-    *,
-    competition: Competition,
-    actor: Actor,
-    reason: str = "",
-    now: datetime | None = None,
-) -> FinalBoard:
-    """Store the provisional standings as the first final standings; raise NotProvisional."""
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
-    if competition.revealed_at is None or competition.finalized_at is not None:
-        raise NotProvisional(competition.finalized_at)
-    before = _state(competition)
-    competition.finalized_at = now
-    board = final_standings.append(
-        session, competition=competition, reason=reason or "The standings became final.", now=now
-    )
-    notifications.tell(session, competition=competition, kind=NotificationKind.FINAL, by=actor.user, now=now)
-    _record(
-        session,
-        competition,
-        actor,
-        "competition.finalize",
-        before=before,
-        reason=reason,
-        public_text=f"The standings became final and are stored as final standings {board.number}.",
-        now=now,
-    )
-    return board
 
 
 def unsettled(session: Session, *, now: datetime) -> list[Competition]:
@@ -309,7 +256,7 @@ def count_pending(session: Session, *, competition: Competition) -> int:
 
 
 def _state(competition: Competition) -> dict[str, Any]:
-    names = ("state", "closes_at", "revealed_at", "finalized_at")
+    names = ("state", "closes_at", "revealed_at")
     return {name: getattr(competition, name) for name in names}
 
 

@@ -35,13 +35,12 @@ def state(competition: Competition, now: datetime) -> str:
 
 
 class Stage(enum.StrEnum):
-    """The stages from the opening to the final standings."""
+    """The stages from the opening to the reveal."""
 
     RUNNING = "running"
     CLOSED = "closed"
     SETTLED = "settled"
-    PROVISIONAL = "provisional"
-    FINAL = "final"
+    REVEALED = "revealed"
 
 
 class Archived(OrganizerError):
@@ -52,12 +51,10 @@ class Archived(OrganizerError):
 
 
 def stage(competition: Competition, now: datetime) -> Stage:
-    """Return a competition's stage on the way to the final standings."""
-    if competition.finalized_at is not None:
-        return Stage.FINAL
+    """Return a competition's stage on the way to the reveal."""
     match phase(competition, now):
         case Phase.REVEALED:
-            return Stage.PROVISIONAL
+            return Stage.REVEALED
         case Phase.CLOSED:
             return Stage.SETTLED if is_settled(competition) else Stage.CLOSED
         case _:

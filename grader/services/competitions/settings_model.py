@@ -367,15 +367,6 @@ class CompetitionSettings(BaseModel):
             help="The name of a figure, such as cover.jpg. By default, a cover is generated from the title.",
         ),
     ] = ""
-    embeddable: Annotated[
-        Check,
-        Setting(
-            "embeddable",
-            "Allow other sites to embed the leaderboard",
-            "embedding setting",
-            help="Scripts of other sites may then also read its first rows, as the public sees them.",
-        ),
-    ] = False
     feedback: Annotated[
         Feedback,
         Kind.CHOICE,
@@ -479,17 +470,6 @@ class CompetitionSettings(BaseModel):
             "division deadline",
             help="After it, only organizers can change a team's division. By default, the close.",
             fixed=_OVER,
-        ),
-    ] = None
-    freezes_at: Annotated[
-        Date,
-        Setting(
-            "dates.freezes",
-            "Freeze of the public leaderboard",
-            "freeze of the public leaderboard",
-            help="Files submitted later appear on the public leaderboard only after the reveal. Their teams "
-            "see their scores. By default, there is no freeze.",
-            fixed=_REVEALED,
         ),
     ] = None
     reveal_rule: Annotated[

@@ -118,10 +118,6 @@ def _order_problems(settings: CompetitionSettings) -> Iterable[Fault]:
             yield Fault(f"The {words} must be after the opening time.", (name, "opens_at"))
         if deadline is not None and closes_at is not None and deadline > closes_at:
             yield Fault(f"The {words} cannot be after the closing time.", (name, "closes_at"))
-    freezes_at, latest = settings.freezes_at, closes_at or datetime.max.replace(tzinfo=UTC)
-    if freezes_at is not None and not earliest < freezes_at < latest:
-        sentence = "The public leaderboard can be frozen only between the opening and the closing time."
-        yield Fault(sentence, ("freezes_at", "opens_at", "closes_at"))
 
 
 def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:

@@ -29,14 +29,12 @@ _OF_A_DRAFT = {
     "closes_at": "the competition cannot be published",
     "entry_deadline": "no one could join",
     "merger_deadline": "teams could neither add members nor merge",
-    "freezes_at": "the public leaderboard would be empty",
     "reveals_at": "the private leaderboard would be revealed at the close",
 }
 _UNTIL_THE_CLOSE = {
     "entry_deadline": "no one can join any longer",
     "merger_deadline": "teams can no longer add members or merge",
     "division_deadline": "teams can no longer choose their division",
-    "freezes_at": "the public leaderboard is frozen",
 }
 _AFTER_THE_CLOSE = {
     "reveals_at": "the private leaderboard is revealed automatically once all submissions are scored",
@@ -47,7 +45,6 @@ _SOON = {
     "entry_deadline": "no one can join after that",
     "merger_deadline": "teams can neither add members nor merge after that",
     "division_deadline": "teams cannot choose their division after that",
-    "freezes_at": "the public leaderboard is frozen",
     "reveals_at": "the private leaderboard is revealed automatically",
 }
 

@@ -1,4 +1,4 @@
-"""Organizers' background jobs (checks, diagnosis, bundle): add, claim, extend, record."""
+"""Organizers' background jobs (checks, diagnosis, solution files): add, claim, extend, record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -195,11 +195,6 @@ def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
             Submission.status == SubmissionStatus.SCORED,
             Submission.kind == SubmissionKind.NORMAL,
             Team.disqualified_at.is_(None),
-            or_(
-                Competition.freezes_at.is_(None),
-                Competition.revealed_at.is_not(None),
-                Submission.submitted_at < Competition.freezes_at,
-            ),
         )
         .group_by(Submission.competition_id)
     )

@@ -124,8 +124,8 @@ class Board:
 
     `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
     `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it. `metric`
-    weights the terms; it is None for metrics other than that of bias. `has_changes` is true if earlier ranks
-    exist, `has_terms` if the viewer may see the terms. `following` is the position after which the next page
+    weights the terms; it is None for metrics other than that of bias. `has_terms` is true if the viewer may
+    see the terms. `following` is the position after which the next page
     in rank order starts. `leader_units` is the displayed score of the first team. `divisions` are those of
     the competition. `worst` contains the worst groups by submission id; it is None if there are no groups or
     the viewer may not see them. `rule` is that of a named leaderboard. `named` are the rules of the named
@@ -142,7 +142,6 @@ class Board:
     leader_units: int | None
     scale: Scale
     found_count: int
-    has_changes: bool
     has_terms: bool
     metric: MetricSettings | None
     scoring_version: int
@@ -172,8 +171,8 @@ def board_of(
 
     Raises HiddenColumn, BoardNotRevealed, BoardNotComputed, UnknownBoard or HiddenBoard.
     """
-    request, now = request or BoardRequest(), now or db.now(session)
-    phase = phase or phases.phase(competition, now)
+    request = request or BoardRequest()
+    phase = phase or phases.phase(competition, now or db.now(session))
     if split is Split.PRIVATE:
         require_private(competition, viewer=viewer, phase=phase)
     is_public, version = split is Split.PUBLIC, lookup.live(competition)
@@ -188,9 +187,7 @@ def board_of(
     if rule is not None and rule not in named:
         raise boards.HiddenBoard(name=rule.name)
     are_hidden = team_names.are_hidden(competition, viewer)
-    if snapshot.state is not None:  # The embedded leaderboard shows organizers what visitors see.
-        snapshot = replace(snapshot, state=(*snapshot.state, are_hidden))
-    of = _Of(session, competition, version, split, has_terms, now, snapshot, request.division, rule, viewer)
+    of = _Of(session, competition, version, split, has_terms, snapshot, request.division, rule, viewer)
     page = replace(request, own_team_id=None)
     if request.page_size > PAGE_SIZE:  # not kept, because the rows of all teams take megabytes
         board = _read(of, page)
@@ -224,7 +221,6 @@ class _Of:
     version: ScoringVersion
     split: Split
     has_terms: bool
-    now: datetime
     snapshot: Snapshot
     division: str | None
     rule: BoardRule | None
@@ -253,7 +249,6 @@ class _Of:
             version=self.version,
             ranks=ranks,
             terms=self.terms,
-            now=self.now,
             scale=self.scale,
             rule=self.rule,
             has_errors=self.split is Split.PRIVATE or not self.competition.feedback.is_coarse,
@@ -297,7 +292,6 @@ def _read(of: _Of, request: BoardRequest) -> Board:
             descending=request.is_descending,
             search=request.search,
             benchmarks=unranked,
-            now=of.now,
             is_lowest_best=of.scale.is_lowest_best,
             snapshot=of.snapshot,
         )
@@ -318,8 +312,6 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         leader_units=best,
         scale=of.scale,
         found_count=found_count,
-        has_changes=any(row.rank_change is not None for row in loaded.values())
-        or board_lines.has_changes(standings, of.now),
         has_terms=of.has_terms,
         metric=rules.bias if rules.is_bias else None,
         scoring_version=version.number,

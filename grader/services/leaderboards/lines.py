@@ -4,7 +4,7 @@ import enum
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -15,7 +15,6 @@ from grader.metrics.boards import BoardRule
 from grader.metrics.interface import Direction
 from grader.metrics.registry import is_default
 from grader.models import (
-    MAIN_BOARD,
     STANDING_ORDER,
     Competition,
     Score,
@@ -35,7 +34,7 @@ from grader.services.competitions import boards, entry_fields, team_names
 from grader.services.competitions.entry_fields import Detail
 from grader.services.competitions.metric import of_version
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
-from grader.services.standings import rows, shown_scores
+from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
 from grader.text import folded, one_line
 from grader.visibility import Feedback, Viewer
@@ -50,9 +49,9 @@ class ShownRow:
     """One row of a leaderboard with rounded values.
 
     `terms` is empty if the viewer may not see them. `rank` is None for a benchmark. `rank_change` is the
-    number of ranks gained since the start of the UTC day (public) or from the public leaderboard (private);
-    it is None for a new team. `errors` are the standard errors of the exact score and the visible terms.
-    `alias` is the name that other teams see instead of `team`, or empty if they see the same.
+    number of ranks gained from the public leaderboard; it is None on that leaderboard and for a new team.
+    `errors` are the standard errors of the exact score and the visible terms. `alias` is the name that other
+    teams see instead of `team`, or empty if they see the same.
     """
 
     rank: int | None
@@ -83,7 +82,6 @@ def load(
     version: ScoringVersion,
     ranks: Mapping[int, int],
     terms: Sequence[str],
-    now: datetime,
     scale: Scale,
     rule: BoardRule | None = None,
     has_errors: bool = False,
@@ -97,7 +95,7 @@ def load(
     team_ids = list(ranks)
     for first in range(0, max(1, len(team_ids)), MAX_PARAMETERS):
         part = team_ids[first : first + MAX_PARAMETERS]
-        before = earlier_ranks(standings, team_ids=part, now=now)
+        before = public_ranks(standings, part)
         known = {team_id: ranks[team_id] for team_id in part}
         rows |= _load_part(
             standings, version, known, terms, before, scale, rule, viewer, has_errors=has_errors
@@ -147,7 +145,7 @@ def _load_part(
         query = query.join(Submission, Submission.id == Standing.submission_id)
     lines = session.execute(query)
     members = defaultdict[int, list[str]](list) if are_hidden else members_of(session, list(ranks))
-    done = _activity(session, list(ranks), _shown_files(standings, competition))
+    done = _activity(session, list(ranks))
     decimals = term_decimals(version)
     return {
         line.team_id: ShownRow(
@@ -196,24 +194,12 @@ def _errors_on(rule: BoardRule | None, errors: dict[str, float]) -> dict[str, fl
     return rest if own is None else {"score": own, **rest}
 
 
-def earlier_ranks(
-    standings: Standings, *, now: datetime, team_ids: Collection[int] | None = None, limit: int | None = None
-) -> dict[int, int]:
-    """Return the earlier ranks to compare with: at the start of the day, or on the public leaderboard.
-
-    A named leaderboard has no ranks at the start of the day.
-    """
-    if standings.split is Split.PRIVATE:
-        return replace(standings, split=Split.PUBLIC).ranks(team_ids)
-    if standings.board != MAIN_BOARD:
-        return {}
-    day, version_id = now.astimezone(UTC).date(), standings.scoring_version_id
-    return rows.daily_ranks(
-        standings.session, version_id, day, team_ids=team_ids, limit=limit, division=standings.division
-    )
+def public_ranks(standings: Standings, team_ids: Collection[int] | None = None) -> dict[int, int]:
+    """Return the public ranks with which a private leaderboard compares; empty for a public one."""
+    return {} if standings.split is Split.PUBLIC else replace(standings, split=Split.PUBLIC).ranks(team_ids)
 
 
-def activity(*conditions: ColumnElement[bool]) -> Subquery:
+def activity(condition: ColumnElement[bool]) -> Subquery:
     """Return a subquery of each team's number of scored entries and the time of the last one."""
     return (
         select(
@@ -224,7 +210,7 @@ def activity(*conditions: ColumnElement[bool]) -> Subquery:
         .where(
             Submission.status == SubmissionStatus.SCORED,
             Submission.kind == SubmissionKind.NORMAL,
-            *conditions,
+            condition,
         )
         .group_by(Submission.team_id)
         .subquery()
@@ -233,11 +219,6 @@ def activity(*conditions: ColumnElement[bool]) -> Subquery:
 
 def _change(before: int | None, rank: int) -> int | None:
     return None if before is None else before - rank
-
-
-def has_changes(standings: Standings, now: datetime) -> bool:
-    """Return whether there are earlier ranks to compare with."""
-    return standings.split is Split.PRIVATE or bool(earlier_ranks(standings, now=now, limit=1))
 
 
 def members_of(session: Session, team_ids: Collection[int]) -> dict[int, list[str]]:
@@ -254,16 +235,8 @@ def members_of(session: Session, team_ids: Collection[int]) -> dict[int, list[st
     return members
 
 
-def _shown_files(standings: Standings, competition: Competition) -> tuple[ColumnElement[bool], ...]:
-    """Return the condition for the files that entry counts of a leaderboard include."""
-    return shown_scores.before_freeze(competition) if standings.split is Split.PUBLIC else ()
-
-
-def _activity(
-    session: Session, team_ids: Collection[int], conditions: Sequence[ColumnElement[bool]]
-) -> dict[int, tuple[int, datetime]]:
-    done = activity(*conditions)
-    query = select(done).where(done.c.team_id.in_(team_ids))
+def _activity(session: Session, team_ids: Collection[int]) -> dict[int, tuple[int, datetime]]:
+    query = select(activity(Submission.team_id.in_(team_ids)))
     return {team_id: (count, last) for team_id, count, last in session.execute(query)}
 
 
@@ -389,7 +362,6 @@ def sorted_lines(
     descending: bool,
     search: str,
     benchmarks: Sequence[PlacedBenchmark],
-    now: datetime,
     is_lowest_best: bool,
     snapshot: Snapshot = NOTHING_KEPT,
 ) -> list[Line]:
@@ -408,8 +380,7 @@ def sorted_lines(
         return [folded(name) for _, name, _ in teams(Sort.RANK)]
 
     def values() -> list[_Found]:
-        is_change = sort == Sort.CHANGE
-        before = earlier_ranks(standings, now=now) if is_change else {}
+        before = public_ranks(standings) if sort == Sort.CHANGE else {}
         return [
             _Found(rank, _value(sort, rank, name, value, before.get(team_id), decimals), (team_id, rank))
             for rank, (team_id, name, value) in enumerate(teams(sort), 1)
@@ -455,8 +426,7 @@ def _sorted_teams(standings: Standings, version: ScoringVersion, sort: str, view
             .where(Score.scoring_version_id == version.id, Score.split == standings.split)
         )
     if sort in (Sort.ENTRIES, Sort.LAST_SUBMITTED_AT):
-        shown = _shown_files(standings, competition)
-        done = activity(Submission.competition_id == version.competition_id, *shown)
+        done = activity(Submission.competition_id == version.competition_id)
         value = done.c.entry_count if sort == Sort.ENTRIES else done.c.last_submitted_at
         return query.add_columns(value).join(done, done.c.team_id == Standing.team_id)
     return query.add_columns(null())

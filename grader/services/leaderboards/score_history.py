@@ -74,10 +74,7 @@ def sample(session: Session, *, competition: Competition) -> list[TeamSteps]:
 
 
 def of_teams(session: Session, *, competition: Competition, team_ids: Collection[int]) -> list[TeamSteps]:
-    """Return the public steps of teams under the live scoring version, in the given order.
-
-    A frozen leaderboard has no steps of later files.
-    """
+    """Return the public steps of teams under the live scoring version, in the given order."""
     if not team_ids:
         return []
     rows = session.execute(
@@ -88,7 +85,6 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
             Submission.kind == SubmissionKind.NORMAL,
             Score.scoring_version_id == lookup.live(competition).id,
             Score.split == Split.PUBLIC,
-            *shown_scores.before_freeze(competition),
         )
     )
     entries: dict[int, list[TeamEntry]] = defaultdict(list)

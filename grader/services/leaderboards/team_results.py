@@ -232,7 +232,6 @@ def _line(
         version=version,
         ranks={team_id: ranked[1]},
         terms=metric.term_names(version) if has_terms else (),
-        now=now,
         scale=shown_scores.scale(competition, split),
     )
     return loaded[team_id]

@@ -5,7 +5,7 @@ from grader.models import Submission, SubmissionKind, Team
 from grader.services.audit import log
 from grader.services.competitions.acting import Act
 from grader.services.limits import limits
-from grader.services.standings import final_standings, rows
+from grader.services.standings import rows
 from grader.services.teams import mail, moderation, rosters
 from grader.services.teams.moderation import REASON_MAX_LENGTH, ReasonNeeded
 from grader.text import one_line
@@ -56,8 +56,7 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
         raise AlreadyDisqualified(team=target)
     target.disqualified_at, target.disqualification_reason = act.now, reason
     rosters.bind(act.session, team=target)
-    # Everyone can see why the final standings changed. Only the team and the organizers see the reason.
-    _show(act, target.id, reason=f"{target.name} was disqualified.")
+    _show(act, target.id)
     mail.disqualified(act.session, competition=act.competition, team=target, now=act.now)
     act.record(
         "team.disqualify",
@@ -78,7 +77,7 @@ def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
     before = {"disqualified_at": target.disqualified_at, "reason": target.disqualification_reason}
     target.disqualified_at, target.disqualification_reason = None, ""
     rosters.release_all(act.session, team=target)
-    _show(act, target.id, reason=f"{target.name} was reinstated.")
+    _show(act, target.id)
     mail.reinstated(act.session, competition=act.competition, team=target, now=act.now)
     act.record(
         "team.reinstate",
@@ -107,7 +106,7 @@ def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
     before, submission.kind = submission.kind, kind
     submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
     limits.update_slot(submission)
-    _show(act, submission.team_id, reason=f"Submission #{submission.id} is {kind}.")
+    _show(act, submission.team_id)
     act.record(
         "submission.mark",
         f"submission {submission.id}",
@@ -132,7 +131,6 @@ def _told(submission: Submission, before: SubmissionKind) -> str:
             return f"{name} now competes for its team."
 
 
-def _show(act: Act, team_id: int, *, reason: str) -> None:
+def _show(act: Act, team_id: int) -> None:
     act.session.flush()
     rows.rebuild(act.session, competition=act.competition, team_ids=[team_id])
-    final_standings.append_if_final(act.session, competition=act.competition, reason=reason, now=act.now)

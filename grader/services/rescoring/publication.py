@@ -1,7 +1,7 @@
 """Publication and rollback of scoring versions, with compensation for participants.
 
 A single transaction under the competition's lock updates the live version, the submissions' statuses, the
-standings, the final standings, the notices and the compensation, which can be extra submissions, a later
+standings, the notices and the compensation, which can be extra submissions, a later
 close or a reopened selection.
 """
 
@@ -37,7 +37,7 @@ from grader.services.notifications import NotificationKind
 from grader.services.rescoring import mail, preparation
 from grader.services.scoring import jobs
 from grader.services.solutions import publication
-from grader.services.standings import final_standings, rows
+from grader.services.standings import rows
 from grader.services.submissions import selections
 from grader.text import counted, plain_text
 
@@ -165,7 +165,7 @@ def publish(
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make a prepared scoring version live; if the standings are final, store the next final standings.
+    """Make a prepared scoring version live.
 
     Pending submissions do not prevent publication, because a stream of new files could postpone it forever.
     Raises NotPreparing, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`), DataUnchecked and
@@ -232,15 +232,8 @@ def _switch(act: Act, version: ScoringVersion, amends: Amends, lose_scores: bool
     for job in changed:
         jobs.show_result(job)
     session.flush()
-    rows.forget_daily_ranks(session, competition=competition)
     if competition.settled_at is not None:
         rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PRIVATE,))
-    final_standings.append_if_final(
-        session,
-        competition=competition,
-        reason=f"Scoring version {version.number}: {version.reason}",
-        now=now,
-    )
     act.record(
         action,
         f"scoring version {version.number}",

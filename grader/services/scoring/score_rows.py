@@ -31,8 +31,7 @@ def enter_standings(
     version = session.get_one(ScoringVersion, ranked[0][0].scoring_version_id)
     version_id, scale, rules = version.id, version.scale, boards.of(competition, version)
     entries = defaultdict[str, list[TeamEntry]](list)
-    on_time = (each for each in ranked if shown_scores.is_shown(competition, each[0].submission.submitted_at))
-    for job, results in on_time:
+    for job, results in ranked:
         for board, entry in _entries(competition, scale, rules, job, results):
             entries[board].append(entry)
     if entries:

@@ -21,7 +21,6 @@ from grader.models import (
     ApiToken,
     Competition,
     CompetitionState,
-    DailyRank,
     DataFile,
     FairPlayMark,
     Figure,
@@ -255,8 +254,6 @@ def delete_draft(act: Act) -> None:
 def _empty_submissions(session: Session, draft: Competition, now: datetime) -> None:
     """Delete the results of the draft's submissions, their files and their descriptions."""
     own = select(Submission.id).where(Submission.competition_id == draft.id)
-    versions = select(ScoringVersion.id).where(ScoringVersion.competition_id == draft.id)
-    session.execute(delete(DailyRank).where(DailyRank.scoring_version_id.in_(versions)))
     for results in (StoredDifference, Score, ScoringJob, Standing):
         session.execute(delete(results).where(results.submission_id.in_(own)))
     emptied = {"file_name": "", "description": "", "problems": [], "notes": [], "file_deleted_at": now}

@@ -20,22 +20,14 @@ from grader.services.jobs import organizer_jobs
 from grader.services.solutions import intake
 from grader.services.solutions.intake import Commitment
 from grader.services.solutions.truth import Truth
-from grader.services.stored_json import StoredJson
 from grader.storage.stores import Storage
 
 
-class BundleParameters(StoredJson):
-    """The parameters of a bundle job."""
-
-    with_solution: bool
-    with_results: bool
-
-
 class NotRevealed(OrganizerError):
-    """The solution cannot be published before the reveal."""
+    """The solution and the results bundle are available only after the reveal."""
 
     public_name = "not_revealed"
-    message = "The private leaderboard has not been revealed. Reveal it before you publish the solution."
+    message = "The private leaderboard has not been revealed. Reveal it first."
 
 
 class SolutionPublished(OrganizerError):
@@ -132,8 +124,8 @@ def _write(session: Session, competition: Competition, actor: Actor, now: dateti
     return organizer_jobs.add(
         session,
         competition=competition,
-        kind=OrganizerJobKind.BUNDLE,
-        parameters=BundleParameters(with_solution=True, with_results=False).as_dict(),
+        kind=OrganizerJobKind.SOLUTION,
+        parameters={},
         created_by=actor.user,
         now=now,
     )

@@ -1,1 +1,1 @@
-"""Standings: one row per team, daily ranks, final standings."""
+"""Standings: one row per team."""

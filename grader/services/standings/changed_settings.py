@@ -6,27 +6,18 @@ from typing import Any
 from grader.services.competitions import boards, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
-from grader.services.standings import final_standings, rows
+from grader.services.standings import rows
 
 
 def change(act: Act, *, changes: Mapping[str, Any], reason: str = "") -> frozenset[str]:
     """Change settings and return the names of the changed ones; the competition must be locked.
 
-    If the named leaderboards change, their standings are rewritten and, if the standings are final, stored
-    as the next final standings. Raises InvalidCompetition, or BoardsNeedValues for a scoring version in
-    preparation. If the freeze changes, the public standings and the daily ranks are rewritten.
+    If the named leaderboards change, their standings are rewritten. Raises InvalidCompetition, or
+    BoardsNeedValues for a scoring version in preparation.
     """
     changed = settings.change(act, changes=changes, reason=reason)
     if "boards" in changed:
         for version in rows.in_use(act.session, competition=act.competition):
             boards.require(act.competition, Rules.of(version))
-        rows.rewrite(act.session, competition=act.competition)
-        final_standings.append_if_final(
-            act.session,
-            competition=act.competition,
-            reason="The named leaderboards changed.",
-            now=act.now,
-        )
-    if "freezes_at" in changed and act.competition.live_scoring_version is not None:
         rows.rebuild(act.session, competition=act.competition)
     return changed

@@ -1,132 +1,25 @@
-"""Standing rows without disqualified teams: updates, rebuilds, and ranks at the start of each UTC day."""
+"""Standing rows without disqualified teams: updates and rebuilds."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, date, datetime, time
 
-from sqlalchemy import delete, func, insert, or_, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
 
 from grader.models import (
     MAIN_BOARD,
     Competition,
-    CompetitionState,
-    DailyRank,
-    Score,
     ScoringVersion,
     ScoringVersionState,
     Split,
     Standing,
-    Submission,
-    SubmissionKind,
     Team,
 )
 from grader.ranking import order, selection
 from grader.ranking.order import TeamEntry
 from grader.ranking.selection import Ranking
-from grader.services.competitions import lookup
 from grader.services.standings import shown_scores
-from grader.visibility import Feedback
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
-
-
-def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the competitions for which today's starting ranks are missing."""
-    day = now.astimezone(UTC).date()
-    written = (
-        select(DailyRank.id)
-        .where(DailyRank.scoring_version_id == Competition.live_scoring_version_id, DailyRank.day == day)
-        .exists()
-    )
-    # A scalar subquery is evaluated for each competition. PostgreSQL would turn EXISTS into a join that reads
-    # the scores of all competitions.
-    first_ranked = (
-        select(Submission.id)
-        .join(Score, Score.submission_id == Submission.id)
-        .join(Team, Team.id == Submission.team_id)
-        .where(
-            Submission.competition_id == Competition.id,
-            Score.scoring_version_id == Competition.live_scoring_version_id,
-            Submission.kind == SubmissionKind.NORMAL,
-            Submission.submitted_at < _start(day),
-            or_(Competition.freezes_at.is_(None), Submission.submitted_at < Competition.freezes_at),
-            Team.disqualified_at.is_(None),
-        )
-        .order_by(Submission.submitted_at)
-        .limit(1)
-        .scalar_subquery()
-    )
-    return list(
-        session.scalars(
-            select(Competition)
-            .where(
-                Competition.state == CompetitionState.PUBLISHED,
-                Competition.feedback != Feedback.BLIND,
-                ~written,
-                first_ranked.is_not(None),
-            )
-            .options(joinedload(Competition.live_scoring_version))
-        )
-    )
-
-
-def compute_daily_ranks(session: Session, *, competition: Competition, now: datetime) -> dict[int, int]:
-    """Return the public rank of each team at the start of today, under the live scoring version."""
-    start = _start(now.astimezone(UTC).date())
-    before = min(start, competition.frozen_from or start)
-    return selection.ranks_at(
-        shown_scores.scored(session, scoring_version_id=lookup.live(competition).id, before=before),
-        start,
-        disqualified=shown_scores.disqualified(session, competition_id=competition.id),
-    )
-
-
-def write_daily_ranks(
-    session: Session, *, competition: Competition, ranks: dict[int, int], now: datetime
-) -> bool:
-    """Write the ranks at the start of today; return False if they exist or another version is live."""
-    version_id = lookup.live(competition).id
-    day = now.astimezone(UTC).date()
-    current = lookup.lock(session, competition_id=competition.id)
-    if current.live_scoring_version_id != version_id or daily_ranks(session, version_id, day, limit=1):
-        return False
-    rows = [
-        {"scoring_version_id": version_id, "day": day, "team_id": team_id, "rank": rank}
-        for team_id, rank in ranks.items()
-    ]
-    if rows:
-        session.execute(insert(DailyRank), rows)
-    return True
-
-
-def forget_daily_ranks(session: Session, *, competition: Competition) -> None:
-    """Delete the daily ranks of a leaderboard; the sweeper rewrites today's."""
-    session.execute(delete(DailyRank).where(DailyRank.scoring_version_id == lookup.live(competition).id))
-
-
-def daily_ranks(
-    session: Session,
-    scoring_version_id: int,
-    day: date,
-    *,
-    team_ids: Collection[int] | None = None,
-    limit: int | None = None,
-    division: str | None = None,
-) -> dict[int, int]:
-    """Return the ranks at the start of a day, by default for all teams, or the ranks inside a division."""
-    of_day = DailyRank.scoring_version_id == scoring_version_id, DailyRank.day == day
-    query = select(DailyRank.team_id, DailyRank.rank).where(*of_day)
-    if division is not None:
-        inside = func.row_number().over(order_by=DailyRank.rank).label("rank")
-        teams = select(DailyRank.team_id, inside).join(Team, Team.id == DailyRank.team_id)
-        query = select(teams.where(*of_day, Team.division == division).subquery())
-    if team_ids is not None:
-        query = query.where(query.selected_columns.team_id.in_(team_ids))
-    return dict(session.execute(query.limit(limit)).all())
-
-
-def _start(day: date) -> datetime:
-    return datetime.combine(day, time(tzinfo=UTC))
 
 
 def to_row(entry: TeamEntry, *, scoring_version_id: int, split: Split, board: str = MAIN_BOARD) -> Standing:
@@ -196,18 +89,11 @@ def in_use(session: Session, *, competition: Competition) -> Sequence[ScoringVer
 
 
 def rebuild(session: Session, *, competition: Competition, team_ids: Collection[int] | None = None) -> None:
-    """Rewrite the standings of teams after a merger, a disqualification or a change of kind.
+    """Rewrite the standings of teams, by default all, after a merger, a disqualification or a change of kind.
 
-    After a change of the freeze, rewrite those of all teams. The competition must be locked. Public standings
-    exist under the live scoring version and the one in preparation. Private standings exist only under the
-    live version, after settling. The sweeper rewrites the daily ranks.
+    The competition must be locked. Public standings exist under the live scoring version and the one in
+    preparation. Private standings exist only under the live version, after settling.
     """
-    forget_daily_ranks(session, competition=competition)
-    rewrite(session, competition=competition, team_ids=team_ids)
-
-
-def rewrite(session: Session, *, competition: Competition, team_ids: Collection[int] | None = None) -> None:
-    """Rewrite the standings of teams, by default all, without the daily ranks."""
     for version in in_use(session, competition=competition):
         splits = [Split.PUBLIC]
         if competition.settled_at is not None and version.state is ScoringVersionState.LIVE:
@@ -235,15 +121,8 @@ def write(
     session.execute(doomed.execution_options(synchronize_session="fetch"))
     scored = shown_scores.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids)
     out = shown_scores.disqualified(session, competition_id=competition.id)
-    shown = [each for each in scored if shown_scores.is_shown(competition, each.submitted_at)]
-    public, private = (
-        selection.compute(each, disqualified=out, selection_count=competition.selection_count)
-        for each in (shown, scored)
-    )
-    rankings = {MAIN_BOARD: Ranking(public.public, private.private)}
-    for board in {*public.named, *private.named}:
-        of_board = (each.named.get(board, Ranking()) for each in (public, private))
-        rankings[board] = Ranking(next(of_board).public, next(of_board).private)
+    boards = selection.compute(scored, disqualified=out, selection_count=competition.selection_count)
+    rankings = {MAIN_BOARD: Ranking(boards.public, boards.private), **boards.named}
     session.add_all(
         to_row(line.entry, scoring_version_id=scoring_version_id, split=split, board=board)
         for board, ranking in rankings.items()

@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from grader.metrics.boards import BoardRule
@@ -82,7 +81,6 @@ def scored(
     scoring_version_id: int,
     team_ids: Collection[int] | None = None,
     kinds: Collection[SubmissionKind] = (SubmissionKind.NORMAL,),
-    before: datetime | None = None,
 ) -> list[Scored]:
     """Return the scored submissions of a scoring version with their scores on both splits."""
     public, private = aliased(Score), aliased(Score)
@@ -114,8 +112,6 @@ def scored(
     )
     if team_ids is not None:
         query = query.where(Submission.team_id.in_(team_ids))
-    if before is not None:
-        query = query.where(Submission.submitted_at < before)
     return [
         Scored(
             submission_id,
@@ -132,18 +128,6 @@ def scored(
             session.execute(query)
         )
     ]
-
-
-def before_freeze(competition: Competition) -> tuple[ColumnElement[bool], ...]:
-    """Return the condition for the files that a frozen public leaderboard shows; empty without a freeze."""
-    frozen_from = competition.frozen_from
-    return () if frozen_from is None else (Submission.submitted_at < frozen_from,)
-
-
-def is_shown(competition: Competition, submitted_at: datetime) -> bool:
-    """Return whether a file can appear on the public leaderboard, which may be frozen."""
-    frozen_from = competition.frozen_from
-    return frozen_from is None or submitted_at < frozen_from
 
 
 def disqualified(session: Session, *, competition_id: int) -> set[int]:

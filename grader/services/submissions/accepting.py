@@ -47,14 +47,6 @@ class DescriptionTooLong(ParticipantError):
         self.length = length
 
 
-class DetailsFixed(ParticipantError):
-    """The links and notes are part of the final standings."""
-
-    public_name = "details_fixed"
-    kind = ErrorKind.FORBIDDEN
-    message = "The standings are final, so the links and notes of submissions can no longer be changed."
-
-
 class DetailsMissing(ParticipantError):
     """A selected submission needs all required links and notes."""
 
@@ -223,17 +215,15 @@ def describe(
     description: str | None = None,
     details: Mapping[str, entry_fields.Value] | None = None,
 ) -> Submission:
-    """Change a submission's description, or some of its links and notes until the standings are final.
+    """Change a submission's description, or some of its links and notes.
 
     A selected submission keeps its required values. Raises UnknownSubmission, DescriptionTooLong,
-    DetailsFixed, InvalidDetails or DetailsMissing.
+    InvalidDetails or DetailsMissing.
     """
     submission = get_own(session, user=user, submission_id=submission_id)
     if details:
         competition = lookup.lock(session, competition_id=submission.competition_id)
         session.refresh(submission, ["details", "is_selected"])
-        if competition.finalized_at is not None:
-            raise DetailsFixed
         fields, before = competition.entry_fields, submission.details
         submission.details = entry_fields.edited(fields, before, details)
         lost = {*entry_fields.missing(fields, submission.details)} - {*entry_fields.missing(fields, before)}

@@ -3,7 +3,7 @@
 A team's receipt is also complete once the solution is published.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy import select
@@ -16,8 +16,6 @@ from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
 from grader.services.competitions import metric
 from grader.visibility import Field, Phase, Viewer, visible
-
-CHUNK = 1000
 
 # A receipt is verified against the exact score, so scores displayed in a coarse feedback mode are omitted.
 _EXACT = {Split.PUBLIC: Field.PUBLIC_EXACT, Split.PRIVATE: Field.PRIVATE_SCORE}
@@ -42,27 +40,15 @@ class CommitmentPending(ParticipantError):
 
 def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
     """Return the complete receipt of a submission; raise NoReceipt or CommitmentPending."""
-    return next(all_whole(session, submissions=[submission], version=version))
-
-
-def all_whole(
-    session: Session, *, submissions: Sequence[Submission], version: ScoringVersion
-) -> Iterator[Receipt]:
-    """Yield the complete receipts of submissions in the given order; raise the errors of `whole`."""
     report = version.solution.report
-    identities = tuple(each["name"] for each in report.get("identities", ())) or None
-    for start in range(0, len(submissions), CHUNK):
-        part = submissions[start : start + CHUNK]
-        scores = _scores(session, part, version)
-        for submission in part:
-            yield _receipt(
-                submission,
-                version,
-                {score.split.value: _everything(score, version) for score in scores[submission.id]},
-                nonce=version.solution.nonce,
-                label=report.get("label"),
-                identities=identities,
-            )
+    return _receipt(
+        submission,
+        version,
+        {score.split.value: _everything(score, version) for score in _scores(session, submission, version)},
+        nonce=version.solution.nonce,
+        label=report.get("label"),
+        identities=tuple(each["name"] for each in report.get("identities", ())) or None,
+    )
 
 
 def visible_to(
@@ -83,7 +69,7 @@ def visible_to(
         return whole(session, submission=submission, version=version)
     shown = {
         score.split.value: SplitReceipt(_shown(score, version))
-        for score in _scores(session, [submission], version)[submission.id]
+        for score in _scores(session, submission, version)
         if visible(_EXACT[score.split], viewer, phase, competition.feedback)
     }
     return _receipt(submission, version, shown)
@@ -99,21 +85,16 @@ def _version(session: Session, competition: Competition, number: int | None) -> 
     )
 
 
-def _scores(
-    session: Session, submissions: Sequence[Submission], version: ScoringVersion
-) -> Mapping[int, Sequence[Score]]:
-    """Return the scores of each submission by submission id; raise NoReceipt."""
-    by_submission: dict[int, list[Score]] = {submission.id: [] for submission in submissions}
-    for score in session.scalars(
+def _scores(session: Session, submission: Submission, version: ScoringVersion) -> Sequence[Score]:
+    """Return the scores of a submission, public first; raise NoReceipt."""
+    scores = session.scalars(
         select(Score)
-        .where(Score.submission_id.in_(by_submission), Score.scoring_version_id == version.id)
-        .order_by(Score.split.desc())  # public first
-    ):
-        by_submission[score.submission_id].append(score)
-    for submission_id, scores in by_submission.items():
-        if not scores:
-            raise NoReceipt(submission_id=submission_id)
-    return by_submission
+        .where(Score.submission_id == submission.id, Score.scoring_version_id == version.id)
+        .order_by(Score.split.desc())
+    ).all()
+    if not scores:
+        raise NoReceipt(submission_id=submission.id)
+    return scores
 
 
 def _receipt(

@@ -11,7 +11,6 @@ from grader.services.audit import log
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names, divisions_of
-from grader.services.standings import final_standings
 from grader.services.teams import moderation, rosters
 from grader.services.teams.rosters import TeamRefusal
 
@@ -60,16 +59,8 @@ def assign(act: Act, team: Team, division: str | None) -> bool:
 
 
 def assign_all(act: Act, divisions: Iterable[tuple[Team, str | None]]) -> int:
-    """Set the divisions of teams for an organizer; return the number of changed teams.
-
-    If the standings are final, new final standings with these divisions are appended.
-    """
-    count = sum([assign(act, team, division) for team, division in divisions])
-    if count:
-        final_standings.append_if_final(
-            act.session, competition=act.competition, reason="Divisions of teams changed.", now=act.now
-        )
-    return count
+    """Set the divisions of teams for an organizer; return the number of changed teams."""
+    return sum([assign(act, team, division) for team, division in divisions])
 
 
 def assign_lines(act: Act, text: str) -> int:

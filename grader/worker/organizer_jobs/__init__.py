@@ -1,1 +1,1 @@
-"""Organizers' jobs: checks, analyses, verification and results bundles."""
+"""Organizers' jobs: checks, analyses and solution files."""

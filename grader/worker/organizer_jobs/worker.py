@@ -29,8 +29,7 @@ from grader.worker.process.repeating import insist
 
 HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.CHECK: checks.check_solution,
-    OrganizerJobKind.VERIFY: closing.verify,
-    OrganizerJobKind.BUNDLE: closing.bundle,
+    OrganizerJobKind.SOLUTION: closing.write_solution,
     OrganizerJobKind.SETTINGS: checks.check_settings,
     OrganizerJobKind.TIES: analysis.compare_ties,
     OrganizerJobKind.DATA: checks.check_data,

@@ -199,10 +199,8 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
         admissions.decide(act, user=dora, admits=False)
         settings.change(act, changes={"max_daily_submissions": 7}, reason="A quiet week.")
         close.reveal(session, **(given | {"now": service.now + WEEK}))
-        close.finalize(session, **(given | {"now": service.now + WEEK}))
     found = {entry.action: entry for entry in entries(service, competition)}
     assert list(found) == [
-        "competition.finalize",
         "competition.reveal",
         "competition.change",
         "entry.refuse",
@@ -216,7 +214,6 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
     assert found["competition.reveal"].before["state"] == "published"
     assert found["competition.reveal"].after["state"] == "revealed"
     assert public_texts(service, competition) == [
-        "The standings became final and are stored as final standings 1.",
         "The private leaderboard was revealed.",
         "The daily submission limit changed from none to 7.",
         f"Submission #{first.submission.id} is now a benchmark: it is shown without a rank.",

@@ -1,17 +1,13 @@
-"""Checklist for the reveal: missing results, and verification of competing submissions."""
+"""Checklist for the reveal: missing results."""
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from grader.models import (
     Competition,
     Dispute,
-    JobState,
-    OrganizerJob,
-    OrganizerJobKind,
     ScoringVersion,
     ScoringVersionState,
     Submission,
@@ -49,21 +45,6 @@ def state(service, competition) -> Callable[..., CloseState]:
     return of
 
 
-@pytest.fixture
-def add_job(service, competition) -> Callable[..., int]:
-    """A function that adds an organizer's job and returns its id."""
-
-    def add(kind: OrganizerJobKind, state: JobState = JobState.DONE, **values) -> int:
-        given = {"parameters": {}, "created_at": service.now, "available_at": service.now} | values
-        with service.database.write() as session:
-            job = OrganizerJob(competition_id=competition.id, kind=kind, state=state, **given)
-            session.add(job)
-            session.flush()
-            return job.id
-
-    return add
-
-
 def send_more(service, like: Submission, *minutes: int, **values) -> list[int]:
     """Add copies of a submission, delayed by these numbers of minutes; return their ids."""
     names = ("competition_id", "team_id", "user_id", "sha256", "size_bytes", "file_name", "status", "kind")
@@ -80,11 +61,8 @@ def ids(submissions: tuple[Submission, ...]) -> list[int]:
     return [each.id for each in submissions]
 
 
-def test_new_competition_has_nothing_missing_and_nothing_verified(state):
-    found = state()
-    assert found == CloseState(Stage.RUNNING, None, 0, (), 0, (), None, 0, None, None, is_current=False)
-    assert not found.agrees
-    assert found.unverified == "The competing submissions have not been verified."
+def test_new_competition_has_nothing_missing(state):
+    assert state() == CloseState(Stage.RUNNING, None, 0, (), 0, (), None, 0)
     assert state(after=DAY).stage is Stage.CLOSED
 
 
@@ -144,57 +122,6 @@ def test_prepared_version_and_open_disputes_are_listed(service, competition, sta
     assert state().preparing is None
 
 
-FOUND = {
-    "scoring_version": 1,
-    "solution": "c0ffee",
-    "submission_ids": [1],
-    "value_count": 60,
-    "differences": [],
-}
-DIFFERENCE = {"submission_id": 1, "team": "ada", "what": "file", "stored": "a", "recounted": "b"}
-
-
-@pytest.mark.parametrize(
-    ("job", "agrees", "unverified"),
-    [
-        ({"result": FOUND}, True, ""),
-        (
-            {"result": FOUND | {"differences": [DIFFERENCE]}},
-            False,
-            "The last verification found differences.",
-        ),
-        ({"result": FOUND, "of": 99}, False, "The last verification did not use the live scoring"),
-        ({"result": {}}, False, "The last verification found differences."),
-        ({"result": FOUND, "state": JobState.CLAIMED}, False, "The verification is still running."),
-        ({"state": JobState.WAITING}, False, "The verification is still running."),
-        ({"state": JobState.FAILED}, False, "The last verification did not finish."),
-        ({"state": JobState.REJECTED}, False, "The last verification did not finish."),
-    ],
-)
-def test_competing_submissions_are_verified_if_the_live_versions_last_job_found_no_difference(
-    service,
-    competition,
-    state,
-    add_job,
-    job: dict[str, Any],
-    agrees: bool,
-    unverified: str,
-):
-    live = service.reload(competition).live_scoring_version_id
-    verify = OrganizerJobKind.VERIFY
-    add_job(verify, parameters={"scoring_version_id": live}, result=FOUND | {"value_count": 1})
-    given = dict(job)
-    last = add_job(verify, parameters={"scoring_version_id": given.pop("of", live)}, **given)
-    add_job(verify, parameters={"scoring_version_id": live}, result=FOUND, dismissed_at=service.now)
-    add_job(OrganizerJobKind.BUNDLE, parameters={"scoring_version_id": live})
-    found = state()
-    assert found.verify_job is not None and found.verify_job.id == last
-    assert (found.agrees, found.is_current) == (agrees, "of" not in job)
-    assert found.unverified.startswith(unverified) and bool(found.unverified) is not agrees
-    expected = job.get("result") or None
-    assert (found.verified and found.verified.as_dict()) == expected
-
-
 def test_ranked_teams_without_a_division_are_counted_after_the_division_deadline(service, state, competition):
     with service.database.write() as session:
         session.get_one(Competition, competition.id).divisions = "A"
@@ -203,25 +130,3 @@ def test_ranked_teams_without_a_division_are_counted_after_the_division_deadline
         service.score(service.submit(competition, user=name))
     service.act(divisions.assign_lines, competition=competition, text="ada,A")
     assert [state(after=after).undivided_count for after in (timedelta(), MINUTE, 2 * DAY)] == [0, 1, 1]
-
-
-def test_jobs_of_a_close_are_the_last_verification_and_five_relevant_bundles(service, competition, add_job):
-    bundle, verify = OrganizerJobKind.BUNDLE, OrganizerJobKind.VERIFY
-    add_job(verify)
-    told = [add_job(bundle, result={"sha256": "5a"}) for _ in range(4)]
-    told += [add_job(bundle, state) for state in (JobState.WAITING, JobState.FAILED)]
-    for _ in range(14):
-        # These jobs only wrote the file for a published solution.
-        add_job(bundle, result={"solution": "5a"})
-    last = add_job(verify)
-
-    def listed() -> list[int]:
-        with service.database.read() as session:
-            return [each.id for each in checklist.jobs(session, competition=competition)]
-
-    assert listed() == [last, *told[:0:-1]]
-    add_job(bundle, result={})
-    # The listed jobs are the oldest of the 20 newest.
-    assert listed() == [last, *told[:0:-1]]
-    add_job(bundle, result={})
-    assert listed() == [last, *told[:1:-1]]

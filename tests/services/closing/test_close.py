@@ -17,27 +17,21 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.closing.close import (
     AlreadyClosed,
     AlreadyRevealed,
     NotClosed,
-    NotProvisional,
     NotYetOpen,
     ScoringPending,
 )
-from grader.services.competitions import acting, lookup, phases
+from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived, Stage
 from grader.services.leaderboards import leaderboard, team_results
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
-from grader.services.moderation import decisions
-from grader.services.standings import final_standings
-from grader.services.standings.final_standings import UnknownFinalBoard
 from grader.services.teams import divisions
 from grader.visibility import Phase
 from grader.worker.scheduled_tasks import Calendar
-from tests.fixtures import rescorings
 
 HOUR = timedelta(hours=1)
 WEEK = timedelta(days=7)
@@ -49,10 +43,6 @@ def reveal(service, competition, after: timedelta = timedelta()):
 
 def close_now(service, competition, after: timedelta = timedelta()):
     return service.act(closing.close_now, competition=competition, after=after)
-
-
-def finalize(service, competition, after: timedelta = timedelta()):
-    return service.act(closing.finalize, competition=competition, after=after)
 
 
 def settle(service, competition, after: timedelta):
@@ -67,11 +57,6 @@ def standings(service, split: Split) -> list[tuple[int, int, int]]:
             .order_by(Standing.team_id)
         )
         return [tuple(row) for row in rows]
-
-
-def final_page(service, competition, number: int) -> final_standings.FinalPage:
-    with service.database.read() as session:
-        return final_standings.page_of(session, competition=competition, number=number)
 
 
 def own_results(service, competition, name: str, phase: Phase = Phase.REVEALED):
@@ -127,7 +112,7 @@ def test_second_reveal_is_rejected(service):
         reveal(service, competition)
 
 
-def test_close_proceeds_from_running_to_closed_settled_provisional_and_final(service):
+def test_close_proceeds_from_running_to_closed_settled_and_revealed(service):
     competition = service.competition(closes_at=service.now + HOUR)
     late = service.submit(competition)
 
@@ -143,19 +128,13 @@ def test_close_proceeds_from_running_to_closed_settled_provisional_and_final(ser
     assert stage() is Stage.SETTLED
     assert service.reload(competition).state == "published"
     reveal(service, competition, 3 * HOUR)
-    assert stage() is Stage.PROVISIONAL
-    assert finalize(service, competition, 4 * HOUR).reason == "The standings became final."
-    assert stage() is Stage.FINAL
-    with pytest.raises(NotProvisional, match="became final at"):
-        finalize(service, competition)
+    assert stage() is Stage.REVEALED
 
 
-def test_open_competition_cannot_be_settled_and_unrevealed_one_cannot_be_final(service):
+def test_open_competition_cannot_be_settled(service):
     competition = service.competition(closes_at=service.now + HOUR)
     with pytest.raises(NotClosed, match="closes at"):
         settle(service, competition, timedelta())
-    with pytest.raises(NotProvisional, match="can only become final after"):
-        finalize(service, competition)
 
 
 def test_reveal_shows_the_standings_computed_by_the_settling(service):
@@ -245,50 +224,6 @@ def test_failed_file_scored_after_the_settling_enters_the_private_leaderboard(se
     assert len(standings(service, Split.PRIVATE)) == 1
 
 
-def test_final_standings_are_stored_and_a_publication_appends_the_next_number(
-    service, solution_csv: Callable[..., bytes]
-):
-    competition = service.competition()
-    for seed, name in enumerate(("ada", "bob", "cleo")):
-        service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
-    reveal(service, competition)
-    assert finalize(service, competition).number == 1
-    first = final_page(service, competition, 1)
-    with service.database.read() as session:
-        found = lookup.get(session, slug="toxicity")
-        board = leaderboard.board_of(session, split=Split.PRIVATE, competition=found, phase=Phase.REVEALED)
-    assert [(row.rank, row.team, row.score, row.rank_change) for row in first.rows] == [
-        (row.rank, row.team, row.score, row.rank_change) for row in board.rows
-    ]
-    version = rescorings.prepare(service, service.reload(competition), solution_csv(seed=2))
-    service.run(*rescorings.waiting(service, version))
-    rescorings.publish(service, version)
-    second = final_page(service, competition, 2)
-    assert second.reason == "Scoring version 2: Labels were wrong."
-    assert (second.scoring_version, second.newest) == (2, 2)
-    assert {row.score for row in second.rows}.isdisjoint(row.score for row in first.rows)
-    again = final_page(service, competition, 1)
-    assert (again.rows, again.scoring_version, again.newest) == (first.rows, 1, 2)
-    with pytest.raises(UnknownFinalBoard):
-        final_page(service, competition, 3)
-
-
-def test_disqualification_after_the_end_appends_standings_with_closed_up_ranks(service):
-    competition = service.competition()
-    for seed, name in enumerate(("ada", "bob", "cleo")):
-        service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
-    reveal(service, competition)
-    finalize(service, competition)
-    first = final_page(service, competition, 1)
-    with service.database.write() as session:
-        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
-        decisions.disqualify(act, team=first.rows[0].team, reason="Two accounts")
-    second = final_page(service, competition, 2)
-    assert [row.team for row in second.rows] == [row.team for row in first.rows[1:]]
-    assert [row.rank for row in second.rows] == [1, 2]
-    assert second.reason == f"{first.rows[0].team} was disqualified."  # Only the team can see the reason.
-
-
 def test_subscribers_are_notified_of_the_reveal_by_mail(service):
     competition = service.competition(divisions="A\nB")
     for seed, name in enumerate(("ada", "bob", "cleo")):
@@ -346,34 +281,20 @@ def test_each_step_is_logged_with_its_changes_and_archived_competitions_allow_no
     with service.database.write() as session:
         session.get_one(Submission, failed.submission.id).status = SubmissionStatus.FAILED
     assert reveal(service, competition, HOUR).failed_count == 1
-    board = service.act(closing.finalize, competition=competition, reason="All agree.", after=WEEK)
-    assert (board.reason, board.number) == ("All agree.", 1)
     with service.database.read() as session:
-        acts = ("competition.reveal", "competition.finalize")
-        entries = session.scalars(
-            select(AuditEntry).where(AuditEntry.action.in_(acts)).order_by(AuditEntry.id)
-        ).all()
-    revealed_at, final_at = service.now + HOUR, service.now + WEEK
-    told = [(each.subject, each.origin, each.at, each.reason, each.competition_id) for each in entries]
-    assert told == [
-        ("competition toxicity", "tests", revealed_at, "", competition.id),
-        ("competition toxicity", "tests", final_at, "All agree.", competition.id),
-    ]
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "competition.reveal")).one()
+    revealed_at = service.now + HOUR
+    told = (entry.subject, entry.origin, entry.at, entry.reason, entry.competition_id)
+    assert told == ("competition toxicity", "tests", revealed_at, "", competition.id)
     moment = revealed_at.isoformat()
-    assert [(each.before, each.after) for each in entries] == [
-        (
-            {"state": "published", "closes_at": None, "revealed_at": None},
-            {"state": "revealed", "closes_at": moment, "revealed_at": moment},
-        ),
-        ({"finalized_at": None}, {"finalized_at": final_at.isoformat()}),
-    ]
-    assert entries[0].public_text == (
+    assert (entry.before, entry.after) == (
+        {"state": "published", "closes_at": None, "revealed_at": None},
+        {"state": "revealed", "closes_at": moment, "revealed_at": moment},
+    )
+    assert entry.public_text == (
         "The private leaderboard was revealed. "
         "The competition was still open and was closed at the same time."
     )
-    assert entries[1].public_text == "The standings became final and are stored as final standings 1."
-    with service.database.write() as session:
-        assert session.get_one(Competition, competition.id).finalized_at == final_at
 
 
 def test_phase_of_a_competition_depends_only_on_its_dates():
@@ -391,7 +312,6 @@ def test_phase_of_a_competition_depends_only_on_its_dates():
     ]
     assert stage(close, settled_at=close, selection_deadline=close + moment) is Stage.CLOSED
     assert stage(close, settled_at=close + moment, selection_deadline=close + moment) is Stage.SETTLED
-    assert stage(close, finalized_at=close) is Stage.FINAL
     assert phases.is_settled(Competition(settled_at=close))
     assert not phases.is_settled(Competition())
     assert phases.selection_open_until(Competition(), close) is None

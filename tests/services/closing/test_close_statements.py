@@ -31,20 +31,6 @@ write
     select standing
     insert content_state
 """
-FINALIZE = """
-write
-    lock competition
-    select competition, scoring_version, solution
-    update competition
-    select final_board
-    insert final_board
-    select standing
-    select standing, team, submission
-    insert final_standing
-    insert notification
-    insert audit_entry
-    insert content_state
-"""
 
 
 @pytest.fixture
@@ -65,10 +51,3 @@ def test_reveal_sends_these_statements(service, competition: Competition):
     with recorded(service.database) as sent:
         reveal(service, competition)
     assert str(sent) == expected(REVEAL, service.database)
-
-
-def test_making_the_standings_final_sends_these_statements(service, competition: Competition):
-    reveal(service, competition)
-    with recorded(service.database) as sent, service.database.write() as session:
-        close.finalize(session, competition=competition, actor=TESTS, now=service.now)
-    assert str(sent) == expected(FINALIZE, service.database)

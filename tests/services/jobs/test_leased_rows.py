@@ -84,7 +84,7 @@ class OrganizersQueue:
     queue, limits = OrganizerJob, leased_rows.ORGANIZERS
 
     def add(self, service) -> int:
-        competition, kind = service.competition(), OrganizerJobKind.VERIFY
+        competition, kind = service.competition(), OrganizerJobKind.SETTINGS
         asked = {"competition": competition, "kind": kind, "parameters": {}, "created_by": None}
         with service.database.write() as session:
             return organizer_jobs.add(session, **asked, now=service.now).id

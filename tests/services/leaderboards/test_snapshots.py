@@ -9,7 +9,6 @@ from sqlalchemy import select, update
 from grader.db import APART, Database
 from grader.models import (
     ContentState,
-    DailyRank,
     Login,
     ScoringJob,
     Standing,
@@ -29,7 +28,6 @@ CHANGES = {
     "member": update(User).values(name=User.name + " a"),
     "score": update(Standing).values(score_units=Standing.score_units + 1),
     "entries": update(Submission).values(submitted_at=Submission.submitted_at),
-    "ranks": DailyRank.__table__.delete(),
 }
 IDENTIFYING = {"login", "api_token"}
 

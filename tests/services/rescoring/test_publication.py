@@ -31,7 +31,6 @@ from grader.services.rescoring import mail as rescoring_notices
 from grader.services.rescoring.preparation import NotPreparing, RescoringNeedsReason, RescoringUnderWay
 from grader.services.rescoring.publication import Amends, InvalidPublication, NotRetired
 from grader.services.solutions import publication
-from grader.services.standings import final_standings
 from grader.services.submissions import selections
 from grader.services.submissions.selections import SelectionClosed, SelectionStays
 from grader.services.teams import rosters
@@ -253,22 +252,6 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
             selections.reopen(act, until=close + 9 * DAY, reason="No.")
 
 
-def test_rollback_after_the_final_standings_appends_the_next_ones(service, competition, prepare):
-    later = competition.closes_at + HOUR
-    with service.database.write() as session:
-        closing.reveal(session, competition=competition, actor=TESTS, now=later)
-        first = closing.finalize(session, competition=competition, actor=TESTS, now=later)
-        lines = [(line.rank, line.team_id, line.score_units) for line in first.lines]
-    publish(service, prepare(), now=later)
-    roll_back(service, competition, now=later)
-    with service.database.read() as session:
-        current = lookup.get(session, slug="toxicity")
-        assert final_standings.newest(session, competition=current) == 3
-        last = final_standings.page_of(session, competition=current, number=3)
-        assert [(row.rank, row.team_id) for row in last.rows] == [line[:2] for line in lines]
-        assert last.reason == "Scoring version 1: It was right before."
-
-
 def test_progress_contains_the_rate_of_the_last_minute(service, competition, prepare):
     version = prepare(scored=False)
     with service.database.write() as session:
@@ -427,7 +410,7 @@ def test_published_solution_follows_the_live_version_automatically(
     def written() -> tuple[str, bool]:
         """Run the newest job; return the visible solution, and whether its file already existed."""
         with service.database.read() as session:
-            (job,) = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
+            (job,) = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SOLUTION)
         digest = publication.digest(service.reload(competition))
         was_there = service.storage.exists(digest)
         OrganizerWorker(service.settings, service.database, service.storage).run(job.id)

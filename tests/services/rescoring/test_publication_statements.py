@@ -3,7 +3,6 @@
 import pytest
 
 from grader.models import Competition, ScoringVersion
-from grader.services.closing import close
 from tests.fixtures import rescorings
 from tests.fixtures.rescorings import waiting
 from tests.fixtures.statements import Statements, expected, recorded
@@ -23,7 +22,6 @@ write
     update scoring_version
     update scoring_version
     update competition
-    delete daily_rank
 """
 END = """\
     insert audit_entry
@@ -31,16 +29,11 @@ END = """\
     insert content_state
 """
 WHILE_IT_RUNS = BEGIN + END
-AFTER_THE_FINAL_STANDINGS = f"""{BEGIN}\
+AFTER_THE_REVEAL = f"""{BEGIN}\
     delete standing
     select submission, score
     select team
     insert standing
-    select final_board
-    insert final_board
-    select standing
-    select standing, team, submission
-    insert final_standing
 {END}"""
 
 
@@ -67,10 +60,9 @@ def test_publication_while_the_competition_runs_sends_these_statements(
     assert str(sent) == expected(WHILE_IT_RUNS, service.database)
 
 
-def test_publication_after_the_final_standings_sends_these_statements(
+def test_publication_after_the_reveal_sends_these_statements(
     service, competition: Competition, prepare_version
 ):
     service.reveal(competition)
-    service.act(close.finalize, competition=competition)
     sent = publish(service, prepare_version(competition))
-    assert str(sent) == expected(AFTER_THE_FINAL_STANDINGS, service.database)
+    assert str(sent) == expected(AFTER_THE_REVEAL, service.database)

@@ -8,7 +8,6 @@ from sqlalchemy import inspect, select
 
 from grader.models import (
     AuditEntry,
-    DailyRank,
     JobState,
     ScoringJob,
     ScoringVersion,
@@ -148,13 +147,6 @@ def test_switch_is_logged_with_its_versions_and_its_reason(
     reached: list[str] = []
     monkeypatch.setattr(publication, "reach", reached.append)
     service.run(*jobs_of(service, version))
-    with service.database.write() as session:
-        live = session.get_one(ScoringVersion, competition.live_scoring_version_id)
-        team_id = session.scalars(select(Team.id)).first()
-        for each in (live, version):
-            session.add(
-                DailyRank(scoring_version_id=each.id, day=service.now.date(), team_id=team_id, rank=1)
-            )
     published = publish(service, version, amends=Amends(notice="Sorry."))
     assert (published.published_at, published.replaced_number, published.notice) == (
         service.now + 2 * HOUR,
@@ -174,7 +166,6 @@ def test_switch_is_logged_with_its_versions_and_its_reason(
         entries = session.scalars(
             select(AuditEntry).where(AuditEntry.action.in_(acts)).order_by(AuditEntry.id)
         ).all()
-        assert session.scalars(select(DailyRank)).all() == []
         assert session.get_one(ScoringVersion, version.id).state is ScoringVersionState.RETIRED
     told = [(each.action, each.subject, each.before, each.after, each.reason) for each in entries]
     first = {"scoring_version": 2, "lost_scores": 0, "notice": "Sorry."}

@@ -89,7 +89,6 @@ def test_every_table_of_a_competition_is_deleted_from_or_needs_a_team_or_submiss
     assert of_competitions - deleted - {"webhook"} == {
         "audit_entry",
         "dispute",
-        "final_board",
         "submission",
         "team",  # those of a roster's sections are deleted
     }

@@ -6,14 +6,14 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from grader.models import MAIN_BOARD, Competition, FinalStanding, Score, Split, Standing, Submission
+from grader.models import MAIN_BOARD, Competition, Score, Split, Standing, Submission
 from grader.services.closing import close
 from grader.services.competitions import lookup
-from grader.services.competitions.boards import BoardsNeedValues, UnknownBoard
+from grader.services.competitions.boards import BoardsNeedValues
 from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import difference, preparation, versions
-from grader.services.standings import changed_settings, final_standings
+from grader.services.standings import changed_settings
 from tests.fixtures import rescorings
 from tests.fixtures.rescorings import waiting
 
@@ -94,7 +94,7 @@ def change(service, competition: Competition, boards: str) -> frozenset[str]:
     return changed
 
 
-def test_three_directions_stay_right_through_a_rescoring_a_rollback_and_the_final_standings(
+def test_three_directions_stay_right_through_a_rescoring_a_rollback_and_the_reveal(
     service, competition, solution_csv
 ):
     first = assert_boards(service, competition, Split.PUBLIC)
@@ -117,32 +117,9 @@ def test_three_directions_stay_right_through_a_rescoring_a_rollback_and_the_fina
     settled = assert_boards(service, competition, *Split)
     assert len({str(ranking) for (split, _), ranking in settled.items() if split is Split.PRIVATE}) > 2
     service.act(close.reveal, competition=competition, after=2 * HOUR)
-    service.act(close.finalize, competition=competition, after=2 * HOUR)
     rescorings.roll_back(service, competition)
     again = assert_boards(service, competition, *Split)
     assert {key: again[key] for key in first} == first
-    for number, boards in ((1, settled), (2, again)):
-        for board in (MAIN_BOARD, *BOARDS):
-            assert finals(service, competition, number, board) == boards[Split.PRIVATE, board]
-
-
-def finals(service, competition: Competition, number: int, board: str) -> Ranking:
-    """Return stored final standings, whose displayed values must be sorted in the leaderboard's direction."""
-    with service.database.read() as session:
-        current = lookup.get(session, slug=competition.slug)
-        page = final_standings.page_of(session, competition=current, number=number, key=board)
-        rows = session.scalars(
-            select(FinalStanding)
-            .join(FinalStanding.board)
-            .where(FinalStanding.board_key == board)
-            .where(FinalStanding.board.has(number=number))
-            .order_by(FinalStanding.rank)
-        ).all()
-    values = [float(row.score) for row in page.rows]
-    is_lowest = bool(board) and BOARDS[board][0].endswith("lowest")
-    assert values == sorted(values, reverse=not is_lowest)
-    assert [row.team_id for row in page.rows] == [row.team_id for row in rows]
-    return [(row.team_id, row.submission_id) for row in rows]
 
 
 def test_changed_setting_rewrites_the_standings_of_both_versions_in_use(service, competition, solution_csv):
@@ -159,23 +136,6 @@ def test_changed_setting_rewrites_the_standings_of_both_versions_in_use(service,
     change(service, competition, SETTING.replace("Harm", "Damage"))
     assert stored(service, competition, Split.PUBLIC, "harm") == []
     assert len(stored(service, competition, Split.PUBLIC, "damage")) == 4
-
-
-def test_change_after_the_final_standings_stores_the_next_ones(service, competition):
-    for act in (close.reveal, close.finalize):
-        service.act(act, competition=competition, after=HOUR)
-    change(service, competition, "Harm = score lowest")
-    with service.database.read() as session:
-        current = lookup.get(session, slug=competition.slug)
-        first, second = (
-            final_standings.page_of(session, competition=current, number=number, key="harm")
-            for number in (1, 2)
-        )
-        assert [rule.key for rule in first.rules] == list(BOARDS)
-        assert (first.rule.expression, second.rule.expression) == ("BNSP AUC", "score")
-        assert second.reason == "The named leaderboards changed."
-        with pytest.raises(UnknownBoard):
-            final_standings.page_of(session, competition=current, number=2, key="accuracy")
 
 
 def test_file_without_a_value_has_no_rank(service, competition):

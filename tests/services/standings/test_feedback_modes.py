@@ -12,22 +12,19 @@ from grader.models import (
     Competition,
     Score,
     ScoringJob,
-    ScoringVersion,
     Split,
     Standing,
     Submission,
-    SubmissionKind,
 )
 from grader.ranking import order
 from grader.services.audit.log import Actor
-from grader.services.closing import verification
 from grader.services.competitions import lookup
 from grader.services.jobs.leased_rows import Breakdown
 from grader.services.leaderboards import leaderboard, submission_results, team_results
 from grader.services.rescoring import publication
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Outcome
-from grader.services.standings import rows, shown_scores
+from grader.services.standings import shown_scores
 from grader.services.submissions import selections
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
 from tests.fixtures.service import LEASE
@@ -150,7 +147,6 @@ def test_blind_has_no_public_leaderboard(service, coarse):
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
         assert leaderboard.board_of(session, competition=own, now=service.now).rows == ()
-        assert rows.without_daily_ranks(session, now=service.now + timedelta(days=1)) == []
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Feedback if mode.is_coarse])
@@ -183,26 +179,6 @@ def test_free_slots_go_to_the_best_true_public_scores_which_are_hidden_until_the
         results = team_results.of_team(session, competition=own, team=team, phase=Phase.REVEALED)
         competed = {line.submission_id for line in results.lines if line.is_picked is not None}
         assert competed == set(best_first[:2])
-        version = session.get_one(ScoringVersion, own.live_scoring_version_id)
-        assert {each.id for each in verification.competing(session, version=version)} == competed
-
-
-def test_late_file_does_not_affect_daily_ranks(service, coarse):
-    competition = coarse(Feedback.TIERED, closes_at=service.now + HOUR)
-    (sent,) = send(service, competition, (0.2,))
-    service.score(sent)
-    service.now += 2 * HOUR
-    competition = service.reveal(competition)
-    ranks = {service.submission(sent).team_id: 1}
-    with service.database.write() as session:
-        own = lookup.get(session, slug=competition.slug)
-        assert rows.write_daily_ranks(session, competition=own, ranks=ranks, now=service.now)
-    (late,) = send(service, competition, (1.5,))
-    service.score(late)
-    assert service.submission(late).kind is SubmissionKind.LATE
-    with service.database.read() as session:
-        day = service.now.date()
-        assert rows.daily_ranks(session, competition.live_scoring_version_id, day) == ranks
 
 
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.BLIND])

@@ -8,9 +8,7 @@ from sqlalchemy import select, update
 
 from grader.models import (
     MAIN_BOARD,
-    AuditEntry,
     Competition,
-    DailyRank,
     Score,
     ScoringVersion,
     Split,
@@ -18,11 +16,7 @@ from grader.models import (
     Team,
 )
 from grader.ranking.order import TeamEntry
-from grader.services.closing import close
 from grader.services.competitions import lookup
-from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.leaderboards import changes, leaderboard, score_history
-from grader.services.standings import changed_settings
 from grader.services.standings import rows as standing_rows
 
 # None of these rules depends on the database.
@@ -64,13 +58,6 @@ class World:
     def enter(self, *entries: TeamEntry):
         with self.service.database.write() as session:
             standing_rows.enter(session, entries={MAIN_BOARD: entries}, scoring_version_id=self.live)
-
-    def freeze(self, before: int | None):
-        """Freeze the public leaderboard before a file, and rewrite it."""
-        with self.service.database.write() as session:
-            competition = lookup.get(session, slug="toxicity")
-            competition.freezes_at = None if before is None else self.service.now + before * MINUTE
-            standing_rows.rebuild(session, competition=competition)
 
     def rebuild(self, *team_ids: int):
         with self.service.database.write() as session:
@@ -145,19 +132,14 @@ def test_entry_written_concurrently_by_another_process_is_compared(world: World)
     assert [each.score_units for each in world.entries(Split.PUBLIC)] == [theirs.score_units]
 
 
-def test_only_requested_teams_are_rewritten_and_the_days_ranks_deleted(world: World):
+def test_only_requested_teams_are_rewritten(world: World):
     world.score()
     wrong = world.entry(2, 1), world.entry(3, 1)
     world.put(*wrong)
-    with world.service.database.write() as session:
-        day = world.service.now.date()
-        session.add(DailyRank(scoring_version_id=world.live, day=day, team_id=world.bob, rank=1))
     world.rebuild(world.ada)
     assert world.entries(Split.PUBLIC) == {world.entry(0, 80_000), wrong[1]}
     world.rebuild(world.ada, world.bob)
     assert world.entries(Split.PUBLIC) == {world.entry(0, 80_000), world.entry(1, 70_000)}
-    with world.service.database.read() as session:
-        assert session.scalars(select(DailyRank)).all() == []
 
 
 def test_private_rows_belong_to_the_live_version_once_settled(
@@ -185,75 +167,3 @@ def test_private_rows_belong_to_the_live_version_once_settled(
     private = {(world.live, Split.PRIVATE, team): public[world.live, Split.PUBLIC, team] for team in both}
     assert world.rows() == public | private
     assert world.entries(Split.PRIVATE) == {world.entry(0, 10_000), world.entry(1, 20_000)}
-
-
-def test_frozen_leaderboard_has_only_earlier_files_until_the_reveal(world: World):
-    def shown(split: Split = Split.PUBLIC) -> set[int]:
-        return {entry.submission_id for entry in world.entries(split)}
-
-    first, second, third, fourth = world.files
-    world.score()
-    with world.service.database.write() as session:
-        session.execute(update(Score).values(score=1 - Score.score))  # the later files are the better ones
-    for before, files in ((0, set()), (1, {first}), (2, {first, second}), (3, {third, second})):
-        world.freeze(before)
-        assert shown() == files
-    world.freeze(None)
-    assert shown() == {third, fourth}
-    world.freeze(2)
-    late = world.service.submit(world.competition, user="cleo", seed=9, after=5 * MINUTE)
-    world.service.score(late)
-    assert shown() == {first, second}
-    with world.service.database.read() as session:
-        competition = lookup.get(session, slug="toxicity")
-        ranks = standing_rows.compute_daily_ranks(
-            session, competition=competition, now=world.service.now + DAY
-        )
-        assert ranks.keys() == {world.ada, world.bob}
-        (history,) = score_history.of_teams(session, competition=competition, team_ids=[world.ada])
-        assert [step.submission_id for step in history.steps] == [first]
-        board = leaderboard.board_of(session, competition=competition, now=world.service.now)
-        assert [(row.entry_count, row.last_submitted_at) for row in board.rows] == [
-            (1, world.service.now + number * MINUTE) for number in (1, 0)
-        ]
-        assert changes.count_entries(session, competition=competition) == 2
-    assert shown(Split.PRIVATE) == set()
-    world.service.act(close.reveal, competition=world.competition, after=70 * MINUTE)
-    assert shown() == {third, fourth, late.submission.id}
-    assert len(shown(Split.PRIVATE)) == 3
-
-
-def test_private_standings_use_scores_of_files_sent_after_a_freeze(world: World):
-    world.score()
-    with world.service.database.write() as session:  # the later files are the better ones
-        session.execute(update(Score).where(Score.split == Split.PUBLIC).values(score=1 - Score.score))
-    world.freeze(1)
-    world.service.act(close.settle, competition=world.competition, after=61 * MINUTE)
-    assert {entry.submission_id for entry in world.entries(Split.PRIVATE)} == {*world.files[2:]}
-
-
-def test_close_and_reveal_remove_a_later_freeze(world: World):
-    world.score()
-    world.freeze(50)
-    world.service.act(close.close_now, competition=world.competition, after=10 * MINUTE)
-    assert world.service.reload(world.competition).freezes_at is None
-    world.freeze(20)
-    assert world.service.reveal(world.competition).freezes_at is None
-
-
-def test_changed_freeze_rewrites_the_leaderboard_and_is_logged(world: World):
-    world.score()
-    before, after = world.service.now - DAY, world.service.now + MINUTE
-    with pytest.raises(InvalidCompetition, match="only between the opening and the closing time"):
-        world.service.act(
-            changed_settings.change, competition=world.competition, changes={"freezes_at": before}
-        )
-    for freezes_at, count in ((after, 1), (None, 2)):
-        changes = {"freezes_at": freezes_at}
-        world.service.act(
-            changed_settings.change, competition=world.competition, changes=changes, after=3 * MINUTE
-        )
-        assert len(world.entries(Split.PUBLIC)) == count
-    with world.service.database.read() as session:
-        told = session.scalars(select(AuditEntry.public_text).order_by(AuditEntry.id)).all()
-    assert "The freeze of the public leaderboard changed from not set to 5 Jan 2026, 12:01 UTC." in told

@@ -5,12 +5,9 @@ from datetime import timedelta
 import pytest
 
 from grader.models import Competition, Submission
-from grader.services.closing import checklist, close
-from grader.services.competitions import lookup
 from grader.services.competitions.entry_fields import InvalidDetails
-from grader.services.standings import final_standings
 from grader.services.submissions import accepting, selections
-from grader.services.submissions.accepting import DetailsFixed, DetailsMissing, UnknownSubmission
+from grader.services.submissions.accepting import DetailsMissing, UnknownSubmission
 
 FIELDS = "Code: link, required\nSize: number"
 CODE = {"Code": "https://example.org/code"}
@@ -67,35 +64,16 @@ def test_a_selected_submission_has_all_required_values(service):
     assert edit(service, own, {"Size": 3}) == CODE | {"Size": 3}
 
 
-def test_organizers_and_teams_see_competing_files_without_required_values(service):
+def test_teams_see_competing_files_without_required_values(service):
     competition = service.competition(entry_fields=FIELDS, closes_at=service.now + timedelta(hours=1))
     own = sent(service, competition)
 
-    def incomplete() -> tuple[list[int], list[int]]:
+    def incomplete() -> list[int]:
         with service.database.read() as session:
             current, team = service.reload(competition), session.get_one(Submission, own).team
-            now = service.now + LATER
-            choice = selections.would_count(session, competition=current, team=team, now=now)
-            state = checklist.state(session, competition=current, now=now)
-            return [*choice.incomplete], [each.id for each in state.incomplete]
+            choice = selections.would_count(session, competition=current, team=team, now=service.now + LATER)
+            return [*choice.incomplete]
 
-    assert incomplete() == ([own], [own])
+    assert incomplete() == [own]
     edit(service, own, CODE)
-    assert incomplete() == ([], [])
-
-
-def test_final_standings_keep_the_values_and_end_the_edits(service):
-    competition = service.competition(entry_fields=FIELDS, closes_at=service.now + timedelta(hours=1))
-    own = sent(service, competition)
-    edit(service, own, CODE)
-    service.act(close.settle, competition=competition, after=LATER)
-    service.act(close.reveal, competition=competition, after=LATER)
-    with service.database.write() as session:
-        held = lookup.lock(session, competition_id=competition.id)
-        final_standings.append(session, competition=held, reason="", now=service.now)
-        held.finalized_at = service.now
-    with pytest.raises(DetailsFixed):
-        edit(service, own, {"Size": 1})
-    with service.database.read() as session:
-        page = final_standings.page_of(session, competition=service.reload(competition), number=1)
-    assert [each.value for row in page.rows for each in row.details] == [CODE["Code"]]
+    assert incomplete() == []

@@ -12,7 +12,6 @@ from grader.services.competitions import lookup, settings
 from grader.services.competitions.lookup import UnknownDivision
 from grader.services.competitions.settings_model import prizes_of
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.standings import final_standings, rows
 from grader.services.standings.ranks import Standings
 from grader.services.teams import divisions, mergers, teams
 from grader.services.teams.divisions import DivisionFixed, InvalidDivisions
@@ -152,22 +151,9 @@ def test_ranks_and_changes_inside_a_division_count_only_its_teams(service):
         found = lookup.get(session, slug=competition.slug)
         ids = {team.name: team.id for team in session.scalars(select(Team))}
         live = lookup.live(found).id
-        ranks = {ids[name]: rank for rank, name in enumerate(("dan", "ada", "cyd", "bob"), 1)}
-        rows.write_daily_ranks(session, competition=found, ranks=ranks, now=service.now)
-        board = final_standings.append(session, competition=found, reason="Final.", now=service.now)
         session.get_one(Team, ids["dan"]).division = "A"
-        page = final_standings.page_of(
-            session, competition=found, number=board.number, division="B", page=2, page_size=2
-        )
         inside = Standings(session, live, Split.PRIVATE, division="B")
         private = inside.ranks()
         whole = Standings(session, live, Split.PRIVATE).ranks_in_divisions()
         assert whole.items() > private.items() and len(whole) == 4
-        day = service.now.date()
-        daily = rows.daily_ranks(session, live, day, division="B", team_ids=[ids["bob"]])
-        assert (private.keys(), daily) == ({ids["bob"], ids["cyd"]}, {ids["bob"]: 2})
-        (row,) = page.rows
-        assert (row.rank, row.division, page.count, page.divisions) == (3, "B", 3, ("A", "B"))
-        assert row.public_rank == 3
-        with pytest.raises(UnknownDivision):
-            final_standings.page_of(session, competition=found, number=board.number, division="C")
+        assert private.keys() == {ids["bob"], ids["cyd"]}

@@ -19,7 +19,7 @@ __all__ = ["check", "people"]
 
 # Actions that ask for confirmation on a separate page, always or in dangerous cases.
 ASKS = """
-account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
+account.revoke_token organize_announcements.post organize_announcements.withdraw
 organize_close.now organize_publishing.archive account.unlink_identity people.unlink
 account.remove_factor people.reset_second_factors people.suspend people.delete
 organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
@@ -42,8 +42,8 @@ account.ask_for_reset account.choose_notices account.create_token account.descri
 organize_announcements.edit organize_roster.import_students account.new_recovery_codes
 account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
 account.switch_page
-account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark organize_close.bundle
-organize_close.verify organize_console.compare_teams organize_console.pause organize_console.resume
+account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark
+organize_console.compare_teams organize_console.pause organize_console.resume
 organize_settings.preview organize_settings.accept_metric organize_settings.remove_figure
 organize_settings.upload_figure organize_settings.upload_metric_file organize_creating.create
 organize_data.add_baseline organize_data.check_again organize_data.upload
@@ -156,18 +156,6 @@ def test_api_clients_are_asked_the_same_questions_as_pages(
     assert client.delete(f"/api/v1{path}", **sent, json={"agreed": "x"}).json["error"] == "unreadable"
     confirmed = {"confirm": asked.json["confirm"]}
     assert client.delete(f"/api/v1{path}", **sent, json=confirmed).status_code == 204
-
-
-def test_a_reveal_without_a_verification_shows_a_warning_first(arena, people: dict[str, Any]):
-    eva, path = people["Eva"], f"{ROOT}/close/reveal"
-    assert "Not verified." in page(eva, f"{ROOT}/close")
-    asked = eva.post(path, {"confirm": "yes"})
-    assert asked.status_code == 409 and "Reveal without verification?" in asked.text
-    assert "The competing submissions have not been verified." in asked.text
-    assert "an open competition closes" in asked.text
-    with arena.database.read() as session:
-        assert lookup.get(session, slug="toxicity").revealed_at is None
-    assert eva.post(path, hidden_fields(asked.text)).status_code == 303
 
 
 def test_accepting_a_merger_shows_the_effect_on_both_teams(arena, people: dict[str, Any]):

@@ -13,20 +13,16 @@ import pytest
 from sqlalchemy import event, select, update
 
 from grader.metrics import MetricSettings, Weights
-from grader.models import Competition, DailyRank, Score, Split, Standing, Submission, SubmissionKind, Team
+from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking.order import SCALE, error_text
 from grader.receipts.recount import TERMS
 from grader.services.audit.log import Actor
-from grader.services.closing import close
 from grader.services.competitions import acting, lookup
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow
 from grader.services.moderation import decisions
-from grader.services.standings import rows as daily_ranks
-from grader.services.teams import divisions
 from grader.text import safe
 from grader.visibility import Feedback, Step
-from tests.fixtures.arena import main_text
 from webapp.leaderboards.views import BoardView
 from webapp.presentation import formats
 
@@ -180,7 +176,6 @@ def shades(values: Sequence[tuple[float, ...]], **errors: float) -> list[tuple[s
         leader_units=0,
         scale=SCALE,
         found_count=len(rows),
-        has_changes=False,
         has_terms=True,
         metric=MetricSettings(weights=Weights(0.97, 0.01, 0.01, 0.01)),
         scoring_version=1,
@@ -283,50 +278,6 @@ def test_page_links_keep_search_and_sorting(arena, crowd):
     assert 'aria-sort="descending"' in page
 
 
-def test_rank_changes_are_relative_to_the_start_of_the_utc_day(arena, crowd):
-    assert _json(arena, API).json["rows"][0]["rank_change"] is None
-    assert 'class="change' not in crowd.browser.get(BOARD).text
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        now = arena.now()
-        daily_ranks.write_daily_ranks(
-            session,
-            competition=competition,
-            ranks={
-                row.team_id: 7
-                for row in session.scalars(select(Standing).where(Standing.score_units == 90000))
-            },
-            now=now,
-        )
-    rows = _json(arena, API).json["rows"]
-    assert [row["rank_change"] for row in rows[:2]] == [6, None]
-    page = crowd.browser.get(BOARD).text
-    assert "↑ 6" in page and ">new<" in page
-
-
-def test_daily_ranks_use_only_submissions_before_the_start_of_the_day(arena):
-    arena.competition()
-    for number, name in enumerate(("Ann", "Bob")):
-        arena.submit(arena.person(name), arena.truth.predictions(noise=2 - number))
-    arena.score_all()
-    tomorrow = arena.now() + timedelta(days=1)
-    with arena.database.write() as session:
-        assert daily_ranks.without_daily_ranks(session, now=arena.now()) == []
-        (competition,) = daily_ranks.without_daily_ranks(session, now=tomorrow)
-        ranks = daily_ranks.compute_daily_ranks(session, competition=competition, now=tomorrow)
-        assert sorted(ranks.values()) == [1, 2]
-        assert daily_ranks.write_daily_ranks(session, competition=competition, ranks=ranks, now=tomorrow)
-        assert not daily_ranks.write_daily_ranks(session, competition=competition, ranks=ranks, now=tomorrow)
-        assert daily_ranks.without_daily_ranks(session, now=tomorrow) == []
-        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
-        decisions.disqualify(act, team="Bob", reason="Two accounts")
-        assert session.scalars(select(DailyRank)).all() == []
-        (competition,) = daily_ranks.without_daily_ranks(session, now=tomorrow)
-        assert list(
-            daily_ranks.compute_daily_ranks(session, competition=competition, now=tomorrow).values()
-        ) == [1]
-
-
 @pytest.fixture
 def divided(arena, crowd):
     """The crowd in two divisions: Ann and the even teams are Students."""
@@ -338,7 +289,7 @@ def divided(arena, crowd):
     return crowd
 
 
-def test_a_division_has_its_own_ranks_changes_and_pages(arena, divided):
+def test_a_division_has_its_own_ranks_and_pages(arena, divided):
     inside = f"{API}?division=Open%20%26%20free"
     first = _json(arena, f"{inside}&per_page=20").json
     assert [row["rank"] for row in first["rows"]] == list(range(1, 21))
@@ -359,19 +310,6 @@ def test_a_division_has_its_own_ranks_changes_and_pages(arena, divided):
     whole = {row["team"]: row["rank"] for row in _json(arena, f"{API}?per_page=200").json["rows"]}
     students = sorted((line["team"] for line in lines), key=whole.__getitem__)
     assert [line["team"] for line in lines] == students
-
-
-def test_the_change_inside_a_division_compares_ranks_inside_it(arena, divided):
-    with arena.database.write() as session:
-        competition = session.scalars(select(Competition)).one()
-        ranks = {team_id: rank for rank, team_id in enumerate(session.scalars(select(Team.id)), 1)}
-        daily_ranks.write_daily_ranks(session, competition=competition, ranks=ranks, now=datetime.now(UTC))
-    rows = _json(arena, f"{API}?division=Students&per_page=200").json["rows"]
-    before = sorted((row["team_id"] for row in rows), key=ranks.__getitem__)
-    assert [row["rank_change"] for row in rows] == [
-        before.index(row["team_id"]) + 1 - row["rank"] for row in rows
-    ]
-    assert len({row["rank_change"] for row in rows}) > 1
 
 
 def test_the_page_links_the_divisions_and_keeps_the_chosen_one(arena, divided):
@@ -553,75 +491,11 @@ def test_the_results_page_explains_which_submissions_counted_and_shows_the_shake
     assert len(re.findall("(?:counted|competed); chosen automatically", page)) == 2
     assert "did not compete: not selected" in page and "have ranked" in page
     private = ann.browser.get(f"{HERE}/leaderboard/private").text
-    assert "Private leaderboard" in private and "provisional" in private
+    assert "Private leaderboard" in private
     assert private.count('<polyline class="slope') == 2
     assert "derive" in private
     stranger = arena.person("Carol").browser.get(f"{HERE}/results").text
     assert "You have no team in this competition." in stranger
-
-
-def test_final_standings_remain_available_on_page_and_api(arena):
-    arena.competition()
-    for number, name in enumerate(("Ann", "Bob")):
-        arena.submit(arena.person(name), arena.truth.predictions(noise=2 - number))
-    arena.score_all()
-    arena.reveal()
-    assert _json(arena, f"{BOARD}/final/1").status_code == 404
-    with arena.database.write() as session:
-        close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests"))
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
-        decisions.disqualify(act, team="Bob", reason="Two accounts")
-    assert "Final leaderboard" in _json(arena, f"{BOARD}/private").text
-    old, new = (_json(arena, f"{BOARD}/final/{number}").text for number in (1, 2))
-    assert "There are newer final standings" in old and "Bob" in old
-    assert (
-        "There are newer final standings" not in new
-        and "Bob was disqualified." in new
-        and "Two accounts" not in new
-    )
-    first, second = (_json(arena, f"/api/v1{HERE}/final-standings/{number}").json for number in (1, 2))
-    assert [row["team"] for row in first["rows"]] == ["Bob", "Ann"]
-    assert [(row["rank"], row["team"]) for row in second["rows"]] == [(1, "Ann")]
-    assert _json(arena, f"/api/v1{HERE}/final-standings/3").json["error"] == "unknown_final_board"
-
-
-def test_final_standings_of_a_division_keep_its_ranks_and_prizes(arena):
-    arena.competition(divisions="Students\nOpen", prizes="$9; $3\nStudents: a <book>")
-    people = [arena.person(name) for name in ("Ann", "Bob", "Eve")]
-    for number, person in enumerate(people):
-        arena.submit(person, arena.truth.predictions(noise=1 + number))
-        division = "Open" if number == 0 else "Students"
-        assert person.post(f"{HERE}/team/division", {"division": division}).status_code == 303
-    arena.score_all()
-    page = people[2].browser.get(HERE).text
-    assert "of 3 teams, 2nd in Students" in page
-    assert "1st: <bdi>$9</bdi>; 2nd: <bdi>$3</bdi>" in page and "<bdi>a &lt;book&gt;</bdi>" in page
-    assert "$9" not in _json(arena, BOARD).text
-    arena.reveal()
-    private = _json(arena, f"{BOARD}/private").text
-    assert re.findall(r'<bdi>(\w+)</bdi></a> <small class="pill good"><bdi>(.+?)</bdi>', private) == [
-        ("Ann", "$9"),
-        ("Bob", "$3"),
-    ]
-    assert "a &lt;book&gt;" in _json(arena, f"{BOARD}/private?division=Students").text
-    actor = Actor(None, "tests")
-    with arena.database.write() as session:
-        close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=actor)
-    with arena.database.write() as session:
-        act = acting.begin(session, competition=lookup.get(session, slug="toxicity"), actor=actor)
-        assert divisions.assign_lines(act, "Ann,Students") == 1
-    final = f"/api/v1{HERE}/final-standings"
-    inside = [_json(arena, f"{final}/{number}?division=Students&per_page=1").json for number in (1, 2)]
-    assert [(each["team_count"], each["rows"][0]["team"]) for each in inside] == [(2, "Bob"), (3, "Ann")]
-    following = _json(arena, inside[0]["next"]).json["rows"][0]
-    assert (following["rank"], following["team"], following["public_rank"]) == (2, "Eve", 2)
-    assert [row["division"] for row in _json(arena, f"{final}/1").json["rows"]] == ["Open", *["Students"] * 2]
-    page = _json(arena, f"{BOARD}/final/1?division=Students").text
-    assert "a &lt;book&gt;" in page and "Ann" not in main_text(page)
-    assert 'aria-current="true"><bdi>Students</bdi>' in page
-    assert _json(arena, f"{final}/1?division=Nobody").json["error"] == "unknown_division"
 
 
 def test_the_reveal_date_is_shown_from_the_opening(arena):
@@ -679,7 +553,7 @@ def _podium(page: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_the_podium_shows_the_first_teams_of_the_revealed_standings_and_whether_they_are_final(arena):
+def test_the_podium_shows_the_first_teams_of_the_revealed_standings(arena):
     arena.competition()
     for noise, name in enumerate(("Ann", "Bob", "Cem", "Dan"), start=1):
         arena.submit(arena.person(name), arena.truth.predictions(noise=noise))
@@ -690,13 +564,10 @@ def test_the_podium_shows_the_first_teams_of_the_revealed_standings_and_whether_
     assert _podium(visitor.get(BOARD).text) == [] == _podium(visitor.get(f"{BOARD}/private?q=a").text)
     ranked = [row["team"] for row in visitor.get(f"{API}?split=private").json["rows"]]
     shown = _podium(visitor.get(f"{BOARD}/private").text)
-    assert shown == [
-        (ranked[place], f"{place + 1}{each}provisional") for place, each in enumerate(("st", "nd", "rd"))
-    ]
+    assert shown == [(ranked[place], f"{place + 1}{each}") for place, each in enumerate(("st", "nd", "rd"))]
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
-        close.finalize(session, competition=competition, actor=act.actor)
         for team in ranked[:2]:
             decisions.disqualify(act, team=team, reason="Two accounts.")
     page = visitor.get(f"{BOARD}/private").text

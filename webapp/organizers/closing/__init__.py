@@ -1,1 +1,1 @@
-"""Organizers' pages for the close: verify, reveal, finalize."""
+"""Organizers' pages for the close: reveal, results, solution."""

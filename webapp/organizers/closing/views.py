@@ -11,7 +11,6 @@ from grader.charts.strips import change_strip
 from grader.models import JobState, OrganizerJob, Submission
 from grader.ranking.order import Scale
 from grader.services.closing.checklist import CloseState
-from grader.services.closing.close import NAMED_COUNT
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards.score_history import Move
@@ -22,8 +21,7 @@ STAGES = {
     Stage.RUNNING: "Running",
     Stage.CLOSED: "Closed",
     Stage.SETTLED: "Settled",
-    Stage.PROVISIONAL: "Revealed",
-    Stage.FINAL: "Final",
+    Stage.REVEALED: "Revealed",
 }
 EXPLANATIONS = {
     Stage.RUNNING: (
@@ -34,10 +32,8 @@ EXPLANATIONS = {
         "Submissions accepted in time are still being scored. The private standings will be computed "
         "afterwards."
     ),
-    Stage.SETTLED: "The private standings are computed and hidden. Verify them, then reveal.",
-    Stage.PROVISIONAL: "The private leaderboard is public. Its standings are provisional until you make "
-    "them final.",
-    Stage.FINAL: "The standings are final. Later changes create new final standings with a new number.",
+    Stage.SETTLED: "The private standings are computed and hidden until you reveal them.",
+    Stage.REVEALED: "The private leaderboard is public.",
 }
 
 
@@ -78,11 +74,6 @@ class JobView:
         return ""
 
     @property
-    def has_file(self) -> bool:
-        """Whether there is an archive to download."""
-        return self.job.state is JobState.DONE and "sha256" in self.job.result
-
-    @property
     def result(self) -> Mapping[str, Any]:
         """Result of the job."""
         return self.job.result
@@ -97,13 +88,8 @@ class CloseView:
         self.explanation = _explanation(state)
         place = list(STAGES).index(state.stage)
         self.steps = [(words, number - place) for number, words in enumerate(STAGES.values())]
-        self.verify_job = JobView(state.verify_job) if state.verify_job else None
-        self.can_verify = state.stage not in (Stage.RUNNING, Stage.CLOSED)
-        self.can_reveal = state.stage in (Stage.RUNNING, Stage.CLOSED, Stage.SETTLED)
-        self.can_finalize = state.stage is Stage.PROVISIONAL
-        self.is_final = state.stage is Stage.FINAL
+        self.can_reveal = state.stage is not Stage.REVEALED
         self.missing = list(_missing(state))
-        self.primary = _primary(state)
 
 
 def job_status(job: OrganizerJob | None, **others: Any) -> Response:
@@ -118,15 +104,6 @@ def job_status(job: OrganizerJob | None, **others: Any) -> Response:
     )
 
 
-def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
-    """Return the JSON that the Close page polls: the jobs with their progress, and the stage."""
-    return {
-        "is_final": not any(map(organizer_jobs.is_open, jobs)),
-        "stage": stage,
-        "jobs": [{"id": job.id, "state": job.state.value, "progress": job.progress} for job in jobs],
-    }
-
-
 def _explanation(state: CloseState) -> str:
     if state.stage is Stage.CLOSED and not state.waiting_count and state.selection_open_until is None:
         return (
@@ -139,15 +116,6 @@ def _explanation(state: CloseState) -> str:
             "selection."
         )
     return EXPLANATIONS[state.stage]
-
-
-def _primary(state: CloseState) -> str:
-    """Return the name of the next action, whose button is emphasized."""
-    if state.stage is Stage.FINAL:
-        return "bundle"
-    if state.stage is Stage.PROVISIONAL:
-        return "finalize" if state.agrees else "verify"
-    return "reveal" if state.agrees or state.stage in (Stage.RUNNING, Stage.CLOSED) else "verify"
 
 
 def _missing(state: CloseState) -> Iterator[str]:
@@ -167,9 +135,6 @@ def _missing(state: CloseState) -> Iterator[str]:
             f"{_files(state.failed_count)} not scored because of a server error and would not be ranked: "
             f"{_named(state.failed, state.failed_count)}."
         )
-    if state.incomplete and state.stage is not Stage.RUNNING:
-        names = _named(state.incomplete[:NAMED_COUNT], len(state.incomplete))
-        yield f"Required links and notes are missing from competing submissions: {names}."
     if state.preparing is not None:
         yield f"Scoring version {state.preparing} is not published. Publish or cancel it."
     if state.open_dispute_count:
@@ -178,8 +143,6 @@ def _missing(state: CloseState) -> Iterator[str]:
     if state.undivided_count:
         count = formats.counted(state.undivided_count, "team")
         yield f"{count} with scores {'has' if state.undivided_count == 1 else 'have'} no division."
-    if state.stage not in (Stage.RUNNING, Stage.CLOSED) and not state.agrees:
-        yield state.unverified
 
 
 def _files(count: int) -> str:

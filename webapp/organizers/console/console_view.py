@@ -21,7 +21,6 @@ from grader.services.closing import checklist
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
 from grader.services.data_files import files
-from grader.services.jobs import organizer_jobs
 from grader.services.moderation.activity import Activity, Counts
 from grader.services.scoring.queue_health import Health, HealthSign
 from grader.services.setup import lifecycle
@@ -36,8 +35,7 @@ BROKEN = {
     OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
     OrganizerJobKind.FAIR_PLAY: ("The fair-play analysis", "fair_play.index"),
     OrganizerJobKind.TIES: ("The comparison of teams", "organize_console.ties"),
-    OrganizerJobKind.VERIFY: ("The verification", "organize_close.index"),
-    OrganizerJobKind.BUNDLE: ("The results bundle", "organize_close.index"),
+    OrganizerJobKind.SOLUTION: ("The file of the published solution", "organize_close.index"),
 }
 
 
@@ -212,21 +210,13 @@ def _of_close(
     session: Any, competition: Competition, stage: Stage, tasks: Sequence[Task], now: datetime
 ) -> NextAct:
     here = url_for("organize_close.index", slug=competition.slug)
-    # Open tasks come before the bundle: a new scoring version would make the bundle outdated.
-    if stage is Stage.FINAL and tasks:
-        return NextAct(f"The standings are final. {tasks[0].words}.", tasks[0].act, tasks[0].url)
-    if stage is Stage.FINAL:
-        packed = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
-        words = "Download results bundle" if packed else "Create results bundle"
-        return NextAct("The standings are final.", words, f"{here}#results")
-    state = checklist.state(session, competition=competition, now=now)
-    sentence = CloseView(state).explanation
+    if stage is Stage.REVEALED and tasks:
+        return NextAct(f"The private leaderboard is public. {tasks[0].words}.", tasks[0].act, tasks[0].url)
+    sentence = CloseView(checklist.state(session, competition=competition, now=now)).explanation
     match stage:
         case Stage.CLOSED:
             return NextAct(sentence, "See open items", here)
-        case Stage.SETTLED if not state.agrees:
-            return NextAct(sentence, "Verify", f"{here}#verify")
         case Stage.SETTLED:
-            return NextAct("Verified. The standings are ready to be revealed.", "Reveal", f"{here}#reveal")
+            return NextAct(sentence, "Reveal", f"{here}#reveal")
         case _:
-            return NextAct(sentence, "Make final", f"{here}#finalize")
+            return NextAct(sentence, "Download results bundle", f"{here}#results")

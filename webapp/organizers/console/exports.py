@@ -1,4 +1,4 @@
-"""Exports of submissions, standings, scores, grades and the audit log as CSV or JSON."""
+"""Exports of submissions, standings, scores, grades and the audit log, and the results bundle."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Role
-from grader.services.exports import tables
+from grader.services.exports import bundle, tables
 from grader.services.exports.tables import Format, TableKind
 from webapp.http import api
 from webapp.http.auth import organizers_only
@@ -19,6 +19,7 @@ from webapp.http.context import competition_of, reading, require_role
 from webapp.http.fields import Number, Sent
 from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.parameters import asked_number
+from webapp.http.site import current_site
 
 blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")
 KINDS = "<any(submissions, standings, scores, audit, grades):kind>"
@@ -33,6 +34,13 @@ TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
 def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
     """Send an export; `?version=` selects a scoring version other than the live one."""
     return send_export(slug, TableKind(kind), Format(form), asked_number("version"))
+
+
+@blueprint.get("/results.zip")
+@organizers_only(Role.VIEWER)
+def download_bundle(slug: str) -> ResponseReturnValue:
+    """Send the results bundle, after the reveal."""
+    return send_bundle(slug)
 
 
 class ExportsRunning(OrganizerError):
@@ -51,16 +59,31 @@ def send_export(slug: str, wanted: TableKind, format_: Format, number: int | Non
         if wanted is TableKind.GRADES:  # with personal data
             require_role(session, slug, Role.EDITOR)
         tables.require_there(session, competition=competition, kind=wanted, version_number=number)
+    pieces = _pieces(competition, wanted, format_, number)
+    return _stream(pieces, TYPES[format_], tables.file_name(competition, wanted, format_))
+
+
+def send_bundle(slug: str) -> Response:
+    """Stream the results bundle; raise NotRevealed or ExportsRunning."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        bundle.require_revealed(competition)
+    return _stream(_bundle_pieces(competition), "application/zip", f"{slug}-results.zip")
+
+
+def _stream(pieces: Iterator[str] | Iterator[bytes], mimetype: str, name: str) -> Response:
     if not slots.acquire(blocking=False):
         raise ExportsRunning
-    answer = Response(
-        stream_with_context(_pieces(competition, wanted, format_, number)), mimetype=TYPES[format_]
-    )
+    answer = Response(stream_with_context(pieces), mimetype=mimetype)
     answer.call_on_close(slots.release)
-    name = tables.file_name(competition, wanted, format_)
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     answer.headers["Cache-Control"] = "no-store"
     return answer
+
+
+def _bundle_pieces(competition: Competition) -> Iterator[bytes]:
+    with reading() as session:
+        yield from bundle.write(session, competition=competition, storage=current_site().storage)
 
 
 def _pieces(competition: Competition, kind: TableKind, format_: Format, number: int | None) -> Iterator[str]:
@@ -89,3 +112,10 @@ def export_csv(slug: str, kind: str, query: ExportQuery) -> Response:
 def export_json(slug: str, kind: str, query: ExportQuery) -> Response:
     """Return all submissions, standings, scores, audit entries or, for editors, grades as JSON."""
     return send_export(slug, TableKind(kind), Format.JSON, query.version)
+
+
+@api.blueprint.get(f"{DESK}/exports/results.zip")
+@organizers_operation(Role.VIEWER, tag="running", answers_file="application/zip")
+def export_results(slug: str) -> Response:
+    """Return the results bundle, after the reveal: CSV tables, the published solution and a README."""
+    return send_bundle(slug)

@@ -53,7 +53,7 @@ STEPS = (
             ("Texts on the metric and the data", ("evaluation", "data_description")),
             ("Names of the classes and rows", (*_CLASS_NAMES, "row_name")),
             ("Questions", ("contact", "discussion_url")),
-            ("Appearance", ("color", "cover", "stage_name", "embeddable")),
+            ("Appearance", ("color", "cover", "stage_name")),
         ),
         folded=(
             "Texts on the metric and the data",
@@ -81,7 +81,7 @@ STEPS = (
             ("Dates", ("opens_at", "closes_at")),
             ("", ("reveal_rule",)),
             ("Limits per team", ("max_daily_submissions", "selection_count")),
-            ("Other dates", ("entry_deadline", "merger_deadline", "freezes_at", "reveals_at")),
+            ("Other dates", ("entry_deadline", "merger_deadline", "reveals_at")),
             ("After the reveal", ("takes_late_submissions", "marks_ties")),
             ("More limits", ("max_total_submissions", "max_pending_submissions", "max_hourly_rejections")),
         ),

@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from grader.models import Role
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup
-from grader.services.moderation import decisions
+from grader.services.competitions import lookup
 from grader.worker.scheduled_tasks import Calendar
 
 HERE = "/competitions/toxicity"
@@ -46,49 +44,24 @@ def close(arena):
     Calendar(arena.database).run_due()
 
 
-def test_the_page_leads_through_all_steps_to_the_final_standings(scene):
-    ed = scene.ed
-    page = ed.browser.get(CLOSE).text
-    assert "Running" in page
-    assert "You can verify after the close" in page
-
+def test_the_page_leads_through_all_steps_to_the_results(scene):
+    ed, bundle = scene.ed, "/competitions/toxicity/organize/exports/results.zip"
+    assert "Running" in ed.browser.get(CLOSE).text
     close(scene)
     page = ed.browser.get(CLOSE).text
-    assert "The competing submissions have not been verified." in page
-    assert ed.post(f"{CLOSE}/verify").status_code == 303
-    page = ed.browser.get(CLOSE).text
-    assert "Waiting for a worker" in page
-    assert "The verification is still running." in page.partition('id="close-jobs"')[2]
-    assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is False
-    scene.work()
-    page = ed.browser.get(CLOSE).text
-    assert "all agree to the last bit" in page
     assert "Everything is ready." in page
-    assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is True
-
+    assert ed.browser.get(bundle).status_code == 409
     asked = ed.post(f"{CLOSE}/reveal")
     assert (asked.status_code, "Reveal the private leaderboard?" in asked.text) == (409, True)
     ticked = re.findall('id="confirm-reveal" name="confirm" value="(.*?)"', page)
     assert ed.post(f"{CLOSE}/reveal", {"confirm": ticked[0]}).status_code == 303
-    assert ed.confirm(f"{CLOSE}/bundle").status_code == 409
-    asked = ed.post(f"{CLOSE}/finalize", {"reason": "All is well."})
-    assert (asked.status_code, 'value="All is well."' in asked.text) == (409, True)
-    assert ed.confirm(f"{CLOSE}/finalize", {"reason": "All is well."}).status_code == 303
-    again = ed.confirm(f"{CLOSE}/finalize")
-    assert again.status_code == 409
-    assert "became final" in again.text
-    assert ed.post(f"{CLOSE}/bundle").status_code == 303
-    scene.work()
-    page = ed.browser.get(CLOSE).text
-    number = page.partition("/close/bundle/")[2].partition('"')[0]
-    answer = scene.vic.browser.get(f"{CLOSE}/bundle/{number}")
+    assert bundle in ed.browser.get(CLOSE).text
+    answer = scene.vic.browser.get(bundle)
     assert answer.mimetype == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.data)) as archive:
-        assert "toxicity-final-1/results.html" in archive.namelist()
-        assert "toxicity-final-1/solution.csv" not in archive.namelist()
-    assert scene.ann.browser.get(f"{CLOSE}/bundle/{number}").status_code == 403
-    # Job 1 is the verification, which has no bundle.
-    assert ed.browser.get(f"{CLOSE}/bundle/1").status_code == 404
+        assert "toxicity/standings.csv" in archive.namelist()
+        assert "toxicity/solution.csv" not in archive.namelist()
+    assert scene.ann.browser.get(bundle).status_code == 403
 
 
 def test_organizers_see_the_shake_up_before_and_after_the_reveal(scene):
@@ -104,24 +77,6 @@ def test_organizers_see_the_shake_up_before_and_after_the_reveal(scene):
     assert bob.browser.get(CLOSE).status_code == 403
     scene.reveal()
     assert ">Shake-up</h2>" in scene.vic.browser.get(CLOSE).text
-
-
-def test_bundles_older_than_the_newest_final_standings_are_marked(scene):
-    close(scene)
-    for act in ("reveal", "finalize", "bundle"):
-        assert scene.ed.confirm(f"{CLOSE}/{act}").status_code == 303
-    scene.work()
-    page = scene.ed.browser.get(CLOSE).text
-    assert ">final standings 1</a>." in page
-    assert "from older final standings" not in page
-    with scene.database.write() as session:
-        act = acting.begin(
-            session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests")
-        )
-        decisions.disqualify(act, team="Ann", reason="Two accounts.")
-    page = scene.ed.browser.get(CLOSE).text
-    assert ">final standings 2</a>" in page
-    assert "from older final standings" in page
 
 
 def test_a_reopened_selection_delays_the_reveal(scene):

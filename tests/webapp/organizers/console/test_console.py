@@ -82,16 +82,8 @@ def test_the_next_action_follows_the_state(arena, root):
     desk.work()
     close(arena)
     desk.work()
-    assert seen() == ("Verify", f"{DESK}/close#verify")
-    root.post(f"{DESK}/close/verify")
-    desk.work()
     assert seen() == ("Reveal", f"{DESK}/close#reveal")
     root.confirm(f"{DESK}/close/reveal")
-    assert seen() == ("Make final", f"{DESK}/close#finalize")
-    root.confirm(f"{DESK}/close/finalize")
-    assert seen() == ("Create results bundle", f"{DESK}/close#results")
-    root.post(f"{DESK}/close/bundle")
-    desk.work()
     assert seen() == ("Download results bundle", f"{DESK}/close#results")
 
 
@@ -142,7 +134,7 @@ def test_open_requests_are_listed_on_the_console_and_counted_by_the_bell(arena, 
         session.add(
             OrganizerJob(
                 competition_id=competition.id,
-                kind="verify",
+                kind="settings",
                 parameters={},
                 state=JobState.FAILED,
                 created_at=now,
@@ -150,8 +142,8 @@ def test_open_requests_are_listed_on_the_console_and_counted_by_the_bell(arena, 
             )
         )
     page = root.browser.get(DESK).text
-    assert next_act(page) == ("See", f"{DESK}/close")
-    assert "The verification failed." in page
+    assert next_act(page) == ("See", f"{DESK}/rescoring")
+    assert "The check of the settings failed." in page
     for words in ("1 data file held back", "1 appeal against a disqualification", "2 questions about scores"):
         assert f">{words}</a>" in page
     told = Desk(root)("GET", "/api/v1/waiting").json["waiting"]
