@@ -108,7 +108,6 @@ lock: ## regenerate requirements/*.lock from pyproject.toml
 	echo uv | $(COMPILE) --constraints requirements/dev.lock --extra demo pyproject.toml - -o requirements/app.lock
 	$(COMPILE) --constraints requirements/dev.lock --extra server pyproject.toml -o requirements/image.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
-	$(COMPILE) --group integrations -o requirements/integrations.lock
 	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock
 	printf '%s\n' 'numpy==1.26.4; python_version<"3.13"' 'numpy==2.3.5; python_version>="3.13"' \
 		'pyarrow==21.0.0; python_version<"3.13"' \

@@ -17,7 +17,6 @@ LOCKS = {
     "app.lock": ("demo",),
     "image.lock": ("server",),
     "dev.lock": ("demo", "client", "dev"),
-    "integrations.lock": ("integrations",),
 }
 
 
@@ -42,8 +41,6 @@ def faults(root: Path) -> list[str]:
 def _required(project: dict, extras: tuple[str, ...]) -> list[Requirement]:
     if extras == ("build",):
         lines = project["build-system"]["requires"]
-    elif extras == ("integrations",):
-        lines = project["dependency-groups"][extras[0]]
     else:
         optional = project["project"]["optional-dependencies"]
         lines = project["project"]["dependencies"] + [line for extra in extras for line in optional[extra]]
@@ -68,12 +65,8 @@ def _unhashed(text: str) -> list[str]:
 
 
 def _disagreements(root: Path) -> list[str]:
-    """Return differences between the lock files: dev.lock must have the versions of app.lock and build.lock.
-
-    integrations.lock is for a separate environment.
-    """
-    names = [name for name in LOCKS if name != "integrations.lock"]
-    texts = {name: (root / "requirements" / name).read_text() for name in names}
+    """Return differences between the lock files: dev.lock must have the versions of all others."""
+    texts = {name: (root / "requirements" / name).read_text() for name in LOCKS}
     tested = _locked(texts["dev.lock"])
     return [
         f"{name} has {package} {version}, but dev.lock has {tested.get(package)}. Run `make lock`."

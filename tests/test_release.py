@@ -183,8 +183,8 @@ for name in modules: importlib.import_module(name)
 """
 # The modules that each extra promises, besides those of its commands.
 IMPORTS = {
-    "": "import fairboard.accumulator, grader.kaggle, grader.metrics",
-    "cli": "import fairboard.fairlearn",
+    "": "import fairboard, grader.kaggle, grader.metrics",
+    "cli": "import pandas, fairboard",
     "server": "import webapp.app, grader.worker.app, grader.worker.sweeper",
     "client": "import grader.client, keyring",
     "demo": "import grader.demo.run, sklearn",

@@ -1,7 +1,6 @@
 """Bias reports as tables: text, Markdown, LaTeX, HTML and a heatmap."""
 
 import html
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -57,12 +56,6 @@ def table_of(reports: Reports) -> tuple[list[str], list[list[object]]]:
             rows.append([whole.get(name) for name in columns])
             rows += [[place.get(name, _value(line, name)) for name in columns] for line in report.subgroups]
     return columns, rows
-
-
-def flat(report: "BiasReport") -> dict[str, float]:
-    """Return the values of `overall` and all cells, such as ``bpsn_auc/cat``; undefined values are NaN."""
-    cells = {f"{cell}/{name}": line[cell] for name, line in report.by_group.items() for cell in line}
-    return {name: math.nan if value is None else value for name, value in (report.overall | cells).items()}
 
 
 def as_text(reports: Reports) -> str:
