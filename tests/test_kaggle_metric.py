@@ -79,10 +79,10 @@ def test_predictions_may_be_strings_as_in_a_file(solution, submission):
     assert score(solution, texts, "id") == score(solution, submission, "id")
 
 
-NUMBERS = ["Float64", "double[pyarrow]", "object", "category"]
+NUMBERS = ["Float64", "object", "category"]
 
 
-@pytest.mark.parametrize("ids", ["str", "object", "string[python]", "string[pyarrow]", "category", "Int64"])
+@pytest.mark.parametrize("ids", ["str", "object", "string[python]", "category", "Int64"])
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_score_is_the_same_for_every_type_of_column(solution, submission, ids, numbers):
     expected = score(solution, submission, "id")

@@ -188,8 +188,6 @@ IMPORTS = {
     "server": "import webapp.app, grader.worker.app, grader.worker.sweeper",
     "client": "import grader.client, keyring",
     "demo": "import grader.demo.run, sklearn",
-    "frames": "import narwhals, fairboard",
-    "plot": "import matplotlib, fairboard",
 }
 SLOW_EXTRAS = ("server", "demo", "client", "cli")
 

@@ -6,14 +6,13 @@ import re
 import shutil
 from collections.abc import Callable
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from grader.text import is_elsewhere, not_a_path, not_installed, utc
+from grader.text import is_elsewhere, not_a_path, utc
 
 if TYPE_CHECKING:
     from grader.metrics import MetricSettings, UndefinedPolicy, Weights
@@ -170,27 +169,6 @@ LONGEST_NAME = 200  # characters of a file name in a report
 def _temporary_folder(ctx: click.Context) -> Path:
     """Return a new folder that is deleted when the command ends."""
     return Path(ctx.with_resource(TemporaryDirectory(prefix="fairboard-")))
-
-
-def is_parquet(path: Path) -> bool:
-    """Return whether a file is in Parquet format; raise ClickException if fastparquet is missing."""
-    with path.open("rb") as file:
-        has_magic = file.read(4) == b"PAR1"
-    if has_magic and not find_spec("fastparquet"):
-        raise click.ClickException(not_installed("fastparquet", f"Reading {path}", "server"))
-    return has_magic
-
-
-def csv_of(path: Path) -> Path:
-    """Return a CSV file, or a Parquet file converted to CSV, which is deleted when the command ends."""
-    if not is_parquet(path):
-        return path
-    from grader.files.parquet import write_csv
-
-    click.echo(f"Reading {path} as CSV; line 2 is the first row.", err=True)
-    target = _temporary_folder(click.get_current_context()) / path.name
-    write_csv(path, target)
-    return target
 
 
 def _converted(ctx: click.Context, param: click.Parameter, folder: Path | None) -> Path | None:  # noqa: ARG001

@@ -1,6 +1,5 @@
 """The Jigsaw unintended bias metric, reproducible to the last bit; requires only NumPy."""
 
-from grader.metrics.bias.chunked_counts import count_chunks
 from grader.metrics.bias.counts import IdentityCounts, PairCounts
 from grader.metrics.bias.metric_settings import MetricSettings, UndefinedPolicy, Weights
 from grader.metrics.bias.pair_counting import count_pairs, count_ranks
@@ -27,7 +26,6 @@ __all__ = [
     "Weights",
     "bias_report",
     "check_golden_vectors",
-    "count_chunks",
     "count_pairs",
     "count_ranks",
     "dense_ranks",

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -24,9 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str):
-    arguments = [
-        str(folder / word) if word.endswith((".csv", ".html", ".parquet")) else word for word in words
-    ]
+    arguments = [str(folder / word) if word.endswith((".csv", ".html")) else word for word in words]
     return CliRunner().invoke(main, ["analyze", *arguments])
 
 
@@ -53,15 +50,6 @@ def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder: Path):
     page = (folder / "report.html").read_text()
     assert "ours.csv compared with theirs.csv" in page
     assert "Fuzzed set" in page
-
-
-def test_parquet_files_give_the_report_of_csv_files_(folder: Path):
-    for name in ("solution", "ours"):
-        pd.read_csv(folder / f"{name}.csv").to_parquet(folder / f"{name}.parquet", engine="pyarrow")
-    expected = run(folder, "solution.csv", "ours.csv", "--json")
-    found = run(folder, "solution.parquet", "ours.parquet", "--json")
-    assert found.exit_code == 0, found.output
-    assert json.loads(found.stdout) | {"title": ""} == json.loads(expected.stdout) | {"title": ""}
 
 
 def test_a_file_name_that_is_not_utf8_can_be_reported(folder: Path):

@@ -65,4 +65,4 @@ def test_first_file_of_a_warm_process_loads_no_package():
 
 
 def test_web_process_loads_no_analysis_package():
-    assert loaded_by("webapp") & {"pandas", "sklearn", "scipy", "fastparquet"} == set()
+    assert loaded_by("webapp") & {"pandas", "sklearn", "scipy"} == set()

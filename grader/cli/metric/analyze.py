@@ -14,7 +14,6 @@ from grader.cli.parameters import (
     LONGEST_NAME,
     OUTPUT_FILE,
     NameList,
-    csv_of,
     evaluation_command,
     metric_settings,
     split_option,
@@ -139,7 +138,7 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
     from grader.reports import Material
 
     columns = {"label": chosen.label, "identities": chosen.identities}
-    solution = read_with_roles(csv_of(path), dict(chosen.roles), only_these=True, **columns)
+    solution = read_with_roles(path, dict(chosen.roles), only_these=True, **columns)
     warn(solution.roles, solution.near_misses)
     grouped = {name: category for category, names in chosen.categories for name in names}
     unknown = [name for name in grouped if name not in solution.identities]
@@ -171,7 +170,7 @@ def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:
     if path is None:
         return {}
     predictions = read_label_predictions(
-        csv_of(path), solution.row_ids, label=solution.roles.label, other_labels=tuple(solution.other_labels)
+        path, solution.row_ids, label=solution.roles.label, other_labels=tuple(solution.other_labels)
     )
     for note in predictions.notes:
         click.echo(f"Note on {path.name}: {note.message}", err=True)

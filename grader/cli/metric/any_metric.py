@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.output import show_json
-from grader.cli.parameters import NameList, csv_of, options
+from grader.cli.parameters import NameList, options
 
 if TYPE_CHECKING:
     from grader.files import Note
@@ -145,7 +145,7 @@ def read_for(solution: Path, chosen: SimpleNamespace) -> "MetricSolution":
     settings = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
     others = {"groups": chosen.groups or (), "reported": chosen.reported or ()}
     try:
-        return read_for_metric(csv_of(solution), chosen.metric, settings, target=chosen.label, **others)
+        return read_for_metric(solution, chosen.metric, settings, target=chosen.label, **others)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
@@ -154,12 +154,10 @@ def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) 
     """Score a submission with a metric other than that of bias; return the values on all scored rows."""
     from grader.files import read_submission
 
-    if chosen.format_name == "latex":
-        raise click.UsageError("--format latex: only for the metric bias.")
     if submission is None:
         raise click.UsageError("Specify a SUBMISSION file.")
     prepared = read_for(solution, chosen)
-    file = read_submission(csv_of(submission), prepared.table.row_ids, wanted=prepared.columns)
+    file = read_submission(submission, prepared.table.row_ids, wanted=prepared.columns)
     outcome = MetricOutcome(prepared, file.notes, prepared.results(file))
     if chosen.as_json:
         show_json(outcome.as_dict())

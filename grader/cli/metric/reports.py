@@ -1,4 +1,4 @@
-"""Bias reports for each model and split as text, CSV, Markdown and LaTeX."""
+"""Bias reports for each model and split as text, CSV and Markdown."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from grader import metrics
 from grader.files import ScoredTable, Solution
 from grader.files.solution.columns import SPLITS
 from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare
-from grader.metrics.bias.report_tables import Reports, as_latex, as_markdown, as_text, table_of
+from grader.metrics.bias.report_tables import Reports, as_markdown, as_text, table_of
 from grader.text import csv_lines
 
 Rows = slice | NDArray[np.bool_]
@@ -76,5 +76,4 @@ FORMATS: Mapping[str, Callable[[Reports], str]] = {
     "table": as_text,
     "csv": as_csv,
     "markdown": as_markdown,
-    "latex": as_latex,
 }

@@ -1,7 +1,7 @@
 """`fairboard score`: the score of a prediction file, computed without a server."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,8 @@ from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     NameList,
-    csv_of,
     evaluation_command,
     from_jigsaw_option,
-    is_parquet,
     metric_settings,
     solution_files,
     undefined_option,
@@ -27,8 +25,7 @@ from grader.cli.parameters import (
 
 if TYPE_CHECKING:
     from grader.files import ColumnRoles, NearMiss, Note
-    from grader.files.parquet import ParquetTable
-    from grader.metrics import BiasReport, MetricSettings
+    from grader.metrics import BiasReport
 
 ONE_MODEL = ""
 
@@ -53,7 +50,7 @@ ONE_MODEL = ""
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(["table", "csv", "markdown", "latex"]),
+    type=click.Choice(["table", "csv", "markdown"]),
     help="The format of the report.  [default: table]",
 )
 def score(**options: Any) -> None:
@@ -146,44 +143,20 @@ class _Outcome:
 def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleNamespace) -> _Outcome:
     from grader.cli.metric.reports import Evaluation
     from grader.files import read_scored_table, read_solution, read_submission
-    from grader.files.parquet import ParquetTable
-    from grader.files.solution.header import Choice
 
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
     columns = {"label": chosen.label, "identities": chosen.identities, "named": dict(chosen.roles)}
     models, min_size = chosen.prediction, chosen.min_size
     if submission_path is not None:
-        solution = read_solution(csv_of(solution_path), **columns)
-        submission = read_submission(csv_of(submission_path), solution.row_ids)
+        solution = read_solution(solution_path, **columns)
+        submission = read_submission(submission_path, solution.row_ids)
         evaluation = Evaluation.of(solution, settings, min_size=min_size)
         reports = {ONE_MODEL: evaluation.reports(submission.predictions)}
         return _Outcome(solution.roles, solution.near_misses, submission.notes, reports)
-    if chosen.identities is not None and is_parquet(solution_path):
-        choice = Choice(predictions=models, needs_id=False, **columns)
-        table = ParquetTable.open(solution_path, choice)
-        reports = {model: _by_row_groups(table, model, settings, min_size) for model in models}
-        return _Outcome(table.roles, (), (), reports)
-    data = read_scored_table(csv_of(solution_path), predictions=models, **columns)
+    data = read_scored_table(solution_path, predictions=models, **columns)
     evaluation = Evaluation.of(data, settings, min_size=min_size)
     reports = {model: evaluation.reports(each) for model, each in data.predictions.items()}
     return _Outcome(data.roles, data.near_misses, (), reports)
-
-
-def _by_row_groups(
-    table: "ParquetTable", model: str, settings: "MetricSettings", min_size: int
-) -> dict[str, "BiasReport"]:
-    from grader.files.solution.columns import SPLITS
-    from grader.metrics import count_chunks, report
-
-    splits = SPLITS if table.roles.usage else ["all"]
-    counts = {split: count_chunks(table.chunks(model, split), settings=settings) for split in splits}
-    small = {each.name for each in counts["all"].identities if each.positives + each.negatives < min_size}
-    reports = {}
-    for split, split_counts in counts.items():
-        identities = tuple(each._replace(in_score=each.name not in small) for each in split_counts.identities)
-        if split_counts.rows:
-            reports[split] = report(replace(split_counts, identities=identities), settings)
-    return reports
 
 
 def _print(outcome: _Outcome, format_name: str) -> None:
