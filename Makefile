@@ -15,7 +15,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format api-errors lock wheel release docs
+.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format lock wheel release docs
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -99,9 +99,6 @@ secrets: ## generate passwords and a trial certificate for docker-compose.yml in
 		-keyout $@/tls_key -out $@/tls_certificate # for trials; replace both files
 	chmod 444 $@/* # readable by the containers' users; the folder's mode denies access to all others
 	[ -e .env ] || echo COMPOSE_PROFILES=nginx > .env
-
-api-errors: setup ## regenerate the table of the shell's commands from the code
-	$(BIN)/python -m tests.fixtures.command_table
 
 lock: ## regenerate requirements/*.lock from pyproject.toml
 	$(COMPILE) --extra demo --extra client --extra dev pyproject.toml -o requirements/dev.lock

@@ -123,7 +123,7 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
-    environment = os.environ | {"FAIRBOARD_SERVER": address, "FAIRBOARD_TOKEN": "fb_x"}
+    environment = os.environ | {"FAIRBOARD_SITE": address, "FAIRBOARD_TOKEN": "fb_x"}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "predictions.csv"
         file.write_text("id,prediction\n1,0.5\n")

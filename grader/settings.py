@@ -491,8 +491,12 @@ class Settings(BaseSettings):
 
     def site(self) -> str:
         """Return the public address of the site, without a trailing slash."""
+        return self.base_url or self.own_address()
+
+    def own_address(self) -> str:
+        """Return the address at which this machine reaches the site."""
         host = "localhost" if self.host in EVERYWHERE else self.host
-        return self.base_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def trusted_names(self) -> frozenset[str] | None:
         """Return the accepted host names (`.example.org` includes all subdomains); None accepts any name."""

@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli import main
-from grader.cli.organize.setup import create
 from grader.demo.dataset import generate
 from grader.models import Competition
 from grader.services.competitions import settings as competition_settings
@@ -26,11 +25,13 @@ from tests.browser import pictures
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "docs").glob("*.md"))
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *CHAPTERS, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
+# CHANGELOG.md also names commands and settings that were removed.
+DOCUMENTS = [path for path in sorted(ROOT.glob("*.md")) if path.name != "CHANGELOG.md"]
+DOCUMENTS += [*CHAPTERS, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 CONTEXT = click.Context(main)
 # Variables of the client, the tests and the examples, which are not settings of the server.
 OTHER_VARIABLES = {
-    *("FAIRBOARD_SERVER", "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION", "FAIRBOARD_TEST_HANG_SECONDS"),
+    *("FAIRBOARD_SITE", "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION", "FAIRBOARD_TEST_HANG_SECONDS"),
     *("FAIRBOARD_X", "FAIRBOARD_PUBLISH", "FAIRBOARD_PUBLISH_HTTP", "FAIRBOARD_CRASH_AT"),
 }
 PLACES = ("", "grader/", "grader/services/", "grader/services/submissions/", "grader/services/competitions/")
@@ -73,19 +74,12 @@ def _rows_of_settings() -> Iterator[str]:
             yield f"| `{table}{found[1]}` | not set | {found[2]} |"
 
 
-def test_database_and_shell_have_the_same_defaults_as_the_settings():
+def test_database_has_the_same_defaults_as_the_settings():
     ordinary = CompetitionSettings()
     columns = Competition.__table__.c
     stored = {name: columns[name].default.arg for name in NAMES if name in columns and columns[name].default}
     assert stored == {name: getattr(ordinary, name) for name in stored}
     assert {"max_daily_submissions", "selection_count", "feedback", "reveal_rule"} <= stored.keys()
-    numbers = 0
-    for parameter in create.params:
-        if isinstance(parameter, click.Option) and type(getattr(ordinary, parameter.name or "", "")) is int:
-            default = getattr(ordinary, parameter.name or "")
-            assert f"[default: {default}]" in (parameter.help or ""), parameter.name
-            numbers += 1
-    assert numbers == 6
 
 
 def test_readme_is_short():

@@ -56,7 +56,7 @@ def test_notebook_runs_from_data_to_a_rank(service, demo, live_site, tmp_path: P
     rival = b"id,prediction\n" + b"".join(b"%d,0.5\n" % (7_000_000 + row) for row in range(2000))
     service.score(service.submit(demo, user="bob", csv=rival))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
+    monkeypatch.setenv("FAIRBOARD_SITE", live_site.address)
     monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
     names = run(NOTEBOOK)
     assert (names["own"].rank, names["own"].team, names["board"].team_count) == (1, "ada", 2)

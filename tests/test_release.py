@@ -186,7 +186,7 @@ IMPORTS = {
     "": "import fairboard, grader.kaggle, grader.metrics",
     "cli": "import pandas, fairboard",
     "server": "import webapp.app, grader.worker.app, grader.worker.sweeper",
-    "client": "import grader.client, keyring",
+    "client": "import grader.client",
     "demo": "import grader.demo.run, sklearn",
 }
 SLOW_EXTRAS = ("server", "demo", "client", "cli")
@@ -248,7 +248,7 @@ def test_server_and_client_extras_run_a_site_without_scikit_learn(install, tmp_p
     administrator = {"FAIRBOARD_ADMIN_NAME": "ada", "FAIRBOARD_ADMIN_PASSWORD": "correct horse battery"}
     with serving(server, tmp_path / "site", **administrator) as (address, environment):
         token = run(server / "fairboard", "token", "create", "ada", **environment).strip()
-        asked = {"FAIRBOARD_TOKEN": token, "FAIRBOARD_SERVER": address}
+        asked = {"FAIRBOARD_TOKEN": token, "FAIRBOARD_SITE": address}
         assert run(client / "fairboard", "competition", "list", **asked) == ""
 
 

@@ -232,7 +232,7 @@ def test_wheel_submits_a_file_without_server_packages(
     (tmp_path / "p.csv").write_bytes(predictions_csv())
     monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
     command = clients_python.with_name("fairboard")
-    done = run(clients_python, command, "submit", tmp_path / "p.csv", "--server", live_site.address)
+    done = run(clients_python, command, "submit", tmp_path / "p.csv", "--site", live_site.address)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Submission #1: score 0.")
     code = (
@@ -242,7 +242,7 @@ def test_wheel_submits_a_file_without_server_packages(
     table = run(clients_python, "-c", code, live_site.address)
     assert "bpsn_auc" in table.stdout, table.stderr
     assert "whl[server]" in run(clients_python, command, "user", "list").stderr
-    listed = run(clients_python, command, "competition", "list", "--server", live_site.address)
+    listed = run(clients_python, command, "competition", "list", "--site", live_site.address)
     assert listed.stdout.startswith("toxicity\topen\t"), listed.stderr
 
 

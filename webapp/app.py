@@ -19,7 +19,7 @@ from grader.worker.children.formatter import Formatter
 from webapp import api_routes, health, routes
 from webapp.http import confirmation, errors, inbox, middleware, parameters
 from webapp.http.long_polling import Waits
-from webapp.http.site import Hinting, Shell, Site
+from webapp.http.site import Hinting, Site
 from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, formats
 from webapp.submissions import uploads
@@ -38,12 +38,8 @@ def create_app(
     database: Database | None = None,
     storage: Storage | None = None,
     hints: Hinting | None = None,
-    shell: Shell | None = None,
 ) -> Flask:
-    """Create the application for one site. Omitted components are created from the settings.
-
-    With a `shell`, every request has the rights of that command, so only its own process may send requests.
-    """
+    """Create the application for one site. Omitted components are created from the settings."""
     database = database or Database.for_requests(settings)
     site = Site(
         settings=settings,
@@ -55,15 +51,12 @@ def create_app(
         formatter=Formatter(),
         passwords=password_hasher(settings),
         waits=Waits(database, threads=settings.web_threads),
-        shell=shell,
         trusted_names=settings.trusted_names(),
         providers=_providers(settings),
         exporter=_exporter(settings, database),
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files.
     app.extensions["fairboard"] = site
-    # The command reports unexpected errors itself.
-    app.config["PROPAGATE_EXCEPTIONS"] = shell is not None
     parameters.init_app(app)
     # This limit applies to every request. `uploads` sets other limits for competition files.
     app.config.update(
@@ -74,8 +67,7 @@ def create_app(
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for module in (assets, formats, inbox, *ROUTES):
         module.init_app(app)
-    if shell is None:
-        counters.enable(settings.metrics_dir())
+    counters.enable(settings.metrics_dir())
     middleware.init_app(app, site, body_limits=uploads.BODY_LIMITS)
     errors.init_app(app)
     confirmation.init_app(app)

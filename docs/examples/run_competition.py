@@ -1,6 +1,6 @@
 """Take a competition from its draft to the results bundle over the API.
 
-Needs httpx; the variables FAIRBOARD_SERVER and FAIRBOARD_TOKEN (scopes read and organize); and the files
+Needs httpx; the variables FAIRBOARD_SITE and FAIRBOARD_TOKEN (scopes read and organize); and the files
 solution.csv, corrected.csv and train.csv.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 
 site = httpx.Client(
-    base_url=os.environ["FAIRBOARD_SERVER"],
+    base_url=os.environ["FAIRBOARD_SITE"],
     headers={"Authorization": f"Bearer {os.environ['FAIRBOARD_TOKEN']}"},
     timeout=600,
 )

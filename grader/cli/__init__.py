@@ -16,14 +16,14 @@ fairboard score solution.csv submission.csv
 fairboard login https://fairboard.example.org
 fairboard submit predictions.csv -d "word n-grams"
 fairboard serve
-fairboard competition create hate-2026 --title "Harmful comments" --solution solution.csv
+fairboard competition create hate-2026.toml
 fairboard COMMAND --help
 
-With --server ADDRESS (or FAIRBOARD_SERVER), `competition`, `rescore`, `user` and `token` work on a remote
-site. Settings are read from FAIRBOARD_* environment variables; `fairboard settings` shows them all. The exit
-code is 0 for success, 2 for a rejected file and 1 for any other error. Over HTTP, it is 3 if the server
-denies a request, 4 if a submission is not scored in time and 5 if the server is unreachable. It is 6 if a
-value misses a limit of `score --require`.
+`competition`, `rescore`, `user`, `token` and `api` send requests to the site on this machine or, with --site
+URL (or FAIRBOARD_SITE), to another site. Settings are read from FAIRBOARD_* environment variables;
+`fairboard settings` shows them all. The exit code is 0 for success, 2 for a rejected file and 1 for any other
+error. It is 3 if the site denies a request, 4 if a submission is not scored in time and 5 if the site is
+unreachable. It is 6 if a value misses a limit of `score --require`.
 """
 
 main = CommandGroup(
@@ -83,6 +83,7 @@ main = CommandGroup(
                 "client",
             ),
             "token": CliEntry("grader.cli.organize.people", "Create, list and revoke API tokens.", "client"),
+            "api": CliEntry("grader.cli.organize.api", "Send any request of the API.", "client"),
         },
         "Database and storage": {
             "migrate": CliEntry(

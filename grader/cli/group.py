@@ -4,11 +4,11 @@ Exit code 2 means that a file was rejected. Usage errors, for which click uses 2
 table in docs/client.md lists all codes.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import click
@@ -19,28 +19,29 @@ from grader.text import not_installed
 
 REJECTED = 2
 UNMET = 6  # `score --require`
-SERVER = "FAIRBOARD_SERVER"
-NAMES_SERVER = "grader.cli.names_server"  # context key for whether the command line names a server
+SITE = "FAIRBOARD_SITE"
 WHOLE = 200  # characters; longer than any first sentence
 
 
 @dataclass(frozen=True)
 class CliEntry:
-    """The module, summary and required extra of a command."""
+    """The module, summary and required extra of a command, and its name in the module if it is another."""
 
     module: str
     summary: str
     extra: str = "server"
+    attribute: str = ""
 
 
-def imported(module: str, attribute: str, words: str, extra: str) -> click.Command:
+def imported(entry: CliEntry, name: str, words: str) -> click.Command:
     """Import a command; raise ClickException if a package of its extra is not installed."""
     try:
-        command: click.Command = getattr(import_module(module), attribute)
+        module = import_module(entry.module)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in {"fairboard", "grader", "webapp", "migrations"}:
             raise
-        raise lacking(error, words, extra) from error
+        raise lacking(error, words, entry.extra) from error
+    command: click.Command = getattr(module, entry.attribute or name.replace("-", "_"))
     return command
 
 
@@ -50,49 +51,27 @@ def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickEx
 
 
 class SubcommandGroup(click.Group):
-    """A group whose help shows the full first sentence of each command."""
+    """A group whose help shows the full first sentence of each command.
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, self.commands[name].get_short_help_str(WHOLE)) for name in self.list_commands(ctx)]
-            )
-
-
-class PartlyLocalGroup(SubcommandGroup):
-    """A group of HTTP commands with additional commands for the local installation.
-
-    `local` maps each additional command to its module and summary. Help and completion do not import these
-    modules.
+    The commands in `local` need more packages than the others, and are imported when they are called.
     """
 
-    def __init__(self, *args: Any, local: Mapping[str, tuple[str, str]], **options: Any) -> None:
+    def __init__(
+        self, *args: Any, local: Mapping[str, CliEntry] = MappingProxyType({}), **options: Any
+    ) -> None:
         super().__init__(*args, **options)
         self._local = local
         self.commands |= dict.fromkeys(local)  # type: ignore[operator] # for `help` and "Did you mean …?"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._local:
+        if (entry := self._local.get(cmd_name)) is None:
             return super().get_command(ctx, cmd_name)
-        module, summary = self._local[cmd_name]
         if ctx.resilient_parsing:
-            return click.Command(cmd_name, short_help=summary)
-        return imported(module, cmd_name.replace("-", "_"), f"{ctx.info_name} {cmd_name}", "server")
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if ctx.meta.get(NAMES_SERVER) and args and args[0] in self._local and "--help" not in args:
-            click.echo(
-                f"{ctx.info_name} {args[0]} works only with the installation on this machine, not with a "
-                "remote site.",
-                err=True,
-            )
-        return super().resolve_command(ctx, args)
+            return click.Command(cmd_name, short_help=entry.summary)
+        return imported(entry, cmd_name, f"{ctx.info_name} {cmd_name}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        where = " (on this machine)" if ctx.meta.get(NAMES_SERVER) else ""
-        lines = {name: summary + where for name, (_, summary) in self._local.items()}
+        lines = {name: entry.summary for name, entry in self._local.items()}
         lines |= {name: each.get_short_help_str(WHOLE) for name, each in self.commands.items() if each}
         with formatter.section("Commands"):
             formatter.write_dl([(name, lines[name]) for name in self.list_commands(ctx)])
@@ -110,20 +89,10 @@ class CommandGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self._entries)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve the command, and record whether the command line names a server."""
-        words = args[: args.index("--")] if "--" in args else args
-        names_server = any(word == "--server" or word.startswith("--server=") for word in words)
-        ctx.meta[NAMES_SERVER] = names_server or bool(os.environ.get(SERVER))
-        return super().resolve_command(ctx, args)
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self._entries:
             return None
-        entry = self._entries[cmd_name]
-        return imported(entry.module, cmd_name.replace("-", "_"), cmd_name, entry.extra)
+        return imported(self._entries[cmd_name], cmd_name, cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete command names without importing any command."""

@@ -33,8 +33,11 @@ class Installation:
 
     def link(self, path: str) -> str:
         """Return the URL of a page of the site."""
-        site = self.settings.base_url or lock.address(self.settings.data_dir) or self.settings.site()
-        return site.rstrip("/") + path
+        return (self.settings.base_url or self.address()).rstrip("/") + path
+
+    def address(self) -> str:
+        """Return the address at which this machine reaches the site, without proxies."""
+        return lock.address(self.settings.data_dir) or self.settings.own_address()
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from grader.client.errors import NotScoredInTime, Refused, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
-from grader.client.organizer import OnQuestion, OnWait, Organizer, quoted
+from grader.client.organizer import Confirmation, OnQuestion, Organizer, quoted
 from grader.client.records import (
     BoardRow,
     Check,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import httpx
     import pandas as pd
 
+BINARY = "application/octet-stream"
 WAIT_SECONDS = 30  # how long the server may delay its response to one request
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 
@@ -59,9 +61,6 @@ class Client:
         Receives the error and the number of seconds before each pause between two attempts.
     http : httpx.BaseTransport, optional
         The transport for requests; by default, the network.
-    on_wait : callable, optional
-        Receives a competition before each pause while waiting for a server job, and returns whether it ran
-        any job. If it did, there is no pause.
 
     Notes
     -----
@@ -86,7 +85,6 @@ class Client:
         timeout_seconds: float = TIMEOUT_SECONDS,
         on_pause: OnPause | None = None,
         http: "httpx.BaseTransport | None" = None,
-        on_wait: OnWait | None = None,
     ) -> None:
         self._transport = Transport(
             server,
@@ -96,7 +94,6 @@ class Client:
             on_pause=on_pause,
             http=http,
         )
-        self._on_wait = on_wait
         self._competition = competition
 
     def __enter__(self) -> Self:
@@ -118,6 +115,40 @@ class Client:
         """Send a request below ``/api/v1/`` and return the JSON response; omit parameters that are None."""
         return self._transport.call(method, path, json=json, query=query)
 
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        fields: Mapping[str, Any],
+        confirm: bool | OnQuestion = False,
+    ) -> dict[str, Any] | str:
+        """Send any request below ``/api/v1/`` and return its response as JSON or, if it is not JSON, as text.
+
+        The fields become the query of a GET request and the body of other requests. A `Path` is sent as a
+        file. `confirm` is that of `organize`.
+        """
+        files = {name: value for name, value in fields.items() if isinstance(value, Path)}
+
+        def send(confirmed: Mapping[str, str]) -> dict[str, Any] | str:
+            sent = {**fields, **confirmed}
+            with ExitStack() as stack:
+                if method == "GET":
+                    parts: dict[str, Any] = {"params": sent or None}
+                elif files:
+                    opened = {
+                        name: (file.name, stack.enter_context(CountedFile(file, None)), BINARY)
+                        for name, file in files.items()
+                    }
+                    parts = {"data": {name: sent[name] for name in sent.keys() - files}, "files": opened}
+                else:
+                    parts = {"json": sent or None}
+                answer = self._transport.ask(method, path, headers={"Accept": "*/*"}, **parts)
+            is_json = answer.headers.get("Content-Type", "application/json").startswith("application/json")
+            return read_json(answer) if is_json else answer.text
+
+        return Confirmation(confirm).act(send)
+
     def pages_of(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Yield the pages of an API list by following ``next``; omit parameters that are None."""
         return self._transport.pages(path, **query)
@@ -132,7 +163,7 @@ class Client:
         With ``confirm=True``, it confirms every action. A function receives each question (``heading``,
         ``sentences``) and returns whether to continue. Otherwise, such actions raise `Refused`.
         """
-        return Organizer(self._transport, self._slug(competition), on_wait=self._on_wait, confirm=confirm)
+        return Organizer(self._transport, self._slug(competition), confirm=confirm)
 
     def scopes(self) -> frozenset[str]:
         """Return the token's scopes: ``read``, ``submit``, ``organize``, ``admin``."""
@@ -350,7 +381,7 @@ class Client:
         on_progress: OnProgress | None,
     ) -> dict[str, Any]:
         with as_file(submission) as path, CountedFile(path, on_progress) as stream:
-            files = {"file": (path.name, stream, "application/octet-stream")}
+            files = {"file": (path.name, stream, BINARY)}
             return self._transport.post(address, key=key, data=data, files=files)
 
     def _place(self, competition: str | None) -> str:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from grader.client.errors import Refused, Unusable
@@ -11,9 +11,41 @@ from grader.client.files import CountedFile, OnProgress, download
 from grader.client.transport import Json, Transport
 
 POLL_SECONDS = 0.5
-OnWait = Callable[[str], bool]
 OnJob = Callable[[Mapping[str, Any]], None]
 OnQuestion = Callable[[Mapping[str, Any]], bool]
+Answer = TypeVar("Answer")
+
+
+class Confirmation:
+    """Answers the questions with which the server delays an action.
+
+    Parameters
+    ----------
+    confirm : bool or callable
+        True confirms every question. A function receives each question (``heading``, ``sentences``) and
+        returns whether to continue.
+    """
+
+    def __init__(self, confirm: bool | OnQuestion) -> None:
+        self._confirm = confirm
+        self._confirmed: set[str] = set()  # tokens of questions that are not asked again
+
+    def act(self, send: Callable[[Mapping[str, str]], Answer]) -> Answer:
+        """Return the result of `send`, which receives the field that confirms the questions so far."""
+        token = ""
+        while True:
+            try:
+                return send({"confirm": token} if token else {})
+            except Refused as error:
+                if error.name != "unconfirmed" or error.details["confirm"] == token:
+                    raise
+                token = error.details["confirm"]
+                if token not in self._confirmed and not all(map(self._confirms, error.details["questions"])):
+                    raise
+                self._confirmed.add(token)
+
+    def _confirms(self, question: Mapping[str, Any]) -> bool:
+        return self._confirm(question) if callable(self._confirm) else self._confirm
 
 
 class Organizer:
@@ -26,9 +58,6 @@ class Organizer:
     transport : Transport
     slug : str
         The competition.
-    on_wait : callable, optional
-        Receives the competition before each pause while waiting for a job, and returns whether it ran any
-        job.
     confirm : bool or callable
         True confirms every action. A function receives each question (``heading``, ``sentences``) and
         returns whether to continue. Otherwise, such actions raise `Refused` (``unconfirmed``).
@@ -39,28 +68,22 @@ class Organizer:
         transport: Transport,
         slug: str,
         *,
-        on_wait: OnWait | None = None,
         confirm: bool | OnQuestion = False,
     ) -> None:
         self._transport = transport
         self.slug = slug
-        self._on_wait = on_wait
-        self._confirm = confirm
-        self._confirmed: set[str] = set()  # tokens of questions that are not asked again
+        self._confirmation = Confirmation(confirm)
 
     def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
-        try:
-            return self._transport.call(method, self._at(path), json=json, query=query)
-        except Refused as error:
-            if error.name != "unconfirmed" or (json or {}).get("confirm") == error.details["confirm"]:
-                raise
-            token, questions = error.details["confirm"], error.details["questions"]
-            if token not in self._confirmed and not all(map(self._confirms, questions)):
-                raise
-            self._confirmed.add(token)
-            confirmed = {**(json or {}), "confirm": token}
-        return self.call(method, path, json=confirmed, **query)
+        return self._confirmation.act(
+            lambda confirm: self._transport.call(
+                method,
+                self._at(path),
+                json={**(json or {}), **confirm} if json or confirm else json,
+                query=query,
+            )
+        )
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as ``settings.toml`` or an export."""
@@ -115,8 +138,6 @@ class Organizer:
                 return answer
             if on_progress:
                 on_progress(state["progress"])
-            if self._on_wait is not None and self._on_wait(self.slug):
-                continue
             if time.monotonic() > deadline:
                 raise Unusable(
                     f"{path} has not finished within {timeout_seconds:.0f} s. It continues on the server."
@@ -220,9 +241,6 @@ class Organizer:
             if organizer["name"].casefold() == name.casefold():
                 return dict(organizer)
         raise Unusable(f"{name} is not an organizer of {self.slug}.")
-
-    def _confirms(self, question: Mapping[str, Any]) -> bool:
-        return self._confirm(question) if callable(self._confirm) else self._confirm
 
     def _at(self, path: str) -> str:
         return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")

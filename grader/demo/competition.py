@@ -104,7 +104,7 @@ class Demo:
 
 
 def steps(say: Say) -> StepPrinter:
-    """Return the steps of the demo: files, start, competition, accounts, each model, scores."""
+    """Return the steps of the demo: files, start, accounts, competition, each model, scores."""
     return StepPrinter(len(MODELS) + 5, say)
 
 
@@ -119,13 +119,13 @@ def write_files(demo: Demo) -> None:
 
 def set_up(demo: Demo) -> DemoProgress:
     """Create the competition and accounts, submit each model's predictions, and wait for scores."""
-    demo.steps.begin("Creating the competition and checking its data files")
     is_there = _is_published(demo)
-    if not is_there:
-        create_competition(demo)
     progress = DemoProgress.of(demo.folder, resume=is_there)
     demo.steps.begin(f"Creating {len(ACCOUNTS)} accounts")
     _ensure_accounts(demo, progress)
+    demo.steps.begin("Creating the competition and checking its data files")
+    if not is_there:
+        create_competition(demo)
     train, test = (pd.read_csv(demo.folder / f"{name}.csv") for name in ("train", "test"))
     for model in MODELS:
         demo.steps.begin(f"Team {model.team} trains and submits {model.name}.csv: {model.description}")
@@ -157,7 +157,7 @@ def create_competition(demo: Demo) -> None:
         demo.installation.command(*create)
     except CommandFailed:
         with contextlib.suppress(CommandFailed):
-            demo.installation.command("competition", "delete", SLUG, "--yes")
+            demo.installation.command("api", "DELETE", f"competitions/{SLUG}/organize", "--yes")
         demo.installation.command(*create)
 
 

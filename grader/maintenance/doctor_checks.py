@@ -275,7 +275,7 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
         yield warning(
             "scoring",
             f"{len(failed):,} submissions failed because of a server error: {named}. Their pages show the "
-            "incident number; find it in the log. To retry them, run `fairboard competition retry SLUG`.",
+            "incident number; find it in the log. To retry them, open the competition's Submissions page.",
         )
 
 

@@ -43,7 +43,7 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
             log.warning("Ended %d leftover processes of a killed service.", count)
         with open_listener(settings.host, settings.port) as web_socket:
             address = (settings.base_url or address_of(web_socket)).rstrip("/")
-            lock.describe(held, f"a process at {address}")
+            lock.describe(held, f"a process at {address_of(web_socket)}")
             setup_path = _prepare_database(data_dir, announce)
             supervisor = Supervisor()
             with supervisor.stopping_on_signals():

@@ -1,17 +1,15 @@
 import os
 import re
-import signal
 import sqlite3
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import click
 import pytest
 
 from grader.cli import configuration
 from grader.maintenance import schema
-from grader.models import ScoringVersionState
 from grader.services.accounts import (
     accounts,
     api_tokens,
@@ -23,50 +21,10 @@ from grader.services.accounts import (
 )
 from grader.services.accounts.one_time_links import InvalidLink
 from grader.services.accounts.second_factors import NewApp, Proof
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, phases
-from grader.services.leaderboards import leaderboard
 from grader.services.people import names
-from grader.services.rescoring import preparation
-from grader.visibility import Phase
 from tests.fixtures.authenticators import code_at
-from tests.fixtures.patience import eventually
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-@pytest.fixture
-def solution(tmp_path, solution_csv):
-    """Write a solution and return its path."""
-
-    def write(name="solution.csv", **options):
-        path = tmp_path / name
-        path.write_bytes(solution_csv(**options))
-        return path
-
-    return write
-
-
-def corrected(path):
-    """Return a solution with some labels inverted."""
-    lines = path.read_text().splitlines()
-    for number in range(1, 60):
-        row_id, label, rest = lines[number].split(",", 2)
-        lines[number] = f"{row_id},{1 - int(label)},{rest}"
-    other = path.with_name("corrected.csv")
-    other.write_text("\n".join(lines) + "\n")
-    return other
-
-
-def rescore_command(path, *, reason):
-    """Return a command line that rescores in a separate process."""
-    return [sys.executable, "-m", "grader.cli", "rescore", "toxicity", str(path), "--reason", reason, "--yes"]
-
-
-def board(service, slug="toxicity"):
-    with service.database.read() as session:
-        found = leaderboard.board_of(session, competition=lookup.get(session, slug=slug))
-    return found.scoring_version, [(row.team, row.score) for row in found.rows]
 
 
 def test_a_created_account_can_log_in_with_the_printed_password(admin, service):
@@ -80,52 +38,47 @@ def test_a_created_account_can_log_in_with_the_printed_password(admin, service):
     assert password not in result.stderr
 
 
-def test_tokens_have_scopes_and_an_expiry_and_are_listed_and_revoked(admin, service):
+def test_a_token_is_created_with_its_scopes_and_expiry(admin, service):
     service.user("ada")
     printed = admin("token", "create", "Ada", "--name", "board", "--scope", "read", "--days", "7").stdout
-    assert re.fullmatch(r"fb_\S+\n", printed)
-    text = printed.strip()
     with service.database.read() as session:
-        assert api_tokens.find(session, token=text, now=service.now).user.name == "ada"
-    listed = admin("token", "list", "ada").stdout
-    assert re.search(r"board +fb_\S+ +read +\d{4}-", listed)
-    token_id = re.findall(r"^(\d+)", listed, flags=re.MULTILINE)[0]
-    assert admin("token", "revoke", "ada", token_id).exit_code == 0
-    with service.database.read() as session:
-        assert api_tokens.find(session, token=text, now=service.now) is None
-    assert admin("token", "revoke", "ada", "999").exit_code == 1
+        found = api_tokens.find(session, token=printed.strip(), now=service.now)
+        assert (found.user.name, found.name, found.scopes) == ("ada", "board", ["read"])
+        assert found.expires_at is not None
+    assert admin("token", "create", "nobody").exit_code == 1
 
 
-def test_accounts_are_listed_with_their_addresses(admin, service):
-    service.user("ada")
-    service.user("root", is_admin=True)
+@on_sqlite
+def test_accounts_are_listed_with_their_addresses(host, service):
     with service.database.write() as session:
         email_addresses.note(session, user=service.user("ada"), address="ada@example.org")
-    listed = admin("user", "list").stdout.splitlines()
+    listed = host("user", "list").stdout.splitlines()
     assert [line.split()[0] for line in listed] == ["name", "ada", "root"]
     assert "ada@example.org (not confirmed)" in listed[1]
     assert "(administrator)" in listed[2]
-    assert len(admin("user", "list", "--search", "EXAMPLE").stdout.splitlines()) == 2
+    assert len(host("user", "list", "--search", "EXAMPLE").stdout.splitlines()) == 2
 
 
-def test_a_reset_link_works_only_for_its_user(admin, service):
+@on_sqlite
+def test_a_reset_link_works_only_for_its_user(host, service):
     service.user("ada")
-    link = admin("user", "reset-link", "Ada").stdout.strip()
-    token = re.fullmatch(r"http://127\.0\.0\.1:7777/reset/(\S+)", link)[1]
+    link = host("user", "reset-link", "Ada").stdout.strip()
+    token = re.fullmatch(r"http://127\.0\.0\.1:\d+/reset/(\S+)", link)[1]
     with service.database.read() as session:
         assert password_resets.whose(session, token=token, now=datetime.now(UTC)).name == "ada"
-    assert "'nobody'" in admin("user", "reset-link", "nobody").stderr
+    assert host("user", "reset-link", "nobody").exit_code == 1
 
 
-def test_the_operator_suspends_reinstates_and_deletes_an_account(admin, service):
+@on_sqlite
+def test_an_account_is_suspended_reinstated_and_deleted(host, service):
     service.user("ada")
-    assert admin("user", "suspend", "ada", "--yes").exit_code == 1
-    done = admin("user", "suspend", "Ada", "--reason", "Spam", "--yes").stdout
+    assert host("user", "suspend", "ada", input="n\n").exit_code == 1
+    done = host("user", "suspend", "Ada", "--reason", "Spam", "--yes").stdout
     assert done == "The account ada is suspended.\n"
-    assert "ada (suspended)" in admin("user", "list").stdout
-    assert "is reinstated" in admin("user", "reinstate", "ada", "--yes").stdout
-    assert "is deleted" in admin("user", "delete", "ada", "--reason", "Left", "--yes").stdout
-    assert "'ada'" in admin("user", "delete", "ada", "--reason", "Left", "--yes").stderr
+    assert "ada (suspended)" in host("user", "list").stdout
+    assert "is reinstated" in host("user", "reinstate", "ada", "--yes").stdout
+    assert "is deleted" in host("user", "delete", "ada", "--reason", "Left", "--yes").stdout
+    assert host("user", "delete", "ada", "--reason", "Left", "--yes").exit_code == 1
 
 
 def test_the_operator_resets_the_second_factors_of_anyone(admin, service):
@@ -139,7 +92,7 @@ def test_the_operator_resets_the_second_factors_of_anyone(admin, service):
     assert "without a second factor" in admin("user", "reset-second-factors", "Root").stdout
     with service.database.read() as session:
         assert not logins.has_factor(session, user=user)
-    assert "'nobody'" in admin("user", "reset-second-factors", "nobody").stderr
+    assert admin("user", "reset-second-factors", "nobody").exit_code == 1
 
 
 def test_a_login_link_works_once_and_only_for_its_user(admin, service):
@@ -155,166 +108,17 @@ def test_a_login_link_works_once_and_only_for_its_user(admin, service):
     assert "'nobody'" in admin("user", "login-link", "nobody").stderr
 
 
-def test_invitations_are_printed_one_per_line(admin, service, monkeypatch):
-    monkeypatch.setenv("FAIRBOARD_BASE_URL", "https://board.example/")
-    monkeypatch.setenv("FAIRBOARD_SIGN_UP", "closed")
-    result = admin("user", "invite", "--count", "3")
-    links = result.stdout.split()
+@on_sqlite
+def test_invitations_are_printed_one_per_line(host, service):
+    links = host("user", "invite", "--count", "3").stdout.split()
     assert len(set(links)) == 3
-    assert all(link.startswith("https://board.example/sign-up/") for link in links)
-    assert "FAIRBOARD_SIGN_UP is `closed`" in result.stderr
     with service.database.read() as session:
         sign_ups.find(session, token=links[0].rpartition("/")[2], now=datetime.now(UTC))
 
 
-def test_a_competition_is_created_with_dates_identities_metric_and_overview(
-    admin, service, solution, tmp_path
-):
-    overview = tmp_path / "overview.md"
-    overview.write_text("# Be kind")
-    result = admin(
-        *("competition", "create", "cup", "--solution", solution(), "--title", "Cup", "--label", "toxicity"),
-        *("--identities", "muslim", "--opens", "2030-01-01", "--closes", "2030-02-01T12:00+02:00"),
-        *("--power", "-3", "--weights", "0.7", "0.1", "0.1", "0.1", "--overview", overview),
-    )
-    assert result.exit_code == 0, result.stderr
-    with service.database.read() as session:
-        competition = lookup.get(session, slug="cup")
-    rules = lookup.live(competition).metric_settings
-    assert competition.opens_at == datetime(2030, 1, 1, tzinfo=UTC)
-    assert competition.closes_at == datetime(2030, 2, 1, 10, tzinfo=UTC)
-    assert competition.overview == "# Be kind"
-    assert rules["identities"] == ["muslim"]
-    assert (rules["metric"]["power"], rules["metric"]["weights"]["overall_auc"]) == (-3, 0.7)
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (("No Slug", "--title", "Cup"), "slug 'No Slug'"),
-        (("cup", "--title", " "), "needs a title"),
-        (
-            ("cup", "--title", "Cup", "--opens", "2030-01-02", "--closes", "2030-01-01"),
-            "closing time must be after the opening time",
-        ),
-    ],
-)
-def test_an_invalid_competition_is_rejected_before_its_solution_is_sent(
-    admin, tmp_path, words: tuple[str, ...], reason: str
-):
-    (tmp_path / "solution.csv").write_text("not a solution")
-    made = admin("competition", "create", *words, "--solution", tmp_path / "solution.csv")
-    assert (made.exit_code, reason in made.stderr) == (1, True), made.output
-    assert admin("competition", "list").output == ""
-
-
-def test_a_reveal_without_a_verification_asks_for_confirmation(admin, service):
-    competition = service.competition()
-    service.score(service.submit(competition))
-    refused = admin("competition", "reveal", "toxicity")
-    assert refused.exit_code == 1
-    assert "The competing submissions have not been verified." in refused.stderr
-    assert "Nothing was changed" in refused.stderr
-    assert phases.phase(service.reload(competition), service.now) is Phase.OPEN
-    revealed = admin("competition", "reveal", "toxicity", input="y\n")
-    assert (revealed.exit_code, "with 1 team. The competition was still open" in revealed.stdout) == (0, True)
-    assert "provisional" in revealed.stdout and "derive the labels\n" in revealed.stdout
-    assert phases.phase(service.reload(competition), service.now) is Phase.REVEALED
-    again = admin("competition", "reveal", "toxicity", "--yes")
-    assert (again.exit_code, "was revealed at" in again.stderr) == (1, True)
-
-
-def test_dates_in_the_past_are_reported_when_they_are_saved(admin, service, tmp_path):
-    now = datetime.now(UTC)
-    service.competition(opens_at=now - timedelta(days=9), closes_at=now + timedelta(days=30))
-    past, ahead = (f"{now + timedelta(days=days):%Y-%m-%d}" for days in (-2, 9))
-    changed = admin("competition", "change", "toxicity", "--entry-deadline", past)
-    assert changed.exit_code == 0, changed.output
-    assert f"Warning: The entry deadline is in the past ({past} 23:59 UTC): no one can join" in changed.stderr
-    assert "Warning" not in admin("competition", "change", "toxicity", "--entry-deadline", ahead).stderr
-    file = tmp_path / "settings.toml"
-    file.write_text(f"[dates]\nmerger_deadline = {past}T12:00:00Z\n")
-    applied = admin("competition", "apply", "toxicity", file)
-    assert applied.exit_code == 0, applied.output
-    assert "Warning: The merger deadline is in the past" in applied.stderr
-    draft = tmp_path / "next.toml"
-    draft.write_text(f'title = "Next"\n\n[dates]\nopens = {past}T12:00:00Z\n')
-    created = admin("competition", "create", draft)
-    assert created.exit_code == 0, created.output
-    assert "is in the past" in created.stderr and "as soon as it is published" in created.stderr
-
-
-# The process prints its progress and its log.
-@pytest.mark.long
-@on_sqlite
-def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
-    service.score(service.submit(service.competition()))
-    path = corrected(solution())
-    done = subprocess.run(
-        rescore_command(path, reason="Corrected."),
-        env=os.environ | settings.environment(),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    progress, *effects = done.stderr.splitlines()
-    assert progress == "1 of 1 submissions scored"
-    assert all(line.endswith(".") for line in effects)
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("scoring_here")
-def test_an_interrupted_rescoring_is_continued_by_the_same_command(admin, service, settings, solution):
-    """On SQLite, `tests/faults/test_switches.py` stops this command at each step."""
-    competition = service.competition()
-    service.score(*(service.submit(competition, user=f"team {n}", seed=n) for n in range(3)))
-    path = corrected(solution())
-    process = subprocess.Popen(
-        rescore_command(path, reason="Wrong labels."), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    eventually(lambda: preparing(service, competition), "a version that is prepared")
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert board(service)[0] == 1
-    result = admin("rescore", "toxicity", path, "--reason", "Wrong labels.", "--yes")
-    assert result.exit_code == 0, result.stderr
-    assert "Continuing with scoring version 2." in result.stdout
-    assert board(service)[0] == 2
-
-
-def preparing(service, competition):
-    with service.database.read() as session:
-        return preparation.open_version(session, competition=competition)
-
-
-def test_a_running_rescoring_blocks_another_one_until_it_is_dropped(admin, service, solution):
-    from grader.files import read_solution
-    from grader.services.solutions import intake
-
-    competition = service.competition()
-    path = corrected(solution())
-    stored = intake.store_corrected(service.storage, read_solution(path), live=lookup.live(competition))
-    with service.database.write() as session:
-        preparation.prepare(
-            session, competition=competition, solution=stored, reason="First.", actor=Actor(None, "bo")
-        )
-
-    refused = admin("rescore", "toxicity", solution(), "--reason", "Second.")
-    dropped = admin("rescore", "toxicity", "--drop")
-    again = admin("rescore", "toxicity", "--drop")
-
-    assert (refused.exit_code, dropped.exit_code, again.exit_code) == (1, 0, 1)
-    assert "First." in refused.stderr
-    assert "fairboard rescore toxicity --drop" in refused.stderr
-    assert "No rescoring of toxicity is in progress." in again.stderr
-    with service.database.read() as session:
-        states = {v.state for v in session.query(preparation.ScoringVersion)}
-    assert states == {ScoringVersionState.LIVE, ScoringVersionState.DROPPED}
-
-
 @pytest.mark.parametrize(
     "command",
-    ["user create ada", "competition list", "token list ada", "orphans", "status", "sweeper", "backup /x"],
+    ["user create ada", "competition list", "token create ada", "orphans", "status", "sweeper", "backup /x"],
 )
 @pytest.mark.parametrize("kind", ["missing", "empty", "other database"])
 def test_a_command_rejects_a_folder_without_a_site_and_creates_nothing(

@@ -136,31 +136,3 @@ def test_the_first_lines_name_the_identities_that_are_too_small(check, solution_
         "2 identities are in the score: female, muslim.",
         "Left out (fewer than 25 rows of a class in a split): rare.",
     ]
-
-
-def test_a_competition_is_not_created_if_one_value_excludes_an_identity(
-    solution_csv: SOLUTION, tmp_path: Path, empty_site, monkeypatch: pytest.MonkeyPatch, capsys
-):
-    monkeypatch.delenv("FAIRBOARD_DATABASE_URL", raising=False)
-    path = tmp_path / "solution.csv"
-    path.write_bytes(spoil(solution_csv(), 21, "muslim", "-1"))
-    create = ["competition", "create", "next", "--solution", str(path), "--title", "Next"]
-    for options, line in (([], "not used as an identity. Line 21"), (["--identities", "muslim"], "Line 21")):
-        with pytest.raises(SystemExit) as end:
-            main([*create, *options])
-        assert end.value.code in (1, 2)
-        assert line in capsys.readouterr().err
-
-
-def test_a_competition_is_not_created_if_the_row_order_leaks_labels(
-    solution_csv: SOLUTION, tmp_path: Path, empty_site, monkeypatch: pytest.MonkeyPatch, capsys
-):
-    monkeypatch.delenv("FAIRBOARD_DATABASE_URL", raising=False)
-    header, *lines = solution_csv().decode().splitlines()
-    lines.sort(key=lambda line: line.split(",")[1])
-    path = tmp_path / "solution.csv"
-    path.write_text("\n".join([header, *lines]))
-    with pytest.raises(SystemExit) as end:
-        main(["competition", "create", "sorted", "--solution", str(path), "--title", "Sorted"])
-    assert end.value.code == 1
-    assert "The row number alone predicts the label" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Closing a competition in the shell: bundle, receipts, published solution."""
+"""Closing a competition with commands: bundle, receipts, published solution."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def closed(service, admin):
+def closed(service):
     """A closed, settled competition; the value is the id of its only scored submission."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     accepted = service.submit(competition, skill=0.5)
@@ -25,37 +25,37 @@ def closed(service, admin):
 
 
 def test_a_receipt_is_verified_with_the_solution_of_the_bundle(
-    admin, service, closed, tmp_path, predictions_csv
+    host, service, closed, tmp_path, predictions_csv
 ):
-    assert admin("competition", "bundle", "toxicity").exit_code == 1
-    admin("competition", "reveal", "toxicity", "--yes")
-    admin("competition", "publish-solution", "toxicity", "--yes")
+    assert host("competition", "bundle", "toxicity").exit_code == 3
+    host("competition", "reveal", "toxicity", "--yes")
+    host("competition", "publish-solution", "toxicity", "--yes")
     out = tmp_path / "results.zip"
-    result = admin("competition", "bundle", "toxicity", "--out", out)
+    result = host("competition", "bundle", "toxicity", "--out", out)
     assert result.exit_code == 0, result.output
     with zipfile.ZipFile(out) as archive:
         archive.extractall(tmp_path)
     receipt = tmp_path / "receipt.json"
-    receipt.write_text(admin("competition", "receipt", "toxicity", closed).stdout)
+    receipt.write_text(host("competition", "receipt", "toxicity", closed).stdout)
     (tmp_path / "submission.csv").write_bytes(predictions_csv(skill=0.5))
     solution = tmp_path / "toxicity" / "solution.csv"
     files = "--solution", solution, "--submission", tmp_path / "submission.csv"
-    result = admin("verify", receipt, *files)
+    result = host("verify", receipt, *files)
     assert result.exit_code == 0, result.output
     assert "all match the receipt" in result.stdout
 
 
-def test_the_solution_is_published_once_and_its_hash_is_printed(admin, service, closed):
-    refused = admin("competition", "publish-solution", "toxicity", "--yes")
-    assert refused.exit_code == 1
-    admin("competition", "reveal", "toxicity", "--yes")
-    result = admin("competition", "publish-solution", "toxicity", "--yes")
+def test_the_solution_is_published_once_and_its_hash_is_printed(host, service, closed):
+    refused = host("competition", "publish-solution", "toxicity", "--yes")
+    assert refused.exit_code == 3
+    host("competition", "reveal", "toxicity", "--yes")
+    result = host("competition", "publish-solution", "toxicity", "--yes")
     assert result.exit_code == 0, result.output
     digest, nonce = re.search(r"sha256 is (\w+) and its nonce (\w+)\.", result.stdout).groups()
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
-    receipt = json.loads(admin("competition", "receipt", "toxicity", closed, "--version", 1).stdout)
+    receipt = json.loads(host("competition", "receipt", "toxicity", closed, "--version", 1).stdout)
     solution = bytes.fromhex(nonce) + service.storage.read(digest)
     assert receipt["solution"]["commitment"] == hashlib.sha256(solution).hexdigest()
     assert receipt["solution"]["nonce"] == nonce
-    assert admin("competition", "publish-solution", "toxicity", "--yes").exit_code == 1
-    assert admin("competition", "receipt", "toxicity", 999).exit_code == 1
+    assert host("competition", "publish-solution", "toxicity", "--yes").exit_code == 3
+    assert host("competition", "receipt", "toxicity", 999).exit_code == 3

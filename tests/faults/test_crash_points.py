@@ -65,21 +65,9 @@ REACHED_IN = {
         "grader/services/rescoring/preparation.py",
         "A scoring version and its jobs are written but not committed.",
     ),
-    "rescoring.after_prepare": (
-        "grader/cli/organize/rescoring.py",
-        "A scoring version is in preparation, but no process works on it.",
-    ),
     "publish.before_commit": (
         "grader/services/rescoring/publication.py",
         "A publication or rollback has written everything, but nothing is committed.",
-    ),
-    "publish.after_commit": (
-        "grader/cli/organize/rescoring.py",
-        "Every leaderboard has switched; the client has no response yet.",
-    ),
-    "rollback.after_commit": (
-        "grader/cli/organize/rescoring.py",
-        "A rollback is committed; the client has no response yet.",
     ),
     "data_check.before_record": (
         "grader/worker/organizer_jobs/checks.py",

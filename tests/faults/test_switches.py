@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pydantic import SecretStr
 from sqlalchemy import func, select, update
 
-from grader.cli import main
 from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import backups
@@ -38,6 +36,43 @@ TESTS = Actor(None, "tests")
 SCORE_BATCH = (
     "import sys; from grader.settings import load; "
     "from grader.worker.scorer import Scorer; Scorer.of(load()).run_batch(int(sys.argv[1]))"
+)
+SWITCH = """
+import sys
+from pathlib import Path
+from grader.db import Database
+from grader.files import read_solution
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.rescoring import preparation, publication
+from grader.services.solutions import intake
+from grader.settings import load
+from grader.storage.stores import open_storage
+
+settings, actor = load(), Actor(None, "tests")
+with Database.of(settings, pool_size=1).write() as session:
+    competition = lookup.get(session, slug="toxicity")
+"""
+PREPARE = (
+    SWITCH
+    + """
+    read = read_solution(Path(sys.argv[1]).read_bytes(), label="toxicity", identities=("female", "muslim"))
+    live = lookup.live(competition)
+    stored = intake.store_corrected(open_storage(settings.storage()), read, live=live)
+    preparation.prepare(session, competition=competition, solution=stored, reason="Labels.", actor=actor)
+"""
+)
+PUBLISH = (
+    SWITCH
+    + """
+    publication.publish(session, scoring_version_id=int(sys.argv[1]), actor=actor)
+"""
+)
+ROLL_BACK = (
+    SWITCH
+    + """
+    publication.roll_back(session, competition=competition, number=1, reason="Labels.", actor=actor)
+"""
 )
 
 
@@ -120,61 +155,33 @@ def acts(service) -> dict[str, int]:
 
 
 @on_sqlite
-@pytest.mark.parametrize("every_step", [False, pytest.param(True, marks=pytest.mark.long)])
-@pytest.mark.long
-def test_rescoring_killed_at_each_step_is_published_once_and_rolled_back_once(
+def test_a_switch_killed_before_its_commit_changes_nothing_and_is_repeated(
     service,
     accepted: list[Any],
+    prepare: Callable[..., ScoringVersion],
     processes,
     solution_csv: Callable[..., bytes],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     all_is_well,
-    every_step: bool,
 ):
-    """Kill the command before or after each of its commits.
-
-    A command takes seconds, so the short run covers only the two switches.
-    """
-    corrected = tmp_path / "corrected.csv"
-    corrected.write_bytes(solution_csv(seed=2))
+    (tmp_path / "corrected.csv").write_bytes(solution_csv(seed=2))
+    corrected = str(tmp_path / "corrected.csv")
     before = board(service)
-
-    def dies(*arguments: object, at: str):
-        command = [
-            "-m",
-            "grader.cli",
-            "rescore",
-            "toxicity",
-            *map(str, arguments),
-            "--reason",
-            "Labels.",
-            "--yes",
-        ]
-        processes.crash(service.settings, *command, at=at)
-
-    if every_step:
-        dies(corrected, at="rescoring.before_commit")
-        assert states(service) == [LIVE]
-        dies(corrected, at="rescoring.after_prepare")
-        assert states(service) == [LIVE, PREPARING]
-    dies(corrected, at="publish.before_commit")
+    processes.crash(service.settings, "-c", PREPARE, corrected, at="rescoring.before_commit")
+    assert states(service) == [LIVE]
+    version = prepare(seed=2)
+    scorer = Scorer(service.database, service.storage, lease=timedelta(seconds=40))
+    while scorer.run_batch(version.id):
+        pass
+    processes.crash(service.settings, "-c", PUBLISH, str(version.id), at="publish.before_commit")
     assert states(service) == [LIVE, PREPARING] and board(service) == before
-    dies(corrected, at="publish.after_commit")
+    assert is_published(service, version)
     assert states(service) == [RETIRED, LIVE]
     after = board(service)
     assert after.scoring_version == 2 and after.lines != before.lines
-    for name, value in service.settings.environment().items():
-        monkeypatch.setenv(name, value)
-    again = CliRunner().invoke(main, ["rescore", "toxicity", str(corrected), "--reason", "Labels.", "--yes"])
-    assert again.exit_code == 0 and "now use scoring version 2" in again.output
-    assert board(service) == after
-    if every_step:
-        dies("--rollback", 1, at="publish.before_commit")
-        assert states(service) == [RETIRED, LIVE]
-    dies("--rollback", 1, at="rollback.after_commit")
-    assert states(service) == [LIVE, RETIRED] and board(service) == before
-    assert acts(service) == {"rescoring.prepare": 1, "rescoring.publish": 1, "rescoring.roll_back": 1}
+    processes.crash(service.settings, "-c", ROLL_BACK, at="publish.before_commit")
+    assert states(service) == [RETIRED, LIVE] and board(service) == after
+    assert acts(service) == {"rescoring.prepare": 1, "rescoring.publish": 1}
     all_is_well(*accepted, board_reads=[before, after])
 
 

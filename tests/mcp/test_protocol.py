@@ -57,7 +57,7 @@ def with_agent(site, token: str, folder: Path, act: Callable[[Any], Awaitable[No
     command = StdioServerParameters(
         command=sys.executable,
         args=["-m", "grader.cli", "mcp", str(folder)],
-        env={**os.environ, "FAIRBOARD_SERVER": site.address, "FAIRBOARD_TOKEN": token},
+        env={**os.environ, "FAIRBOARD_SITE": site.address, "FAIRBOARD_TOKEN": token},
     )
 
     async def run():

@@ -98,6 +98,17 @@ class Service:
         words = [str(argument) for argument in arguments]
         return CliRunner().invoke(main, words, prog_name="fairboard", env=others | self.environment)
 
+    def create_competition(self, solution: Path, *changes: str):
+        """Create an administrator and the published competition `cup` with changed settings."""
+        for command in (
+            ("user", "create", "olga", "--admin"),
+            ("competition", "create", "cup", "--solution", solution, "--title", "Cup"),
+            ("competition", "change", "cup", "contact=olga@example.org", *changes),
+            ("competition", "publish", "cup"),
+        ):
+            done = self.command_here(*command)
+            assert done.exit_code == 0, done.output
+
     def child(self, part_of_command):
         """Return the service's direct child whose command line contains this text, or None."""
         for child in psutil.Process(self.process.pid).children():

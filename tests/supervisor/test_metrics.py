@@ -41,12 +41,11 @@ def set_up(running, tmp_path) -> str:
     lines += [",".join(map(str, (number, *(dice.randint(0, 1) for _ in range(3))))) for number in range(400)]
     solution = tmp_path / "solution.csv"
     solution.write_text("\n".join(lines) + "\n")
-    limits = ("--daily-limit", "none", "--total-limit", "none", "--pending-limit", "1000")
-    limits += ("--rejection-limit", "1000")
-    made = running.command_here(
-        "competition", "create", "cup", "--solution", solution, "--title", "Cup", *limits
+    running.create_competition(
+        solution,
+        *("max_daily_submissions=null", "max_total_submissions=null"),
+        *("max_pending_submissions=1000", "max_hourly_rejections=1000"),
     )
-    assert made.exit_code == 0, made.output
     assert running.command_here("user", "create", "anna").exit_code == 0
     return running.command_here("token", "create", "anna").stdout.strip()
 

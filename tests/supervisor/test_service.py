@@ -37,8 +37,7 @@ def files(tmp_path):
 
 
 def set_up_competition(running, solution):
-    made = running.command_here("competition", "create", "cup", "--solution", solution, "--title", "Cup")
-    assert made.exit_code == 0, made.output
+    running.create_competition(solution)
     assert running.command_here("user", "create", "anna").exit_code == 0
     return running.command_here("token", "create", "anna").stdout.strip()
 

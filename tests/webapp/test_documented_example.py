@@ -48,7 +48,7 @@ def test_the_example_of_the_documentation_runs_a_competition(arena, clock, tmp_p
 
     http = partial(httpx.Client, transport=httpx.WSGITransport(arena.app))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FAIRBOARD_SERVER", "http://localhost")
+    monkeypatch.setenv("FAIRBOARD_SITE", "http://localhost")
     monkeypatch.setenv("FAIRBOARD_TOKEN", olga.person.token)
     monkeypatch.setattr(time, "sleep", sleep)
     monkeypatch.setattr(httpx, "Client", http)

@@ -60,9 +60,8 @@ def has_faults(competition: Competition, name: str) -> bool:
 def format_saved(slug: str) -> None:
     """Format saved texts after the commit; the sweeper formats any that are left over."""
     site = current_site()
-    if site.shell is None:
-        with suppress(ShareUsed):
-            site.formatter.format_waiting(site.database, slug=slug, who=g.user.id)
+    with suppress(ShareUsed):
+        site.formatter.format_waiting(site.database, slug=slug, who=g.user.id)
 
 
 def figure_url(slug: str, figure: FigureSource) -> str:

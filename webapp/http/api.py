@@ -215,8 +215,7 @@ def operation(
 
         @wraps(checked)
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-            # The operator's shell calls the application in its own process, so no connection can break.
-            if creates and KEY_HEADER in request.headers and current_site().shell is None:
+            if creates and KEY_HEADER in request.headers:
                 return _once(known, lambda: checked(*args, **kwargs))
             answer: Response = checked(*args, **kwargs)
             is_plain = answers is not None and request.method == "GET" and not answer.get_etag()[0]
@@ -310,8 +309,6 @@ def _found(value: object) -> str:
 def require_token() -> None:
     """Reject requests without a sufficient token, except requests for public operations."""
     called = current()
-    if current_site().shell is not None:
-        return  # a request from the operator's shell in this process
     if called.scope is None and "Authorization" not in request.headers:
         return
     if g.token is None:

@@ -61,8 +61,6 @@ def admin_required(view: View) -> View:
 
     @wraps(view)
     def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-        if context.is_shell():
-            return view(*args, **kwargs)
         if g.user is not None and not g.user.is_admin:
             raise Forbidden
         return ask_to_log_in() if g.user is None else view(*args, **kwargs)
@@ -80,7 +78,7 @@ def organizers_only(role: Role) -> Callable[[AnyView], AnyView]:
     def decorate(view: AnyView) -> AnyView:
         @wraps(view)
         def guarded(*args: Any, slug: str, **kwargs: Any) -> ResponseReturnValue:
-            if g.user is None and not context.is_shell():
+            if g.user is None:
                 return ask_to_log_in()
             with context.reading() as session:
                 context.require_role(session, slug, role)

@@ -22,7 +22,6 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import acting, organizers
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.people import names
 from grader.storage import disk
 from webapp.http.site import Site, current_site
 from webapp.server.requests import CHECKED
@@ -97,7 +96,7 @@ def identify() -> None:
     """Set `g.user` if it is not set yet, for example because no action ran."""
     if "user" in g:
         return
-    if _secret() is None and current_site().shell is None:  # /livez needs no database
+    if _secret() is None:  # /livez needs no database
         g.user = g.login = g.token = None
         return
     with reading():
@@ -165,14 +164,9 @@ def act_on(session: Any, slug: str) -> Act:
     return acting.begin(session, competition=competition_of(session, slug), actor=actor())
 
 
-def is_shell() -> bool:
-    """Return whether the request comes from the operator's shell, which has no account."""
-    return g.user is None and current_site().shell is not None
-
-
 def actor() -> Actor:
-    """Return the user or the operator's shell that acts in this request."""
-    return Actor.shell() if is_shell() else Actor.of(g.user)
+    """Return the user who acts in this request."""
+    return Actor.of(g.user)
 
 
 def competition_of(session: Any, slug: str) -> Competition:
@@ -182,8 +176,7 @@ def competition_of(session: Any, slug: str) -> Competition:
     """
     found: dict[str, tuple[Competition, Role | None]] = session.info.setdefault("competitions", {})
     if slug not in found:
-        competition, role = organizers.competition_and_role(session, slug=slug, user=g.user)
-        found[slug] = competition, Role.OWNER if is_shell() else role
+        found[slug] = organizers.competition_and_role(session, slug=slug, user=g.user)
     competition, role = found[slug]
     show(competition, role)
     return competition
@@ -264,12 +257,6 @@ def _identify(session: Any, *, writes: bool = False) -> None:
     token only in a request that `writes`.
     """
     g.user = g.login = g.token = None
-    shell = current_site().shell
-    if shell is not None:
-        g.asked_at = db.now(session)
-        g.user = names.get_user(session, name=shell.acts_as) if shell.acts_as is not None else None
-        session.expunge_all()
-        return
     secret = _secret()
     if not secret:
         return

@@ -23,7 +23,6 @@ from grader.errors import ErrorKind, FairboardError, ParticipantError
 from grader.storage import disk
 from grader.storage.stores import StorageUnavailable
 from webapp.http import context
-from webapp.http.site import current_site
 from webapp.presentation import formats
 
 log = logging.getLogger(__name__)
@@ -232,8 +231,6 @@ def _storage_away(error: Exception) -> ResponseReturnValue:
 
 
 def _unforeseen(error: Exception) -> ResponseReturnValue:
-    if current_site().shell is not None:
-        raise error
     if disk.is_full(error):
         return _disk_full(error)
     if db.is_unavailable(error):

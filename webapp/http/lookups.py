@@ -21,7 +21,7 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.services.submissions.viewers import Opened
 from grader.visibility import Viewer
-from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, is_shell, reading, show
+from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading, show
 from webapp.http.site import current_site
 
 PAGE_SIZE = 100
@@ -53,7 +53,7 @@ def for_visitors(slug: str, make: Callable[[], str]) -> str:
     """Return a text made by `make`; visitors without a login share one text per URL and state."""
     asked = request.root_url, request.full_path
     has_messages = request.blueprint not in TOKEN_BLUEPRINTS and bool(flask_session)
-    if g.user is not None or is_shell() or has_messages or len(request.full_path) > LONGEST_KEPT:
+    if g.user is not None or has_messages or len(request.full_path) > LONGEST_KEPT:
         return make()
     with reading() as session:
         competition = competition_of(session, slug)
@@ -70,8 +70,6 @@ def open_submission(session: Any, submission_id: int) -> Opened:
 
     Raises UnknownSubmission, or ScopeMissing for an organizer's token without the scope `organize`.
     """
-    if is_shell():
-        return viewers.open_as_operator(session, submission_id=submission_id)
     opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
     if opened.viewer is not Viewer.ORGANIZER or _may_organize():
         return opened
@@ -123,7 +121,7 @@ def listed(session: Any) -> list[Competition]:
     found = lookup.list_all(session)
     if g.token is not None and g.token.competition_id is not None:
         found = [each for each in found if each.id == g.token.competition_id]
-    if is_shell() or (g.user is not None and g.user.is_admin):
+    if g.user is not None and g.user.is_admin:
         return found
     own = organizers.roles(session, user=g.user)
     return [each for each in found if each.state is not CompetitionState.DRAFT or each.id in own]

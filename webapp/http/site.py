@@ -42,22 +42,8 @@ class Hinting(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shell:
-    """A command on the operator's machine that calls an application in its own process.
-
-    It has all rights, and acts as the shell or as the user in `acts_as`.
-    """
-
-    acts_as: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Site:
-    """The components that the requests of one process share.
-
-    `shell` is set only in an application that a command created for itself. Such an application never listens
-    on a network, so no request from outside can gain its rights.
-    """
+    """The components that the requests of one process share."""
 
     settings: Settings
     database: Database
@@ -68,7 +54,6 @@ class Site:
     formatter: Formatter
     passwords: BoundedHasher
     waits: Waits
-    shell: Shell | None = None
     trusted_names: frozenset[str] | None = None
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
     exporter: Exporter | None = None

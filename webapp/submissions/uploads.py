@@ -37,7 +37,7 @@ from grader.worker.children.checker import CheckerResult
 from grader.worker.process.shares import ShareUsed
 from webapp.http import auth, lookups, middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
-from webapp.http.context import competition_of, is_shell, reading, writing
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import YES, Unreadable
 from webapp.http.site import current_site
@@ -110,7 +110,7 @@ def limit_submission() -> ResponseReturnValue | None:
 
 def limit_organizers_file(limit_bytes: int | None) -> ResponseReturnValue | None:
     """Accept an organizer's file; other users may send only a form, which the page rejects."""
-    if g.user is None and not is_shell():
+    if g.user is None:
         return None if request.blueprint == "api" else auth.ask_to_log_in()
     if "file_limit_bytes" not in g:
         with reading() as session:

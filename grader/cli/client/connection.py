@@ -1,12 +1,11 @@
 """Server connection for commands: address, token, stored login, exit codes."""
 
-import contextlib
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
@@ -14,15 +13,13 @@ from urllib.parse import urlsplit
 import click
 from click.shell_completion import CompletionItem
 
-from grader.cli.group import REJECTED, SERVER
+from grader.cli.group import REJECTED, SITE
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
-from grader.client.transport import site_address
+from grader.client.transport import LOOPBACK, site_address
 
 REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 Command = TypeVar("Command", bound=Callable[..., Any])
-SERVICE = "fairboard"  # name of the entries in the keyring
 
 
 class FileRefused(Unusable):
@@ -32,13 +29,13 @@ class FileRefused(Unusable):
 
 
 def connection_options(command: Command) -> Command:
-    """Add the options `--server` and `--json` to a command."""
+    """Add the options `--site` and `--json` to a command."""
     command = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
     return click.option(
-        "--server",
-        envvar=SERVER,
-        metavar="ADDRESS",
-        help=f"The address of the site ({SERVER}); by default, the address stored by `fairboard login`.",
+        "--site",
+        envvar=SITE,
+        metavar="URL",
+        help=f"The address of the site ({SITE}); by default, the address stored by `fairboard login`.",
     )(command)
 
 
@@ -66,21 +63,26 @@ def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[
 
 
 @contextmanager
-def connected(server: str | None, *, as_json: bool, competition: str | None = None) -> Iterator[Client]:
-    """Open a client for a command; on an error in the block, exit with the matching exit code."""
+def connected(
+    site: str | None, *, as_json: bool, competition: str | None = None, token: str | None = None
+) -> Iterator[Client]:
+    """Open a client for a command; on an error in the block, exit with the matching exit code.
+
+    By default, the token is the user's own.
+    """
     with failures_in_a_sentence(as_json=as_json):
-        address, token = target(server)
+        address, token = target(site) if site is None or token is None else (site_address(site), token)
         with Client(address, token, competition=competition, on_pause=_say_pause) as client:
             yield client
 
 
-def target(server: str | None) -> tuple[str, str]:
+def target(site: str | None) -> tuple[str, str]:
     """Return a command's server and token; a stored token is used only for its own server."""
     token = os.environ.get(TOKEN)
-    login = read_login() if server is None or not token else None
-    if server is None and login is None:
-        raise click.UsageError(f"No server is set. Run `fairboard login`, specify --server, or set {SERVER}.")
-    address = site_address(server) if server is not None else login.server  # type: ignore[union-attr]
+    login = read_login() if site is None or not token else None
+    if site is None and login is None:
+        raise click.UsageError(f"No site is set. Run `fairboard login`, specify --site, or set {SITE}.")
+    address = site_address(site) if site is not None else login.server  # type: ignore[union-attr]
     if not token and login is not None and login.server == address:
         token = login.token
     if not token:
@@ -91,12 +93,12 @@ def target(server: str | None) -> tuple[str, str]:
 
 
 @contextmanager
-def failures_in_a_sentence(*, as_json: bool, refused: int = REFUSED) -> Iterator[None]:
-    """Map client errors to exit codes: 4 for a timeout, 5 if unreachable, `refused` if denied, or else 1."""
+def failures_in_a_sentence(*, as_json: bool) -> Iterator[None]:
+    """Map client errors to exit codes: 4 for a timeout, 5 if unreachable, 3 if denied, or else 1."""
     try:
         yield
     except ClientError as error:
-        _end(error, as_json=as_json, refused=refused)
+        _end(error, as_json=as_json)
 
 
 def is_unprotected(address: str) -> bool:
@@ -105,10 +107,10 @@ def is_unprotected(address: str) -> bool:
     return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
 
-def _end(error: ClientError, *, as_json: bool, refused: int) -> NoReturn:
+def _end(error: ClientError, *, as_json: bool) -> NoReturn:
     code = REJECTED if isinstance(error, FileRefused) else 1
     if isinstance(error, Refused):
-        code = refused
+        code = REFUSED
     elif isinstance(error, NotScoredInTime):
         code = NOT_IN_TIME
     elif isinstance(error, Unreachable):
@@ -135,17 +137,8 @@ class StoredLogin:
     """A server, its competitions at the time of the login (for shell completion), and the token."""
 
     server: str
+    token: str
     competitions: tuple[str, ...] = ()
-    is_in_keyring: bool = False
-    written_token: str | None = None
-
-    @property
-    def token(self) -> str | None:
-        """The API token, or None if the keyring no longer contains it."""
-        if not self.is_in_keyring:
-            return self.written_token
-        keyring = _keyring()
-        return keyring.get_password(SERVICE, self.server) if keyring else None
 
 
 def login_path() -> Path:
@@ -163,9 +156,8 @@ def read_login() -> StoredLogin | None:
         login = json.loads(login_path().read_text(encoding="utf-8"))
         return StoredLogin(
             server=str(login["server"]),
+            token=str(login["token"]),
             competitions=tuple(map(str, login.get("competitions", ()))),
-            is_in_keyring="token" not in login,
-            written_token=login.get("token"),
         )
     except FileNotFoundError:
         return None
@@ -175,58 +167,17 @@ def read_login() -> StoredLogin | None:
         raise click.ClickException(f"{login_path()} cannot be read: {error.strerror}.") from error
 
 
-def store_login(server: str, token: str, competitions: tuple[str, ...]) -> StoredLogin:
-    """Replace the stored login and return the new one."""
-    forget_login()
-    is_in_keyring = _put_into_keyring(server, token)
-    login = StoredLogin(server, competitions, is_in_keyring, None if is_in_keyring else token)
-    _write(login)
-    return login
-
-
-def forget_login() -> bool:
-    """Delete the stored login and its token; return whether there was one."""
-    server = None
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        server = str(json.loads(login_path().read_text(encoding="utf-8"))["server"])
-    if server and (keyring := _keyring()):
-        # Each backend raises its own error for a missing entry.
-        with contextlib.suppress(Exception):
-            keyring.delete_password(SERVICE, server)
-    was_there = login_path().exists()
-    login_path().unlink(missing_ok=True)
-    return was_there
-
-
-def _write(login: StoredLogin) -> None:
-    data: dict[str, Any] = {"server": login.server, "competitions": login.competitions}
-    if not login.is_in_keyring:
-        data["token"] = login.written_token
+def store_login(login: StoredLogin) -> None:
+    """Replace the stored login in a file that only this user can read."""
     login_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = login_path().with_suffix(f".{os.getpid()}")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(data, file)
+        json.dump(asdict(login), file)
     new.replace(login_path())
 
 
-def _put_into_keyring(server: str, token: str) -> bool:
-    keyring = _keyring()
-    if keyring is None:
-        return False
-    try:
-        keyring.set_password(SERVICE, server, token)
-        return bool(keyring.get_password(SERVICE, server) == token)
-    # The keyring may be locked or, without a desktop, unable to prompt.
-    except Exception:
-        return False
-
-
-def _keyring() -> Any:
-    """Return the keyring of this machine, or None if it has no secure keyring."""
-    try:
-        import keyring
-        from keyring.core import recommended
-    except ModuleNotFoundError:
-        return None
-    backend = keyring.get_keyring()
-    return backend if recommended(backend) else None
+def forget_login() -> bool:
+    """Delete the stored login; return whether there was one."""
+    was_there = login_path().exists()
+    login_path().unlink(missing_ok=True)
+    return was_there

@@ -5,6 +5,7 @@ import sys
 import click
 
 from grader.cli.client.connection import (
+    StoredLogin,
     failures_in_a_sentence,
     forget_login,
     is_unprotected,
@@ -27,8 +28,8 @@ def login(server: str | None, token_stdin: bool, as_json: bool) -> None:
     fairboard login https://fairboard.example.org
     printf %s "$TOKEN" | fairboard login https://fairboard.example.org --token-stdin
 
-    Create the token on your account page. It is stored in the keyring of this machine or, without a keyring,
-    in a file that only you can read. The next login replaces it.
+    Create the token on your account page. It is stored in a file that only you can read. The next login
+    replaces it.
     """
     if server is None:
         server = click.prompt("Server (such as https://fairboard.example.org)", err=True)
@@ -46,12 +47,11 @@ def login(server: str | None, token_stdin: bool, as_json: bool) -> None:
             raise click.UsageError("The token is empty.")
         with Client(address, token) as client:
             slugs = tuple(each.slug for each in client.competitions())
-    kept = store_login(address, token, slugs)
-    place = "the keyring" if kept.is_in_keyring else str(login_path())
+    store_login(StoredLogin(address, token, slugs))
     if as_json:
-        show_json({"server": address, "token_is_in": place, "competitions": slugs})
+        show_json({"server": address, "token_is_in": str(login_path()), "competitions": slugs})
     else:
-        click.echo(f"Logged in to {address}. The token is in {place}.")
+        click.echo(f"Logged in to {address}. The token is in {login_path()}.")
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import competition_option, connected, connection_options
-from grader.cli.group import REJECTED, SERVER
+from grader.cli.group import REJECTED, SITE
 from grader.cli.output import (
     TERMS,
     left,
@@ -78,7 +78,7 @@ def submit(
     key: str | None,
     no_wait: bool,
     timeout: float,
-    server: str | None,
+    site: str | None,
     as_json: bool,
 ) -> None:
     """Submit FILE (id,prediction), wait for its score, and print score, rank and limits.
@@ -91,7 +91,7 @@ def submit(
     token), 4 if it is not scored within the timeout, 5 if the server is unreachable, and 1 for any other
     error. After a lost connection, the upload is retried without creating a second submission.
     """
-    with connected(server, as_json=as_json, competition=competition) as client:
+    with connected(site, as_json=as_json, competition=competition) as client:
         with progress(f"Sending {file.name}") as on_progress:
             sent = client.submit(
                 file,
@@ -117,12 +117,12 @@ def submit(
 @click.argument("file", type=INPUT_FILE)
 @competition_option
 @connection_options
-def check(file: Path, competition: str | None, server: str | None, as_json: bool) -> None:
+def check(file: Path, competition: str | None, site: str | None, as_json: bool) -> None:
     """Check FILE on the server and print all its problems, without using a submission.
 
     The exit code is 2 if FILE would be rejected.
     """
-    with connected(server, as_json=as_json, competition=competition) as client:
+    with connected(site, as_json=as_json, competition=competition) as client:
         with progress(f"Sending {file.name}") as on_progress:
             checked = client.check(file, on_progress=on_progress)
         if as_json:
@@ -176,9 +176,9 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
 @click.command()
 @competition_option
 @connection_options
-def submissions(competition: str | None, server: str | None, as_json: bool) -> None:
+def submissions(competition: str | None, site: str | None, as_json: bool) -> None:
     """List your team's submissions, newest first; * marks the ones that currently count."""
-    with connected(server, as_json=as_json, competition=competition) as client:
+    with connected(site, as_json=as_json, competition=competition) as client:
         submissions = client.submissions()
     if as_json:
         show_json(submissions.data)
@@ -199,9 +199,9 @@ def submissions(competition: str | None, server: str | None, as_json: bool) -> N
 @click.argument("submission_id", metavar="ID", type=click.IntRange(1))
 @click.option("--file", "path", type=LocalPath(dir_okay=False), help="Path to download the file to.")
 @connection_options
-def submission(submission_id: int, path: Path | None, server: str | None, as_json: bool) -> None:
+def submission(submission_id: int, path: Path | None, site: str | None, as_json: bool) -> None:
     """Show the status, scores, terms, identities or groups, and problems of your team's submission ID."""
-    with connected(server, as_json=as_json) as client:
+    with connected(site, as_json=as_json) as client:
         scored = client.submission(submission_id)
         if path is not None:
             with progress(f"Downloading {path.name}") as on_progress:
@@ -221,9 +221,9 @@ def submission(submission_id: int, path: Path | None, server: str | None, as_jso
 @click.option("--off", is_flag=True, help="Deselect the submission.")
 @click.option("--instead-of", metavar="ID", type=click.IntRange(1), help="A selected submission to deselect.")
 @connection_options
-def select(submission_id: int, off: bool, instead_of: int | None, server: str | None, as_json: bool) -> None:
+def select(submission_id: int, off: bool, instead_of: int | None, site: str | None, as_json: bool) -> None:
     """Select submission ID for the private leaderboard, or deselect it with --off."""
-    with connected(server, as_json=as_json) as client:
+    with connected(site, as_json=as_json) as client:
         answer = client.select(submission_id, selected=not off, instead_of=instead_of)
     if as_json:
         show_json(answer)
@@ -294,11 +294,11 @@ def leaderboard(
     division: str | None,
     rows: int,
     is_whole: bool,
-    server: str | None,
+    site: str | None,
     as_json: bool,
 ) -> None:
     """Print the leaderboard; if your row is not included, it is added at the end."""
-    with connected(server, as_json=as_json, competition=competition) as client:
+    with connected(site, as_json=as_json, competition=competition) as client:
         board = client.leaderboard(
             split="private" if private else "public",
             search=search,
@@ -343,11 +343,11 @@ def team(
     join: bool,
     accept_rules: int | None,
     code: str | None,
-    server: str | None,
+    site: str | None,
     as_json: bool,
 ) -> None:
     """Show your entry, team, remaining submissions and selection in a competition."""
-    with connected(server, as_json=as_json, competition=competition) as client:
+    with connected(site, as_json=as_json, competition=competition) as client:
         if join or accept_rules is not None or code is not None:
             client.join(accepted_rules_version=accept_rules, code=code)
         own_team = client.team()
@@ -379,7 +379,7 @@ def download(
     folder: Path | None,
     force: bool,
     is_list: bool,
-    server: str | None,
+    site: str | None,
     as_json: bool,
 ) -> None:
     """Download the data files NAME of a competition, by default all files.
@@ -387,7 +387,7 @@ def download(
     Interrupted downloads are resumed, and files that are up to date are skipped. A different local file with
     the same name is replaced only with --force.
     """
-    with connected(server, as_json=as_json, competition=competition) as client:
+    with connected(site, as_json=as_json, competition=competition) as client:
         files = [] if names and not is_list else client.data_files()
         paths: list[str] = []
         for name in () if is_list else names or [each.name for each in files]:
@@ -405,8 +405,8 @@ def download(
 @click.command()
 @click.argument("folder", type=LocalPath(exists=True, file_okay=False))
 @competition_option
-@click.option("--server", envvar=SERVER, metavar="ADDRESS", help=f"The address of the site ({SERVER}).")
-def mcp(folder: Path, competition: str | None, server: str | None) -> None:
+@click.option("--site", envvar=SITE, metavar="URL", help=f"The address of the site ({SITE}).")
+def mcp(folder: Path, competition: str | None, site: str | None) -> None:
     """Serve participant tools to an AI agent on standard input and output (MCP).
 
     \b
@@ -414,10 +414,10 @@ def mcp(folder: Path, competition: str | None, server: str | None) -> None:
 
     The tools read and write only files in FOLDER. The token's scopes determine which tools are available:
     submitting requires the `submit` scope. The site and token are taken from `fairboard login`, or from
-    FAIRBOARD_SERVER and FAIRBOARD_TOKEN.
+    FAIRBOARD_SITE and FAIRBOARD_TOKEN.
     """
     from grader.mcp.protocol import serve
     from grader.mcp.tools import Tools, WorkFolder
 
-    with connected(server, as_json=False, competition=competition) as client:
+    with connected(site, as_json=False, competition=competition) as client:
         serve(Tools(client, WorkFolder(folder)), sys.stdin, sys.stdout)

@@ -1,4 +1,4 @@
-"""Framework for organizers' commands: site, output, confirmation."""
+"""Framework for organizers' commands: site, token, output, confirmation."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -8,39 +8,36 @@ from typing import Any
 
 import click
 
-from grader.cli.client.connection import connected, failures_in_a_sentence
-from grader.cli.group import SERVER, lacking
+from grader.cli.client.connection import connected
+from grader.cli.group import SITE, lacking
 from grader.cli.output import show_json
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import CONTROLS
 from grader.client.organizer import OnQuestion
 
 Act = Callable[..., tuple[Any, str]]
-FAILED = 1
 UNCONFIRMED = "Nothing was changed. Answer y to confirm, or use --yes in a script."
 
 
 def act_on_site(act: Act) -> Callable[..., None]:
     """Turn an action on a site into a command; the action returns JSON data and text to print."""
-    return _command(act, lambda _given: None)
 
-
-def act_for_user(act: Act) -> Callable[..., None]:
-    """Turn an action into a command that, in the local shell, acts as the user in its argument `user`."""
-    return _command(act, lambda given: given["user"])
-
-
-def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Callable[..., None]:
     @click.option(
-        "--server",
-        envvar=SERVER,
-        metavar="ADDRESS",
-        help=f"The address of the site ({SERVER}); by default, the installation on this machine.",
+        "--site",
+        envvar=SITE,
+        metavar="URL",
+        help=f"The address of the site ({SITE}); by default, the site that runs on this machine.",
+    )
+    @click.option(
+        "--as",
+        "user",
+        metavar="USER",
+        help="The account to act as with the database on this machine; by default, the first administrator.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
     @wraps(act)
-    def command(server: str | None, as_json: bool, **given: Any) -> None:
-        with _site(server, acts_as(given), as_json=as_json) as client:
+    def command(site: str | None, user: str | None, as_json: bool, **given: Any) -> None:
+        with _client(site, user, as_json=as_json) as client:
             try:
                 answer, text = act(client, **given)
             except Refused as error:
@@ -56,28 +53,26 @@ def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Calla
 
 
 @contextmanager
-def _site(server: str | None, acts_as: str | None, *, as_json: bool) -> Iterator[Client]:
-    """Open the named site or, if none is named, the local one; ignore any stored login.
+def _client(site: str | None, user: str | None, *, as_json: bool) -> Iterator[Client]:
+    """Open the named site with the stored token, or this machine's site with a token made for `user`.
 
-    For a remote site, the first line on stderr names it, so that no one closes a competition on the wrong
+    For a named site, the first line on stderr shows it, so that no one closes a competition on the wrong
     site.
     """
-    if server is not None:
-        with connected(server, as_json=as_json) as client:
+    if site is not None and user is None:
+        with connected(site, as_json=as_json) as client:
             click.echo(f"On {client.server}:", err=True)
             yield client
         return
     try:
-        from grader.cli.organize.here import site_here
+        from grader.cli.organize.local import acting_as
     except ModuleNotFoundError as error:
         raise lacking(error, click.get_current_context().command_path, "server") from error
-    with failures_in_a_sentence(as_json=as_json, refused=FAILED), site_here(acts_as) as client:
+    with (
+        acting_as(user) as (address, token),
+        connected(site or address, as_json=as_json, token=token) as client,
+    ):
         yield client
-
-
-def installation_of(client: Client) -> Any:
-    """Return the installation of a local client, or None for a remote site."""
-    return getattr(client, "installation", None)
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation (for scripts).")

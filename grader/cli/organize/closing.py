@@ -17,7 +17,8 @@ from grader.text import counted
 OUT = LocalPath(dir_okay=False)
 RECOVERABLE = (
     "From now on, late submissions are scored on both splits, and participants can derive the labels\n"
-    "of this test set from the scores. To disable them, run `fairboard competition change {slug} --no-late`."
+    "of this test set from the scores. To disable them, run\n"
+    "`fairboard competition change {slug} takes_late_submissions=false`."
 )
 
 

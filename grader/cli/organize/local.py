@@ -1,20 +1,61 @@
-"""Commands without an API endpoint: accounts, administrators, login links."""
+"""Commands and tokens that use the database of this machine's site rather than its API."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from urllib.parse import urlencode
 
 import click
 
 from grader import db
 from grader.cli.installation import opened
-from grader.services.accounts import accounts, administrators, logins
+from grader.services.accounts import accounts, administrators, api_tokens, logins, second_factors
+from grader.services.accounts.api_tokens import USUAL_SCOPES, Scope
+from grader.services.audit import log
 from grader.services.audit.log import Actor, operator
+from grader.services.competitions import lookup
 from grader.services.people import names
 
+TOKEN_LIFETIME = timedelta(hours=1)
 
-@click.command()
+
+@contextmanager
+def acting_as(user: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the address of this machine's site and a token of `user`, which ends with the block.
+
+    The audit log records each token, because anyone who can read the database can act as any user.
+    """
+    with opened() as installation:
+        with installation.database.write() as session:
+            now = db.now(session)
+            account = administrators.first(session) if user is None else names.get_user(session, name=user)
+            token, text = api_tokens.create(
+                session,
+                user=account,
+                name="fairboard command",
+                scopes=tuple(Scope),
+                lifetime=TOKEN_LIFETIME,
+                now=now,
+            )
+            log.record(
+                session,
+                competition=None,
+                actor=Actor.shell(),
+                action="account.act_as",
+                subject=f"person {log.mention(account)}",
+                now=now,
+            )
+        try:
+            yield installation.address(), text
+        finally:
+            with installation.database.write() as session:
+                api_tokens.forget(session, token_id=token.id)
+
+
+@click.command("create")
 @click.argument("name")
 @click.option("--admin", is_flag=True, help="Make the account an administrator.")
-def create(name: str, admin: bool) -> None:
+def create_user(name: str, admin: bool) -> None:
     """Create the account NAME and print its generated password, which is not shown again.
 
     \b
@@ -55,3 +96,48 @@ def login_link(name: str, target: str) -> None:
         token = logins.create_link(session, user=account, created_by=operator(), now=db.now(session))
     query = f"?{urlencode({'next': target}, errors='replace')}" if target else ""
     click.echo(installation.link(f"/login/{token}{query}"))
+
+
+@click.command("reset-second-factors")
+@click.argument("name")
+def reset_second_factors(name: str) -> None:
+    """Remove the second factors and sessions of NAME, who can then log in without a second factor."""
+    with opened() as installation, installation.database.write() as session:
+        account = names.get_user(session, name=name)
+        second_factors.reset(session, user=account, actor=Actor.shell(), now=db.now(session))
+    click.echo(f"{account.name} can now log in without a second factor.")
+
+
+@click.command("create")
+@click.argument("user")
+@click.option("--name", default="shell", show_default=True, help="The name of the token.")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(Scope, case_sensitive=False),
+    multiple=True,
+    help="A scope of the token; by default read and submit. May be repeated.",
+)
+@click.option("--competition", "slug", help="The only competition for which the token is valid.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 36_500),
+    help="Number of days until the token expires; by default, it never expires.",
+)
+def create_token(user: str, name: str, scopes: tuple[Scope, ...], slug: str | None, days: int | None) -> None:
+    """Create an API token for USER and print it; it is not shown again.
+
+    \b
+    fairboard token create ada --name nightly --scope submit --days 30
+    """
+    with opened() as installation, installation.database.write() as session:
+        _, text = api_tokens.create(
+            session,
+            user=names.get_user(session, name=user),
+            name=name,
+            scopes=scopes or USUAL_SCOPES,
+            competition=lookup.get(session, slug=slug) if slug else None,
+            lifetime=timedelta(days=days) if days else None,
+            now=db.now(session),
+        )
+    click.echo(text)

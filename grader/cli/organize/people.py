@@ -4,23 +4,25 @@ from typing import Any
 
 import click
 
-from grader.cli.group import PartlyLocalGroup, SubcommandGroup
-from grader.cli.organize.acts import act_for_user, act_on_site, installation_of
+from grader.cli.group import CliEntry, SubcommandGroup
+from grader.cli.organize.acts import act_on_site
 from grader.client import Client, Unusable
 from grader.text import aligned
 
-SCOPES = ("read", "submit", "organize", "admin")
+MODULE = "grader.cli.organize.local"
 LOCAL = {
-    "admin": ("grader.cli.organize.local", "Make the account NAME an administrator of the site."),
-    "create": ("grader.cli.organize.local", "Create the account NAME and print its generated password."),
-    "login-link": (
-        "grader.cli.organize.local",
-        "Print a link that logs NAME in; it works only once and expires after a day.",
+    "admin": CliEntry(MODULE, "Make the account NAME an administrator of the site."),
+    "create": CliEntry(
+        MODULE, "Create the account NAME and print its generated password.", attribute="create_user"
     ),
+    "login-link": CliEntry(
+        MODULE, "Print a link that logs NAME in; it works only once and expires after a day."
+    ),
+    "reset-second-factors": CliEntry(MODULE, "Remove the second factors and sessions of NAME."),
 }
 
 
-@click.group(cls=PartlyLocalGroup, local=LOCAL)
+@click.group(cls=SubcommandGroup, local=LOCAL)
 def user() -> None:
     """Create and list accounts, invitations and password reset links."""
 
@@ -47,16 +49,6 @@ def reset_link(client: Client, name: str) -> tuple[Any, str]:
     """Print a link that lets NAME set a new password; it works only once and expires after a day."""
     made = client.call("POST", f"people/{_person(client, name)['id']}/reset-link")
     return made, made["url"]
-
-
-@user.command("reset-second-factors")
-@click.argument("name")
-@act_on_site
-def reset_second_factors(client: Client, name: str) -> tuple[Any, str]:
-    """Remove the second factors and sessions of NAME, who can then log in without a second factor."""
-    person = _person(client, name)
-    client.call("POST", f"people/{person['id']}/reset-second-factors")
-    return {"name": person["name"]}, f"{person['name']} can now log in without a second factor."
 
 
 def _moderating(action: str, method: str, path: str, done: str, effect: str) -> None:
@@ -89,60 +81,23 @@ _moderating("delete", "DELETE", "", "deleted", "it is anonymized, and teams keep
 def invite(client: Client, count: int) -> tuple[Any, str]:
     """Print invitation links; each creates one account and expires after 14 days."""
     made = [client.call("POST", "invitations") for _ in range(count)]
-    here = installation_of(client)
-    if here is not None and here.settings.sign_up == "closed":
-        click.echo(
-            "FAIRBOARD_SIGN_UP is `closed`. The links will work once you set it to `invite` or `open`.",
-            err=True,
-        )
     return {"invitations": made}, "\n".join(each["url"] for each in made)
 
 
-@click.group(cls=SubcommandGroup)
+@click.group(
+    cls=SubcommandGroup,
+    local={
+        "create": CliEntry(MODULE, "Create an API token for USER and print it.", attribute="create_token")
+    },
+)
 def token() -> None:
     """Create, list and revoke API tokens."""
 
 
-@token.command()
-@click.argument("user")
-@click.option("--name", default="shell", show_default=True, help="The name of the token.")
-@click.option(
-    "--scope",
-    "scopes",
-    type=click.Choice(SCOPES),
-    multiple=True,
-    help="A scope of the token; by default read and submit. May be repeated.",
-)
-@click.option("--competition", "slug", help="The only competition for which the token is valid.")
-@click.option(
-    "--days",
-    type=click.IntRange(1, 36_500),
-    help="Number of days until the token expires; by default, it never expires.",
-)
-@act_for_user
-def create(
-    client: Client, user: str, name: str, scopes: tuple[str, ...], slug: str | None, days: int | None
-) -> tuple[Any, str]:
-    """Create an API token for USER and print it; it is not shown again.
-
-    \b
-    fairboard token create ada --name nightly --scope submit --days 30
-
-    With --server, USER must be the owner of the token in use. The new token cannot have more scopes or expire
-    later than that token.
-    """
-    _require_own(client, user)
-    sent = {"name": name, "scopes": scopes or SCOPES[:2], "competition": slug, "days": days}
-    made = client.call("POST", "tokens", json=sent)
-    return made, made["token"]
-
-
 @token.command("list")
-@click.argument("user")
-@act_for_user
-def list_tokens(client: Client, user: str) -> tuple[Any, str]:
-    """List the API tokens of USER."""
-    _require_own(client, user)
+@act_on_site
+def list_tokens(client: Client) -> tuple[Any, str]:
+    """List your own API tokens or, with --as, those of USER."""
     found = client.call("GET", "tokens")
     lines = [["id", "name", "starts with", "scopes", "expires"]]
     for each in found["tokens"]:
@@ -152,25 +107,11 @@ def list_tokens(client: Client, user: str) -> tuple[Any, str]:
 
 
 @token.command()
-@click.argument("user")
 @click.argument("token_id", type=int)
-@act_for_user
-def revoke(client: Client, user: str, token_id: int) -> tuple[Any, str]:
-    """Revoke the API token TOKEN_ID of USER; `list` shows the ids."""
-    _require_own(client, user)
+@act_on_site
+def revoke(client: Client, token_id: int) -> tuple[Any, str]:
+    """Revoke your API token TOKEN_ID; `list` shows the ids."""
     return client.call("DELETE", f"tokens/{token_id}"), ""
-
-
-def _require_own(client: Client, user: str) -> None:
-    # A client of the local installation acts as this user.
-    if installation_of(client) is not None:
-        return
-    asker = client.call("GET", "me")["name"]
-    if asker != user:
-        raise Unusable(
-            "Over HTTP, you can only manage your own tokens: the token in use belongs to "
-            f"{asker}, not {user}."
-        )
 
 
 def _person(client: Client, name: str) -> dict[str, Any]:

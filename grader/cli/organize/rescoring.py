@@ -7,19 +7,15 @@ from typing import Any
 import click
 
 from grader.cli.organize.acts import act_on_site, asking, yes_option
-from grader.cli.organize.generated import FILE, OPERATIONS, body, field_option
+from grader.cli.organize.fields import FILE, texts_of
 from grader.cli.organize.setup import described, reader_of, require_acceptable
 from grader.cli.parameters import LocalPath, options
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer
-from grader.crash_points import reach
 from grader.text import counted
 
 TABLES = ("submissions", "teams", "selections")
-AMENDS = {
-    name: field for name, field in OPERATIONS["publish_rescoring"]["fields"].items() if name != "confirm"
-}
 
 
 @click.command()
@@ -47,7 +43,14 @@ AMENDS = {
         type=LocalPath(file_okay=False),
         help="Folder to write the full difference to, as CSV files.",
     ),
-    *(field_option(name, field) for name, field in AMENDS.items()),
+    click.option(
+        "-f",
+        "--field",
+        "fields",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="A field of the publication, such as notice or lose_scores. Repeatable.",
+    ),
     yes_option,
 )
 @act_on_site
@@ -63,8 +66,8 @@ def rescore(
     difference: bool,
     drop: bool,
     folder: Path | None,
+    fields: tuple[str, ...],
     yes: bool,
-    **amended: Any,
 ) -> tuple[Any, str]:
     """Rescore all submissions of SLUG with a corrected SOLUTION, then switch the leaderboards.
 
@@ -82,7 +85,7 @@ def rescore(
         )
     # --drop itself confirms the action.
     desk = client.organize(slug, confirm=drop or asking(yes=yes))
-    amends = body({name: value for name, value in amended.items() if value is not None})
+    amends = texts_of(fields)
     if drop:
         number = _under_way(desk)
         answer = desk.call("DELETE", f"rescoring/{number}")
@@ -127,9 +130,7 @@ def _begin(
         raise Unusable(
             f"{error.message} To cancel it, run `fairboard rescore {desk.slug} --drop`."
         ) from error
-    if before is None:
-        reach("rescoring.after_prepare")
-    else:
+    if before is not None:
         lines.append(f"Continuing with scoring version {number}.")
     return number, lines
 
@@ -158,9 +159,7 @@ def _publish(desk: Organizer, number: int, amends: dict[str, Any]) -> dict[str, 
     """Publish a version; files that arrive in the meantime are scored too."""
     # This waits until the data files have been checked against the new solution.
     desk.data()
-    answer = _switch(desk, number, f"rescoring/{number}/publish", amends)
-    reach("publish.after_commit")
-    return answer
+    return _switch(desk, number, f"rescoring/{number}/publish", amends)
 
 
 def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> tuple[Any, str]:
@@ -171,7 +170,6 @@ def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> tuple[Any,
         answer = desk.call("GET", f"rescoring/{number}")
     else:
         answer = _switch(desk, number, f"rescoring/{number}/rollback", sent)
-        reach("rollback.after_commit")
     if answer["state"] == "preparing":
         desk.rescored(number)
         amends = {name: value for name, value in sent.items() if name != "reason"}

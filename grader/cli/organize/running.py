@@ -1,4 +1,4 @@
-"""`fairboard competition`: export, audit, organizer."""
+"""`fairboard competition`: export, audit."""
 
 import json
 from datetime import datetime
@@ -9,10 +9,9 @@ import click
 
 from grader.cli.organize.acts import act_on_site
 from grader.cli.parameters import LocalPath
-from grader.client import Client, Refused
+from grader.client import Client
 
 KINDS, FORMATS = ("submissions", "standings", "scores", "audit", "grades"), ("csv", "json")
-ROLES = ("owner", "editor", "viewer")
 PAGE_ROWS = 50
 
 
@@ -75,30 +74,6 @@ def show_audit(client: Client, slug: str | None, action: str, person: str, page:
     elif has_more:
         click.echo(f"This is page {page}; `--page {page + 1}` shows earlier actions.", err=True)
     return {"entries": shown}, "\n".join(line for entry in shown for line in _lines(entry))
-
-
-@click.group()
-def organizer() -> None:
-    """Manage the organizers: owners, editors and viewers (read only)."""
-
-
-@organizer.command()
-@click.argument("slug")
-@click.argument("user")
-@click.option(
-    "--role", type=click.Choice(ROLES), default="editor", show_default=True, help="The role of USER."
-)
-@act_on_site
-def add(client: Client, slug: str, user: str, role: str) -> tuple[Any, str]:
-    """Make the account USER an organizer of SLUG, or change the role of an organizer."""
-    desk = client.organize(slug)
-    try:
-        answer = desk.call("POST", "organizers", json={"name": user, "role": role})
-    except Refused as error:
-        if error.name != "already_organizer":
-            raise
-        answer = desk.call("PATCH", f"organizers/{desk.organizer(user)['user_id']}", json={"role": role})
-    return answer, f"{desk.organizer(user)['name']} is {role} of {slug}."
 
 
 def _lines(entry: dict[str, Any]) -> list[str]:

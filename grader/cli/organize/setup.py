@@ -1,8 +1,8 @@
-"""`fairboard competition`: create, settings, apply, clone, change, data."""
+"""`fairboard competition`: create, settings, apply, change, data."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -11,19 +11,12 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
-from grader.cli.metric.any_metric import any_metric_options, require_bias_options, require_named_options
-from grader.cli.organize.acts import act_on_site, asking, installation_of, yes_option
-from grader.cli.organize.generated import FILE, body, setting_options
-from grader.cli.parameters import (
-    WeightsInAnyForm,
-    from_jigsaw_option,
-    metric_options,
-    metric_settings,
-    options,
-)
+from grader.cli.organize.acts import act_on_site, asking, yes_option
+from grader.cli.organize.fields import FILE, texts_of
+from grader.cli.parameters import from_jigsaw_option
 from grader.client import Client, Unusable
 from grader.client.errors import as_problems
-from grader.client.organizer import OnQuestion, Organizer, quoted
+from grader.client.organizer import Organizer, quoted
 from grader.errors import FairboardError
 
 STATES = {
@@ -47,101 +40,60 @@ def list_all(client: Client) -> tuple[Any, str]:
     return {"competitions": [each.data for each in found]}, "\n".join(lines)
 
 
-@click.command(cls=WeightsInAnyForm)
-@options(
-    click.argument("slug"),
-    click.option("--solution", type=FILE, help="The secret solution file: id, label, identities and Usage."),
-    from_jigsaw_option,
-    click.option("--label", help="The label column; by default target, label or toxicity."),
-    click.option("--owner", help="The account that owns the competition and submits the sample submission."),
-    click.option(
-        "--audience", help="class, open or prizes: sets the dates, entry, feedback and limits of the draft."
-    ),
-    click.option(
-        "--publish",
-        "is_published",
-        is_flag=True,
-        help="Publish the draft created from FILE.toml immediately.",
-    ),
-)
-@setting_options()
-@metric_options
-@any_metric_options
+@click.command()
+@click.argument("slug")
+@click.option("--title", help="The title.")
+@click.option("--solution", type=FILE, help="The secret solution file: id, label, identities and Usage.")
+@from_jigsaw_option
+@click.option("--label", help="The label column; by default target, label or toxicity.")
+@click.option("--owner", help="The account that owns the competition; by default, you.")
+@click.option("--audience", help="class, open or prizes: sets dates, entry, feedback and limits.")
+@click.option("--publish", "is_published", is_flag=True, help="Publish the draft immediately.")
 @act_on_site
 def create(
     client: Client,
     slug: str,
+    title: str | None,
     solution: Path | None,
     from_jigsaw: Path | None,
     label: str | None,
     owner: str | None,
     audience: str | None,
     is_published: bool,
-    power: float,
-    weights: Any,
-    threshold: float,
-    metric: str,
-    groups: tuple[str, ...] | None,
-    **settings: Any,
 ) -> tuple[Any, str]:
-    """Create the competition SLUG (the last part of its address), or a draft from SLUG.toml.
+    """Create a draft from the file SLUG.toml, or from a --title and a --solution.
 
     Without a Usage column, the rows are split in half, balanced by label and identity. With --from-jigsaw,
-    participants also get a data file test.csv with the texts.
+    participants also get a data file test.csv with the texts. `fairboard competition change` changes other
+    settings.
     """
+    changes: dict[str, Any] = {}
     if slug.endswith(".toml"):
         _refuse_options(allowed={"slug", "owner", "audience", "is_published"})
         return _create_from(client, Path(slug), owner=owner, audience=audience, is_published=is_published)
-    if from_jigsaw is not None and solution is not None:
-        raise click.UsageError("Specify either --solution or --from-jigsaw.")
-    chosen = {name: settings.pop(name) for name in ("columns", "classes", "positive", "cutoff", "reported")}
-    changes = _sent(settings)
     if from_jigsaw is not None:
         from grader.files.solution.jigsaw import IDENTITIES, TITLE
 
-        solution, changes = from_jigsaw, {"title": TITLE, "identities": IDENTITIES} | changes
-    if solution is None or "title" not in changes:
-        raise click.UsageError("Specify a --solution and a --title, or a FILE.toml.")
-    if is_published:
-        raise click.UsageError("--publish requires a FILE.toml.")
-    if metric == "bias":
-        require_bias_options()
-        changes["metric"] = metric_settings(power, weights, threshold).as_dict()
-    else:
-        require_named_options()
-        changes["metric"] = {"name": metric} | {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in chosen.items()
-            if value is not None
-        }
+        title, changes = title or TITLE, {"identities": IDENTITIES}
+    path = solution or from_jigsaw
+    if path is None or title is None or (solution and from_jigsaw):
+        raise click.UsageError("Specify a FILE.toml, or a --title and either --solution or --from-jigsaw.")
     desk = client.organize(slug, confirm=True)
-    made = {"slug": slug, "title": changes["title"], "owner": owner or "", "audience": audience}
-    client.call("POST", "competitions", json=made)
-    try:
-        saved = desk.change_settings(**changes)
-        _require_publishable(desk)
-        report = _set_solution(desk, solution, label, groups or ())
+    sent = {"slug": slug, "title": title, "owner": owner or "", "audience": audience}
+    made = client.call("POST", "competitions", json=sent)
+    with _draft_stays(slug):
+        if changes:
+            desk.change_settings(**changes)
+        lines = [f"{slug} is a draft.", _set_solution(desk, path, label)]
         if from_jigsaw is not None:
             desk.add_data_file(from_jigsaw.with_name("test.csv"))
             require_released(desk)
-        answer = desk.publish()
-    except BaseException:
-        # The first error is more useful than an error during the cleanup.
-        with suppress(FairboardError):
-            desk.call("DELETE")
-        raise
-    earlier = {tuple(each["fields"]) for each in saved["warnings"]}
-    later = [each for each in desk.settings()["warnings"] if tuple(each["fields"]) not in earlier]
-    _warn([*saved["warnings"], *later])
-    return answer, f"{report}\n\n{slug} {_times(client.competition(slug))}."
-
-
-def _sent(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the given options as JSON data."""
-    changes = body({name: value for name, value in settings.items() if value is not None})
-    if "entry_code" in changes:
-        changes.setdefault("entry_mode", "code")
-    return changes
+        if is_published:
+            made = desk.publish()
+            lines.append(f"{slug} is published.")
+        else:
+            lines += _missing(desk)
+    return made, "\n".join(lines)
 
 
 def _create_from(
@@ -155,7 +107,7 @@ def _create_from(
     sent["audience"] = audience or read.audience
     made = client.call("POST", "competitions", json=sent)
     desk, lines = client.organize(slug, confirm=True), [f"{slug} is a draft."]
-    with _draft_stays(slug, path):
+    with _draft_stays(slug):
         _warn(desk.change_settings(**read.changes)["warnings"], unless=_reported(read))
         lines += _add_files(desk, path.parent, read)
         if is_published:
@@ -167,14 +119,14 @@ def _create_from(
 
 
 @contextmanager
-def _draft_stays(slug: str, path: Path) -> Iterator[None]:
+def _draft_stays(slug: str) -> Iterator[None]:
     """If a step fails after the draft was created, print how to continue."""
     try:
         yield
     except FairboardError:
         click.echo(
-            f"{slug} remains as a draft. After you fix the problem, continue with `fairboard competition "
-            f"apply {slug} {path}`, or delete the draft with `fairboard competition delete {slug}`.",
+            f"{slug} remains as a draft. Continue with `fairboard competition apply`, or delete it with "
+            f"`fairboard api DELETE competitions/{slug}/organize --yes`.",
             err=True,
         )
         raise
@@ -200,7 +152,7 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
     Settings that are not in FILE stay unchanged. If FILE changes a setting that is locked, nothing is
     changed.
     """
-    desk = client.organize(slug, confirm=_confirming(client, yes=yes))
+    desk = client.organize(slug, confirm=asking(yes=yes))
     reader = reader_of(file)
     read = reader.read_change(file, desk.settings()["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
@@ -213,54 +165,20 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
 
 @click.command()
 @click.argument("slug")
-@click.argument("new_slug")
-@click.option("--title", default="", help="The title of the copy; by default, the title of SLUG.")
-@click.option("--without-data", is_flag=True, help="Do not copy the data files.")
-@click.option("--with-solution", is_flag=True, help="Also copy the live solution.")
-@click.option("--owner", help="The account that owns the new draft.")
-@act_on_site
-def clone(
-    client: Client,
-    slug: str,
-    new_slug: str,
-    title: str,
-    without_data: bool,
-    with_solution: bool,
-    owner: str | None,
-) -> tuple[Any, str]:
-    """Create a draft NEW_SLUG with the texts, limits, metric and data files of SLUG.
-
-    Dates are not copied.
-    """
-    sent = {"slug": new_slug, "title": title, "source": slug, "owner": owner or ""}
-    kept = {"with_data": not without_data, "with_solution": with_solution}
-    made = client.call("POST", "competitions", json=sent | kept)
-    desk = client.organize(new_slug)
-    desk.data()
-    return made, "\n".join([f"{new_slug} is a draft.", *_missing(desk)])
-
-
-@click.command()
-@click.argument("slug")
-@setting_options()
+@click.argument("fields", metavar="NAME=VALUE…", nargs=-1, required=True)
 @yes_option
 @act_on_site
-def change(client: Client, slug: str, yes: bool, **settings: Any) -> tuple[Any, str]:
-    """Change settings of SLUG, such as dates, limits, entry or rules; other settings stay unchanged.
+def change(client: Client, slug: str, fields: tuple[str, ...], yes: bool) -> tuple[Any, str]:
+    """Change settings of SLUG; @FILE as the value is the text of a file, and [1, 2] or null is JSON.
+
+    \b
+    fairboard competition change toxicity closes_at=2030-01-31T23:59Z max_daily_submissions=5
+    fairboard competition change toxicity rules=@rules.md
 
     Changed rules get a new version, which participants must accept before their next submission.
     """
-    changes = _sent(settings)
-    if not changes:
-        raise click.UsageError("Specify at least one option; `--help` lists them.")
-    version = client.competition(slug).rules_version if "rules" in changes else None
-    answer = _change(client.organize(slug, confirm=_confirming(client, yes=yes)), changes)
-    lines = [f"Changed {slug}."]
-    new_version = client.competition(slug).rules_version if "rules" in changes else None
-    # The solution of a draft never has a second version.
-    if (new_version or 1) != (version or 1):
-        lines.append(f"The rules are now version {new_version}; all participants must accept them again.")
-    return answer, "\n".join(lines)
+    answer = _change(client.organize(slug, confirm=asking(yes=yes)), texts_of(fields))
+    return answer, f"Changed: {', '.join(sorted(answer['changed'])) or 'nothing'}."
 
 
 @click.command()
@@ -326,23 +244,6 @@ def metric_file(
     return stored, f"{slug} has the metric {stored['sha256'][:12]}."
 
 
-@click.command("allow-data")
-@click.argument("slug")
-@click.argument("name")
-@click.argument("words")
-@click.option("--reason", default="", help="The reason; the audit log shows it.")
-@act_on_site
-def allow_data(client: Client, slug: str, name: str, words: str, reason: str) -> tuple[Any, str]:
-    """Release the held-back data file NAME of SLUG; WORDS state what becomes public.
-
-    `fairboard competition data SLUG` shows the words to use. The audit log records the release.
-    """
-    desk = client.organize(slug)
-    desk.allow_data_file(name, words, reason=reason)
-    (file,) = [each for each in desk.data()["files"] if each["name"] == name]
-    return file, _released(file)
-
-
 def _times(found: Any) -> str:
     begin = f"opens {found.opens_at:%Y-%m-%d %H:%M} UTC" if found.opens_at else "opens when it is published"
     until = f"closes {found.closes_at:%Y-%m-%d %H:%M} UTC" if found.closes_at else "has no closing date"
@@ -354,20 +255,15 @@ def _refuse_options(*, allowed: set[str]) -> None:
     context = click.get_current_context()
     for name in context.params:
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_given and name not in {*allowed, "server", "as_json"}:
+        if is_given and name not in {*allowed, "site", "user", "as_json"}:
             raise click.UsageError(
-                "With a FILE.toml, only --owner and --publish are allowed. Set everything else in the file."
+                "Only --owner, --audience and --publish are allowed with a FILE.toml. Set the rest in it."
             )
 
 
 def _reported(read: Any) -> set[str]:
     """Return the settings about which the solution's report already warns."""
     return {"identities"} if read.solution else set()
-
-
-def _confirming(client: Client, *, yes: bool) -> bool | OnQuestion:
-    """Return the answer to questions about dates; on the local installation, warnings are sufficient."""
-    return True if installation_of(client) is not None else asking(yes=yes)
 
 
 def _change(
@@ -426,8 +322,9 @@ def require_released(desk: Organizer) -> None:
         if file["state"] == "held":
             lines += [f"{file['name']} is held back:", *(f"- {each}." for each in _findings(file))]
             lines.append(
-                f"To release {file['name']} anyway: fairboard competition allow-data {desk.slug} "
-                f"{quote(file['name'])} {quote(file['phrase'])}"
+                f"To release {file['name']} anyway: fairboard api POST "
+                f"competitions/{desk.slug}/organize/data/{quoted(file['name'])}/allow "
+                f"-f typed={quote(file['phrase'])}"
             )
     if lines:
         raise Unusable("\n".join(lines))
@@ -475,27 +372,26 @@ def _released(file: Mapping[str, Any]) -> str:
     return f"{file['name']} is released. Participants get {file['consequence']}."
 
 
-def _set_solution(desk: Organizer, path: Path, label: str | None, groups: Sequence[str] = ()) -> str:
+def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
     """Check a solution, set it as the draft's solution, and return its report."""
     # Data files are checked separately.
     checked = desk.check_solution(path, finds_test=False)
-    wanted = dict.fromkeys(groups, "slice") | ({} if label is None else {label: "label"})
-    if wanted:
-        checked = _with_roles(desk, checked, wanted)
+    if label is not None:
+        checked = _with_label(desk, checked, label)
     require_acceptable(checked)
     desk.accept_solution(checked)
     return described(checked["report"])
 
 
-def _with_roles(desk: Organizer, checked: dict[str, Any], wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Check a solution with these roles of some columns, and return the result."""
+def _with_label(desk: Organizer, checked: dict[str, Any], label: str) -> dict[str, Any]:
+    """Check a solution with this label column, and return the result."""
     roles = {column["name"]: column["role"] for column in checked["columns"]}
-    if missing := [repr(name) for name in wanted if roles and name not in roles]:
-        raise Unusable(f"The solution has no column {', '.join(missing)}.")
-    if not roles or wanted.items() <= roles.items():
+    if roles and label not in roles:
+        raise Unusable(f"The solution has no column {label!r}.")
+    if not roles or roles[label] == "label":
         return checked
-    replaced = [name for name, role in roles.items() if role == "label" and "label" in wanted.values()]
-    sent = dict.fromkeys(replaced, "unused") | dict(wanted)
+    replaced = [name for name, role in roles.items() if role == "label"]
+    sent = dict.fromkeys(replaced, "unused") | {label: "label"}
     job = desk.call("POST", f"solution/{checked['job']['id']}/roles", json={"roles": sent})
     return desk.ended(f"solution/{job['id']}")
 

@@ -54,6 +54,16 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
     return account
 
 
+class NoAdministrator(OrganizerError):
+    """The site has no administrator."""
+
+    public_name = "no_administrator"
+    message = (
+        "The site has no administrator. Create one with `fairboard user create NAME --admin`, or name an "
+        "account with --as."
+    )
+
+
 class InvalidSetupLink(ParticipantError):
     """The setup link does not exist, was used or was replaced."""
 
@@ -122,6 +132,16 @@ def use_setup_link(
     accounts.add(session, user=user)
     link.used_at = now
     session.flush()
+    return user
+
+
+def first(session: Session) -> User:
+    """Return the oldest account with administrator rights that is not suspended; raise NoAdministrator."""
+    user = session.scalar(
+        select(User).where(User.is_admin, User.suspended_at.is_(None)).order_by(User.id).limit(1)
+    )
+    if user is None:
+        raise NoAdministrator
     return user
 
 

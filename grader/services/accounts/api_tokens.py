@@ -179,6 +179,11 @@ def revoke(
     return token
 
 
+def forget(session: Session, *, token_id: int) -> None:
+    """Delete a token and all tokens created with it."""
+    session.execute(delete(ApiToken).where(or_(ApiToken.id == token_id, ApiToken.made_with_id == token_id)))
+
+
 def forget_all(session: Session, *, user: User) -> None:
     """Delete all of a user's API tokens."""
     session.execute(delete(ApiToken).where(ApiToken.user_id == user.id))

@@ -27,6 +27,7 @@ WORDS = {
     "administrator.make": "made {} a site administrator",
     "administrator.unmake": "removed {} as a site administrator",
     "account.delete": "deleted the account of {}",
+    "account.act_as": "acted as {} with a command",
     "account.reinstate": "reinstated {}",
     "account.suspend": "suspended {}",
     "announcement.edit": "edited {}",

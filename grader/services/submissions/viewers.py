@@ -36,11 +36,6 @@ def open_submission(session: Session, *, user: User, submission_id: int) -> Open
     return Opened(submission, Viewer.TEAM, is_own)
 
 
-def open_as_operator(session: Session, *, submission_id: int) -> Opened:
-    """Return a submission as organizers see it, for the command line; raise UnknownSubmission."""
-    return Opened(_find(session, submission_id), Viewer.ORGANIZER, is_own=False)
-
-
 def _find(session: Session, submission_id: int) -> Submission:
     submission = session.scalar(
         select(Submission)

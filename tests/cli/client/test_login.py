@@ -2,41 +2,11 @@
 
 import json
 
-import keyring
 import pytest
-from keyring.backend import KeyringBackend
 
 from grader.cli.client import connection
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-class InMemory(KeyringBackend):
-    """A keyring that stores its secrets in this process."""
-
-    priority = 5  # type: ignore[assignment]
-
-    def __init__(self):
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str):
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str):
-        del self.kept[service, username]
-
-
-@pytest.fixture
-def memory():
-    before = keyring.get_keyring()
-    backend = InMemory()
-    keyring.set_keyring(backend)
-    yield backend
-    keyring.set_keyring(before)
 
 
 def test_a_login_prompts_for_a_hidden_token_and_stores_it_in_a_private_file(
@@ -55,17 +25,6 @@ def test_a_login_prompts_for_a_hidden_token_and_stores_it_in_a_private_file(
     assert (list(config_folder.iterdir()), run("team").exit_code) == ([], 1)
 
 
-def test_a_login_uses_the_keyring_if_there_is_one(run, live_site, config_folder, memory: InMemory):
-    token = live_site.make_token()
-    assert "in the keyring" in run("login", live_site.address, "--token-stdin", input=token).stdout
-    assert token not in (config_folder / "login.json").read_text()
-    assert list(memory.kept.values()) == [token]
-    # Exit code REFUSED proves that the server checked the token.
-    assert run("submissions", "-c", "none").exit_code == connection.REFUSED
-    run("logout")
-    assert memory.kept == {}
-
-
 def test_an_invalid_token_is_not_stored(run, live_site, config_folder):
     result = run("login", live_site.address, "--token-stdin", input="fb_wrong")
     assert (result.exit_code, config_folder.exists()) == (connection.REFUSED, False)
@@ -74,7 +33,7 @@ def test_an_invalid_token_is_not_stored(run, live_site, config_folder):
 
 def test_a_stored_token_is_sent_only_to_its_own_server(run, live_site):
     run("login", live_site.address, "--token-stdin", input=live_site.make_token())
-    result = run("team", "--server", "http://127.0.0.1:9")
+    result = run("team", "--site", "http://127.0.0.1:9")
     assert (result.exit_code, "There is no token for http://127.0.0.1:9/" in result.stderr) == (1, True)
 
 

@@ -41,18 +41,18 @@ def loaded_after(environment: dict[str, str], *arguments: str, stdin: str = "") 
 def test_submitting_loads_no_server_and_no_pandas(service, live_site, predictions_csv, tmp_path: Path):
     service.competition()
     (tmp_path / "p.csv").write_bytes(predictions_csv())
-    environment = {"FAIRBOARD_SERVER": live_site.address, "FAIRBOARD_TOKEN": live_site.make_token()}
+    environment = {"FAIRBOARD_SITE": live_site.address, "FAIRBOARD_TOKEN": live_site.make_token()}
     ended, loaded = loaded_after(environment, "submit", str(tmp_path / "p.csv"))
     assert ended == 0
-    assert not loaded & (SERVER | {"pandas", "numpy", "keyring"})
+    assert not loaded & (SERVER | {"pandas", "numpy"})
 
 
 def test_serving_an_agent_loads_no_server_and_no_pandas(tmp_path: Path):
-    environment = {"FAIRBOARD_SERVER": "http://127.0.0.1:9", "FAIRBOARD_TOKEN": "fb_x"}
+    environment = {"FAIRBOARD_SITE": "http://127.0.0.1:9", "FAIRBOARD_TOKEN": "fb_x"}
     hello = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
     ended, loaded = loaded_after(environment, "mcp", str(tmp_path), stdin=hello)
     assert ended == 0
-    assert not loaded & (SERVER | {"pandas", "numpy", "keyring", "mcp", "starlette"})
+    assert not loaded & (SERVER | {"pandas", "numpy", "mcp", "starlette"})
 
 
 def test_pandas_is_loaded_only_for_a_table():

@@ -62,7 +62,7 @@ def test_exit_codes_distinguish_rejected_denied_late_and_unreachable(
     full = ada("submit", files / GOOD, "--again")
     assert (full.exit_code, "cannot submit again" in full.stderr) == (connection.REFUSED, True), full.stderr
     monkeypatch.setattr("grader.client.transport.PAUSES", ())
-    away = ada("submit", files / GOOD, "--server", "http://127.0.0.1:9")
+    away = ada("submit", files / GOOD, "--site", "http://127.0.0.1:9")
     assert (away.exit_code, "did not respond" in away.stderr) == (connection.NOT_REACHED, True)
     monkeypatch.setenv("FAIRBOARD_TOKEN", "fb_old")
     old = ada("submit", files / GOOD)

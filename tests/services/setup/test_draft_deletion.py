@@ -130,7 +130,7 @@ def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_r
         for results in (Score, ScoringJob, ScoringVersion):
             assert session.scalars(select(results)).all() == []
         with pytest.raises(viewers.UnknownSubmission):
-            viewers.open_as_operator(session, submission_id=left.id)
+            viewers.open_submission(session, user=None, submission_id=left.id)
 
 
 def test_published_competition_cannot_be_deleted(service):

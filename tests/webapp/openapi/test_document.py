@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from grader.settings import Settings
-from tests.fixtures import command_table
 from webapp.app import create_app
 from webapp.http.api import KEY_HEADER
 from webapp.openapi import document
@@ -161,10 +160,6 @@ def test_examples_match_their_schemas(described):
             for given in about.get("examples", ()):
                 validator = OAS31Validator(about | {"components": described["components"]})
                 assert not list(validator.iter_errors(given)), (name, field, given)
-
-
-def test_the_shells_commands_are_generated_from_the_current_operations(described):
-    assert command_table.FILE.read_text() == command_table.text(described), "Run `make api-errors`."
 
 
 def test_every_operation_describes_its_errors_by_one_schema(described):

@@ -14,7 +14,7 @@ from grader.services.figures.figures import Picture
 from grader.services.rescoring import metric_files
 from grader.storage import blobs
 from grader.storage.stores import StoredBlob
-from webapp.http.context import competition_of, is_shell, reading
+from webapp.http.context import competition_of, reading
 from webapp.http.errors import BadRequest
 from webapp.http.site import current_site
 from webapp.submissions import uploads
@@ -84,9 +84,7 @@ def may_upload_metrics() -> bool:
 
 def metric_file(**_: Any) -> list[NamedBlob]:
     """Check and store the metric.py of this request, and its sample submission if included."""
-    metric_files.require_allowed(
-        current_site().settings.host_metrics, is_administrator=is_shell() or g.user.is_admin
-    )
+    metric_files.require_allowed(current_site().settings.host_metrics, is_administrator=g.user.is_admin)
     content = uploads.received_file().stream.read(MOST_SOURCE_BYTES + 1)
     try:
         source = MetricSource.of(content)
@@ -104,9 +102,7 @@ def baseline(slug: str) -> NamedBlob:
     with reading() as session:
         competition = competition_of(session, slug)
     sent = uploads.arrived()
-    # Files from the operator's shell skip this check, because the shell starts no process for it. They are
-    # still scored.
-    checked = None if is_shell() else uploads.check_if_free(competition, sent)
+    checked = uploads.check_if_free(competition, sent)
     if checked is not None and checked.problems:
         raise BaselineRefused(checked.problems)
     sent.stream.seek(0)

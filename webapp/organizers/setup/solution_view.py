@@ -119,7 +119,7 @@ class CheckView:
         self.test_name = None if asked.test is None else asked.test.name
         self.is_correction = asked.purpose is Purpose.CORRECTED
         self.created_at = job.created_at
-        self.created_by = job.created_by.name if job.created_by else "the shell"
+        self.created_by = job.created_by.name if job.created_by else "the system"
         is_stopped = job.state is JobState.DONE and not result["solution"]
         self.state = "problems to fix" if is_stopped else STATES[job.state]
         self.pill = "rejected" if is_stopped else PILLS[job.state]

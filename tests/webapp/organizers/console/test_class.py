@@ -4,10 +4,8 @@ import csv
 import io
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import select
 
-from grader.cli import main
 from grader.models import Competition, Role, Score, Standing, Submission, SubmissionKind, Team
 from grader.services.competitions import acting
 from grader.services.submissions import benchmark_entries
@@ -137,17 +135,3 @@ def test_faults_of_points_are_listed(olga: Desk):
     refused = olga("PATCH", f"{DESK}/settings", json={"grade_points": "A = x\nB\n = 5\n0.5 = 1"}, expect=400)
     message = refused.json["message"].lower()
     assert [each for each in ("line 1", "line 2", "line 3") if each not in message] == [], message
-
-
-def test_the_shell_imports_a_roster_and_exports_the_grades(make_arena, tmp_path, monkeypatch):
-    arena = make_arena()
-    arena.competition()
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(arena.settings.data_dir))
-    (tmp_path / "roster.csv").write_text("name,id,section\nAda,01,A\n")
-    run = CliRunner().invoke
-    done = run(
-        main, ["competition", "roster", "toxicity", str(tmp_path / "roster.csv"), "--sections", "teams"]
-    )
-    assert done.stdout.splitlines()[1].startswith("Ada,01,A,http"), done.output
-    done = run(main, ["competition", "export", "toxicity", "grades"])
-    assert done.stdout.splitlines()[1].startswith("01,Ada,,A,,public,,0,"), done.output

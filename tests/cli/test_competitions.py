@@ -1,0 +1,193 @@
+"""`fairboard competition`: create, apply, change, publish, run."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from grader.sandbox import layers
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+FILE = """
+slug = "toxic"
+title = "Toxic comments"
+contact = "organizers@example.org"
+
+[classes]
+positive = "toxic"
+negative = "not toxic"
+
+[dates]
+opens = 2020-01-01
+closes = 2999-03-01
+
+[limits]
+daily = 3
+
+[files]
+solution = "solution.csv"
+baseline = "baseline.csv"
+data = ["test.csv"]
+"""
+PYTHON = """
+slug = "own"
+title = "Own"
+[metric]
+name = "python"
+title = "Share"
+arguments = { beta = 2 }
+[files]
+metric = "metric.py"
+sample = "sample.csv"
+"""
+METRIC = """
+def score(solution, submission, row_id_column_name, beta=1):
+    return beta * 0.25
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, solution_csv, predictions_csv) -> Path:
+    """A folder with a competition's files."""
+    for name, content in {
+        "competition.toml": FILE.encode(),
+        "solution.csv": solution_csv(),
+        "baseline.csv": predictions_csv(skill=0.5),
+        "test.csv": b"id,comment_text\nr0,hello\n",
+        "own.toml": PYTHON.encode(),
+        "metric.py": METRIC.encode(),
+        "sample.csv": b"id,guess\n1,0.5\n2,0.5\n",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+@pytest.fixture
+def competition(host):
+    """Run `fairboard competition` on the machine of a running site."""
+    return lambda *words, **options: host("competition", *words, **options)
+
+
+def test_a_competition_is_created_and_published_from_a_file(competition, service, folder: Path):
+    service.user("ada")
+    made = competition("create", folder / "competition.toml", "--owner", "ada", "--publish")
+    assert made.exit_code == 0, made.output
+    assert "2 identities are in the score: female, muslim." in made.stdout
+    assert made.stdout.endswith("toxic is published.\n")
+    assert "closes 2999-03-01 23:59 UTC" in competition("list").stdout
+    (folder / "printed.toml").write_text(competition("settings", "toxic").stdout)
+    assert competition("apply", "toxic", folder / "printed.toml").stdout == "Changed: nothing.\n"
+    again = competition("apply", "toxic", folder / "competition.toml")
+    assert (again.exit_code, "start a rescoring" in again.stderr) == (1, True)
+
+
+def test_a_draft_without_a_file_is_completed_and_published(competition, folder: Path):
+    made = competition("create", "cup", "--title", "Cup", "--solution", folder / "solution.csv")
+    assert made.exit_code == 0, made.output
+    changed = competition("change", "cup", "contact=ada@example.org", "closes_at=2999-01-01T12:00Z", "--yes")
+    assert changed.exit_code == 0, changed.output
+    assert competition("publish", "cup").stdout == "cup is published.\n"
+    assert competition("publish", "cup").exit_code == 3
+
+
+def test_a_file_with_a_metric_in_python_creates_a_draft(competition, folder: Path):
+    if refusal := layers().refusal:
+        pytest.skip(str(refusal))
+    made = competition("create", folder / "own.toml")
+    assert made.exit_code == 0, made.output
+    assert "metric.py is the metric." in made.stdout
+    stored = competition("metric-file", "own", folder / "metric.py", "--title", "Half", "--lowest")
+    assert stored.exit_code == 0, stored.output
+    settings = competition("settings", "own", "--json").stdout
+    assert '"title": "Half"' in settings and '"direction": "lowest"' in settings
+    (folder / "metric.py").write_text("def other(): pass\n")
+    assert competition("metric-file", "own", folder / "metric.py").exit_code == 3
+
+
+def test_all_problems_of_a_file_are_reported_before_anything_is_created(competition, folder: Path):
+    (folder / "wrong.toml").write_text('titel = "x"\n[limits]\ndaily = "x"\n[files]\nsolution = "no.csv"\n')
+    refused = competition("create", folder / "wrong.toml")
+    assert refused.exit_code == 1
+    for words in ("titel is unknown", "limits.daily must be", "no.csv does not exist"):
+        assert words in refused.stderr, words
+    assert competition("list").stdout == ""
+
+
+def test_a_rejected_solution_leaves_a_draft_and_says_how_to_continue(competition, folder: Path):
+    (folder / "solution.csv").write_text("id,target\n1,maybe\n")
+    refused = competition("create", folder / "competition.toml")
+    assert (refused.exit_code, "maybe" in refused.stderr) == (2, True), refused.output
+    assert "fairboard competition apply" in refused.stderr
+    assert competition("create", folder / "competition.toml", "--title", "Other").exit_code == 1
+
+
+def test_a_data_file_that_discloses_labels_stops_publishing_unless_it_is_allowed(
+    competition, service, folder: Path
+):
+    service.user("ada")
+    (folder / "test.csv").write_bytes((folder / "solution.csv").read_bytes().replace(b"toxicity", b"x"))
+    made = competition("create", folder / "competition.toml", "--owner", "ada", "--publish")
+    assert made.exit_code == 1
+    words = re.search(r"organize/data/test.csv/allow -f typed='([^']+)'", made.stderr)[1]
+    assert competition("data", "toxic").exit_code == 1
+    assert competition("publish", "toxic").exit_code == 1
+    with (folder / "competition.toml").open("a") as file:
+        file.write(f'allow = ["test.csv: {words}"]\n')
+    applied = competition("apply", "toxic", folder / "competition.toml")
+    assert applied.exit_code == 0, applied.output
+    assert competition("data", "toxic").stdout.startswith("test.csv: released anyway.")
+
+
+def test_settings_are_changed_by_their_names(competition, service, tmp_path: Path):
+    service.competition()
+    (tmp_path / "rules.md").write_text("Be kind.")
+    changed = competition("change", "toxicity", f"rules=@{tmp_path}/rules.md", "max_team_size=3")
+    assert changed.stdout == "Changed: max_team_size, rules.\n", changed.output
+    assert "Be kind." in competition("settings", "toxicity").stdout
+    soon = f"closes_at={datetime.now(UTC) + timedelta(hours=3):%Y-%m-%dT%H:%M}Z"
+    asked = competition("change", "toxicity", soon)
+    assert (asked.exit_code, "Nothing was changed" in asked.stderr) == (1, True), asked.output
+    assert competition("change", "toxicity", soon, "--yes").exit_code == 0
+    assert competition("change", "toxicity", "max_team_size=many").exit_code == 3
+    assert competition("change", "toxicity").exit_code == 1
+
+
+def test_a_running_competition_is_managed(competition, service, tmp_path: Path):
+    running = service.competition()
+    for seed, name in enumerate(("ann", "bob")):
+        service.score(service.submit(running, user=name, seed=seed))
+
+    def said(*words: object) -> str:
+        result = competition(*words)
+        assert result.exit_code == 0, (words, result.output)
+        return str(result.stdout)
+
+    (tmp_path / "text.md").write_text("Hello **all**.")
+    announced = said("announce", "toxicity", tmp_path / "text.md", "--title", "Hi")
+    assert announced.startswith("Announcement 1 was posted")
+    disqualified = said("disqualify", "toxicity", "BOB", "--reason", "two accounts")
+    assert disqualified == "bob is disqualified in toxicity: two accounts\n"
+    assert said("reinstate", "toxicity", "bob") == "bob is back on the leaderboards of toxicity.\n"
+    assert competition("disqualify", "toxicity", "nobody", "--reason", "x").exit_code == 1
+    assert said("organizer", "add", "toxicity", "ann") == "ann is editor of toxicity.\n"
+    assert said("organizer", "role", "toxicity", "ann", "--role", "owner") == "ann is owner of toxicity.\n"
+    assert said("organizer", "list", "toxicity").splitlines()[1].split()[:2] == ["ann", "owner"]
+    assert competition("organizer", "remove", "toxicity", "ann").exit_code == 3  # the only owner
+    said("organizer", "add", "toxicity", "bob", "--role", "viewer")
+    said("organizer", "remove", "toxicity", "bob")
+    assert said("export", "toxicity", "submissions").count("\n") == 3
+    shown = said("audit", "toxicity", "--action", "team")
+    assert "root disqualified ann" not in shown and "root disqualified team bob" in shown
+    assert competition("audit", "toxicity", "--by", "calendar").stdout == ""
+
+
+def test_a_roster_invites_students_and_grades_are_exported(competition, service, tmp_path: Path):
+    service.competition()
+    names = tmp_path / "names.txt"
+    names.write_text("dora", encoding="utf-8-sig")
+    made = competition("roster", "toxicity", names)
+    assert made.stdout.splitlines()[1].startswith("dora,,,http"), made.output
+    assert competition("export", "toxicity", "grades").exit_code == 0
+    names.write_bytes("J\xfcrgen".encode("latin-1"))
+    assert competition("roster", "toxicity", names).exit_code == 1
