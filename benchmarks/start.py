@@ -26,7 +26,7 @@ RUNS = 11
 STARTS = 3
 HANG_SECONDS = 60
 SETTLE_SECONDS = 12
-PROGRAMS = ("gunicorn", "celery", "sweeper", "guardian", "valkey-server", "serve")
+PROGRAMS = ("gunicorn", "celery", "sweeper", "valkey-server", "serve")
 INITIALIZE = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
 REFUSED = b'{"error": "unauthorized", "message": "No."}'
 

@@ -122,7 +122,7 @@ def test_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]):
     run = make_run(ALL)
     run.start(sys.executable, "-m", "pytest", *run.options)
     commands = run.commands()
-    for part in ("webapp.wsgi", "celery", "valkey-server", "sweeper", "guardian", "chrom", "playwright"):
+    for part in ("webapp.wsgi", "celery", "valkey-server", "sweeper", "chrom", "playwright"):
         assert part in commands, commands
     run.process.kill()
     run.process.wait()

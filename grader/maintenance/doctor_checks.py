@@ -173,10 +173,6 @@ def _what_to_free(settings: Settings) -> Iterator[DoctorFinding]:
             (folder / "drafts", "incomplete files; you can delete those that are older than a day.")
             for folder in disk.folders(settings)[1:]
         ),
-        (
-            settings.data_dir.absolute() / "valkey",
-            ("files of the queue; delete them only while the service is stopped."),
-        ),
     )
     for size, folder, why in sorted(((_size(folder), folder, why) for folder, why in parts), reverse=True):
         if size:

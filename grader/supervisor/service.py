@@ -11,8 +11,8 @@ from pathlib import Path
 
 from grader.errors import OrganizerError
 from grader.settings import PREFIX, SERVED_SOURCES, Settings
-from grader.supervisor import guardian, lock, valkey
-from grader.supervisor.supervisor import Child, Program, Supervisor
+from grader.supervisor import lock, valkey
+from grader.supervisor.supervisor import Program, Supervisor
 
 APPLICATION = "webapp.wsgi:app"
 BACKLOG = 512
@@ -38,21 +38,18 @@ class CannotListen(OrganizerError):
 def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
     """Serve a data folder until a signal arrives; raise AlreadyServed or CannotListen."""
     data_dir = settings.data_dir.resolve()
-    with lock.hold(data_dir) as held:
-        if count := guardian.end(data_dir):
-            log.warning("Ended %d leftover processes of a killed service.", count)
-        with open_listener(settings.host, settings.port) as web_socket:
-            address = (settings.base_url or address_of(web_socket)).rstrip("/")
-            lock.describe(held, f"a process at {address_of(web_socket)}")
-            setup_path = _prepare_database(data_dir, announce)
-            supervisor = Supervisor()
-            with supervisor.stopping_on_signals():
-                _start(supervisor, settings, data_dir, web_socket, application)
-                announce(f"Fairboard serves {data_dir} at {address} (press Ctrl-C to stop).")
-                if setup_path:
-                    announce(f"Create the first administrator with this one-time link: {address}{setup_path}")
-                supervisor.run()
-            valkey.remove_socket_folder(valkey.socket_path(data_dir))
+    with lock.hold(data_dir) as held, open_listener(settings.host, settings.port) as web_socket:
+        address = (settings.base_url or address_of(web_socket)).rstrip("/")
+        lock.describe(held, f"a process at {address_of(web_socket)}")
+        setup_path = _prepare_database(data_dir, announce)
+        supervisor = Supervisor()
+        with supervisor.stopping_on_signals():
+            _start(supervisor, settings, data_dir, web_socket, application)
+            announce(f"Fairboard serves {data_dir} at {address} (press Ctrl-C to stop).")
+            if setup_path:
+                announce(f"Create the first administrator with this one-time link: {address}{setup_path}")
+            supervisor.run()
+        valkey.remove_socket_folder(valkey.socket_path(data_dir))
 
 
 def open_listener(host: str, port: int) -> socket.socket:
@@ -76,7 +73,7 @@ def _prepare_database(data_dir: Path, announce: Callable[[str], None]) -> str | 
 
     A separate process does this, so that the database's libraries do not stay in memory.
     """
-    environment = os.environ | _own_environment(data_dir)
+    environment = os.environ | {f"{PREFIX}DATA_DIR": str(data_dir)}
     command = (*PYTHON, "grader.cli", "migrate", "--for-serve")
     setup_path = None
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -90,26 +87,17 @@ def _prepare_database(data_dir: Path, announce: Callable[[str], None]) -> str | 
     return setup_path
 
 
-def _own_environment(data_dir: Path) -> dict[str, str]:
-    """Return the variables that identify the processes of a data folder."""
-    return {guardian.MARK: guardian.mark_of(data_dir), f"{PREFIX}DATA_DIR": str(data_dir)}
-
-
 def _start(
     supervisor: Supervisor, settings: Settings, data_dir: Path, web_socket: socket.socket, application: str
 ) -> None:
     host, port = web_socket.getsockname()[:2]
     sources = settings.sources()
     environment = {
-        **_own_environment(data_dir),
+        f"{PREFIX}DATA_DIR": str(data_dir),
         f"{PREFIX}HOST": host,
         f"{PREFIX}PORT": str(port),
         SERVED_SOURCES: " ".join(f"{name}={sources[name]}" for name in PASSED_ON),
     }
-    command = (*PYTHON, "grader.supervisor.guardian", str(data_dir))
-    supervisor.add(
-        Program("guardian", command, environment, grace_seconds=1, watches_us=True, outlives_others=True)
-    )
     broker_url = (
         settings.broker_url.get_secret_value() if settings.broker_url else _start_valkey(supervisor, data_dir)
     )
@@ -159,24 +147,13 @@ def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
         )
         return None
     socket_path = valkey.socket_path(data_dir)
-    child = supervisor.add(valkey.program(server, data_dir=data_dir, socket=socket_path))
+    supervisor.add(valkey.program(server, data_dir=data_dir, socket=socket_path))
     if not valkey.wait_until_answering(socket_path):
-        _mend_or_tell(child, data_dir)
-    return valkey.broker_url(socket_path)
-
-
-def _mend_or_tell(child: Child, data_dir: Path) -> None:
-    if child.has_ended:  # it is restarted with an empty folder
-        log.warning(
-            "Valkey does not start with the queue's files. They were moved to %s, and Valkey starts with "
-            "an empty queue. No submission is lost because the sweeper finds all waiting jobs.",
-            valkey.put_aside(data_dir),
-        )
-    else:
         log.warning(
             "Valkey does not respond yet (see %s). Meanwhile, submissions are scored with a short delay.",
             data_dir / "valkey" / "valkey.log",
         )
+    return valkey.broker_url(socket_path)
 
 
 def _reason(error: OSError) -> str:

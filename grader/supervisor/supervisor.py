@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from subprocess import DEVNULL, PIPE
 from types import FrameType
 
 from grader.worker.process.child import HAND_BACK_SECONDS, ChildProcess
@@ -28,8 +27,7 @@ log = logging.getLogger(__name__)
 class Program:
     """A program to run.
 
-    With `watches_us`, its standard input is a pipe that closes when the supervisor ends. With
-    `outlives_others`, it is stopped after the other programs.
+    With `outlives_others`, it is stopped after the other programs.
     """
 
     name: str
@@ -37,7 +35,6 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     pass_fds: tuple[int, ...] = ()
     grace_seconds: float = 10
-    watches_us: bool = False
     outlives_others: bool = False
 
 
@@ -99,7 +96,6 @@ class Child:
                 self.program.command,
                 environment={**os.environ, **self.program.environment},
                 pass_fds=self.program.pass_fds,
-                stdin=PIPE if self.program.watches_us else DEVNULL,
                 stdout=sys.stderr.fileno(),
                 leads_session=True,
             )

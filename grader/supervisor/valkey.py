@@ -43,7 +43,7 @@ def find_server() -> Path | None:
 
 
 def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
-    """Return the program that runs the server with a private socket, no port, and an append-only file."""
+    """Return the program that runs the server with a private socket, no port, and no files but its log."""
     folder = data_dir / "valkey"
     folder.mkdir(mode=0o700, exist_ok=True)
     (data_dir / LINK).unlink(missing_ok=True)
@@ -53,7 +53,6 @@ def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
         "unixsocket": str(socket),
         "unixsocketperm": "700",
         "dir": str(folder),
-        "appendonly": "yes",
         "save": "",
         "maxmemory-policy": "noeviction",
         "loglevel": "warning",
@@ -61,15 +60,6 @@ def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
     }
     flags = tuple(part for name, value in options.items() for part in (f"--{name}", value))
     return Program("valkey", (str(server), *flags), outlives_others=True)
-
-
-def put_aside(data_dir: Path) -> Path:
-    """Move the server's files to another folder, replacing earlier ones; return that folder."""
-    aside = data_dir / "valkey.unreadable"
-    shutil.rmtree(aside, ignore_errors=True)
-    (data_dir / "valkey").rename(aside)
-    (data_dir / "valkey").mkdir(mode=0o700)
-    return aside
 
 
 def socket_path(data_dir: Path) -> Path:
@@ -111,7 +101,7 @@ def answers(path: Path) -> bool:
         client.settimeout(1)
         client.connect(str(path))
         client.sendall(b"PING\r\n")
-        return client.recv(len(PONG)) == PONG  # a server that still loads its data returns an error
+        return client.recv(len(PONG)) == PONG
     return False
 
 

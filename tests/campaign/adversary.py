@@ -19,7 +19,7 @@ from tests.campaign.scene import Scene
 
 KILLED = (
     *("web", "web worker", "worker", "scorer", "sweeper", "sweeper's child"),
-    *("valkey", "serve", "guardian"),
+    *("valkey", "serve"),
 )
 STALLED = ("scorer", "sweeper's child", "web worker", "valkey")
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,11 @@ from grader.services.solutions import intake
 from grader.services.teams import participations
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.supervisor import guardian, valkey
+from grader.supervisor import valkey
 from grader.worker.broker import Hints
+from grader.worker.process.child import end_with
 from tests.campaign.plan import TEAM_LIMIT, DatabaseKind, Plan
-from tests.campaign.postgresql import PostgreSQL, guard
+from tests.campaign.postgresql import PostgreSQL
 from tests.fixtures.competitions import publish_competition
 from tests.fixtures.patience import HANG_SECONDS
 
@@ -53,7 +55,6 @@ class Installation:
         self.database = Database(self.settings.database(), pool_size=8)
         self.storage: Storage = open_storage(self.settings.storage())
         self._process: subprocess.Popen[bytes] | None = None
-        self._guardians: list[subprocess.Popen[bytes]] = []
 
     def _settings(self, database_url: str | None) -> Settings:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -124,8 +125,8 @@ class Installation:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=partial(end_with, os.getpid()),
             )
-        self._guardians.append(guard(self._process.pid))
 
     def answers(self) -> bool:
         """Return whether the site responds."""
@@ -136,7 +137,7 @@ class Installation:
             return False
 
     def stop(self):
-        """Stop `serve` normally, and end any remaining processes."""
+        """Stop `serve` normally, or kill it after a minute."""
         if self._process is not None:
             self._process.terminate()
             try:
@@ -144,10 +145,6 @@ class Installation:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        for each in self._guardians:
-            each.communicate()
-        self._guardians.clear()
-        guardian.end(self.data_dir)
         valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
     def processes(self, role: str) -> list[psutil.Process]:
@@ -198,7 +195,6 @@ ROLES = (
     ("sweeper", "sweeper", "sweeper's child"),
     ("valkey-server", "valkey", "valkey"),
     ("redis-server", "valkey", "valkey"),
-    ("guardian", "guardian", "guardian"),
 )
 
 

@@ -4,7 +4,6 @@ import contextlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -15,8 +14,8 @@ STOP_SECONDS = 5
 
 def guard(pid: int) -> subprocess.Popen[bytes]:
     """Ensure that a process ends when this one ends for any reason."""
-    guardian = [sys.executable, "-m", "grader.demo.guardian", str(pid)]
-    return subprocess.Popen(guardian, stdin=subprocess.PIPE, start_new_session=True)
+    command = ["sh", "-c", f"cat; kill -QUIT {pid} 2> /dev/null"]  # the pipe closes when this process ends
+    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
 
 class PostgreSQL:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli import main
-from grader.supervisor import guardian, valkey
+from grader.supervisor import valkey
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
 FAIRBOARD = (sys.executable, "-m", "grader.cli")
@@ -117,6 +117,10 @@ class Service:
                     return child
         return None
 
+    def family(self):
+        """Return all processes of the service except for the supervisor."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -138,7 +142,6 @@ class Service:
                 self.process.wait()
             self.process.stdout.close()
             self._log.close()
-        guardian.end(self.data_dir, grace_seconds=1)
         valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
 

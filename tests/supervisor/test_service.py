@@ -6,14 +6,13 @@ import shutil
 import sys
 import time
 
-import psutil
 import pytest
-from redis import Redis
 
-from grader.supervisor import guardian, valkey
+from grader.supervisor import valkey
 from tests.fixtures.patience import eventually
+from tests.guardian import lives
 
-PROGRAMS = ("valkey-server", "worker@%h", "sweeper", "gunicorn", "supervisor.guardian")
+PROGRAMS = ("valkey-server", "worker@%h", "sweeper", "gunicorn")
 WITHOUT_VALKEY = (
     "import click; from grader.settings import load; from grader.supervisor import service, valkey; "
     "valkey.find_server = lambda: None; service.serve(load(port=0), announce=click.echo)"
@@ -59,42 +58,23 @@ def test_killed_processes_are_restarted_and_a_stop_ends_them_all(make_service, f
     first = running.submit("cup", token, submission.read_text())
     assert running.wait_until_scored(first, token)["status"] == "scored"
 
+    family = running.family()
     assert running.stop() == 0
-    assert guardian.find(running.data_dir) == []
+    assert not any(map(lives, family))
     assert not socket_folder.exists()
 
 
-def test_killed_service_leaves_no_process_and_loses_no_data(make_service, files):
+def test_killed_service_leaves_no_process_even_if_they_are_busy_and_loses_no_data(make_service, files):
     running = make_service().start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
-    socket_path = str(valkey.socket_path(running.data_dir.resolve()))
-    with Redis(unix_socket_path=socket_path) as client:
-        client.lpush("waiting", *range(50))
-    # From here on, no process scores submissions.
-    running.child("worker@%h").suspend()
-    sent = running.submit("cup", token, submission.read_text())
-
-    running.kill()
-
-    eventually(lambda: not guardian.find(running.data_dir), 15)
+    with blocked_scoring(running, token, submission) as sent:
+        family = running.family()
+        running.kill()
+        eventually(lambda: not any(map(lives, family)), lambda: str([each for each in family if lives(each)]))
     again = make_service().start().wait_until_ready()
-    with Redis(unix_socket_path=socket_path) as client:
-        assert client.llen("waiting") == 50
     assert again.wait_until_scored(sent, token)["status"] == "scored"
     assert "is taken" in again.command_here("user", "create", "anna").stderr
-
-
-@pytest.mark.long
-def test_leftover_processes_are_ended_at_the_next_start_if_the_guardian_was_killed(make_service):
-    """Start two services. `test_guardian.py` tests how processes are found and ended."""
-    running = make_service().start().wait_until_ready()
-    worker = running.child("worker@%h")
-    running.child("supervisor.guardian").kill()
-    running.kill()
-    again = make_service().start()
-    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
-    assert "leftover processes of a killed service" in again.log()
 
 
 @pytest.mark.long
@@ -149,6 +129,26 @@ def test_score_does_not_wait_for_the_lease_of_killed_workers(make_service, files
     running = make_service(patient).start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
+    with blocked_scoring(running, token, submission) as sent:
+        begin = time.monotonic()
+        running.child("worker@%h").kill()
+        found = running.wait_until_scored(sent, token)
+
+    print(f"{time.monotonic() - begin:.1f} s from kill -9 of the worker to the score.")
+    assert found["status"] == "scored"
+    assert "1 claim of dead processes was released" in running.log()
+
+
+def open_for_writing(fifo):
+    """Return a list with the descriptor of a FIFO that has a reader; empty if it has none."""
+    with contextlib.suppress(OSError):
+        return [os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)]
+    return []
+
+
+@contextlib.contextmanager
+def blocked_scoring(running, token, submission):
+    """Submit a file, and let a scoring process of the worker read it until the end of the block."""
     worker = running.child("worker@%h")
     for process in (worker, *worker.children(recursive=True)):
         process.suspend()
@@ -163,37 +163,5 @@ def test_score_does_not_wait_for_the_lease_of_killed_workers(make_service, files
     eventually(lambda: holding or holding.extend(open_for_writing(blob)))
     blob.unlink()
     shutil.copy(submission, blob)
-
-    begin = time.monotonic()
-    worker.kill()
-    found = running.wait_until_scored(sent, token)
-
-    print(f"{time.monotonic() - begin:.1f} s from kill -9 of the worker to the score.")
+    yield sent
     os.close(*holding)
-    assert found["status"] == "scored"
-    assert "1 claim of dead processes was released" in running.log()
-
-
-def open_for_writing(fifo):
-    """Return a list with the descriptor of a FIFO that has a reader; empty if it has none."""
-    with contextlib.suppress(OSError):
-        return [os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)]
-    return []
-
-
-@pytest.mark.long
-def test_damaged_queue_is_replaced_by_an_empty_one(make_service, files):
-    running = make_service().start().wait_until_ready()
-    solution, submission = files
-    token = set_up_competition(running, solution)
-    assert running.stop() == 0
-    (log,) = running.data_dir.glob("valkey/appendonlydir/*.incr.aof")
-    log.write_bytes(b"no command at all\r\n" * 100)
-
-    again = make_service().start().wait_until_ready()
-
-    assert "They were moved to" in again.log()
-    assert (running.data_dir / "valkey.unreadable/appendonlydir" / log.name).exists()
-    eventually(lambda: again.get("/healthz")[1].get("queue") == "ok")
-    sent = again.submit("cup", token, submission.read_text())
-    assert again.wait_until_scored(sent, token)["status"] == "scored"

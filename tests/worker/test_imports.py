@@ -30,7 +30,7 @@ STARTED = {
     "grader.worker.children.job_program": SCORING,
     "grader.worker.app": SCORING | QUEUE,
     "grader.worker.sweeper": SCORING | {"markupsafe"},
-    "grader.cli.service, grader.supervisor.service": SETTINGS | {"click", "psutil"},
+    "grader.cli.service, grader.supervisor.service": SETTINGS | {"click"},
     "grader.worker.children.check_program": {"numpy", "psutil"},
     "grader.worker.children.format_program": {
         *("markdown_it", "mdit_py_plugins", "mdurl", "nh3", "markupsafe", "psutil"),

@@ -10,6 +10,7 @@ from typing import Any
 from gunicorn.workers.base import Worker as GunicornWorker
 
 from grader.settings import load
+from grader.worker.process.child import end_with
 from webapp.server import connections, requests
 from webapp.server.server import Server
 
@@ -23,6 +24,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
 
     def run(self) -> None:
         """Serve requests until gunicorn stops this worker or has exited."""
+        end_with(self.ppid)
         settings = load()
         self._receive_into(settings.data_dir)
         server = Server(

@@ -1,6 +1,7 @@
 """Child processes: start, fork, requests, termination, request loop."""
 
 import contextlib
+import ctypes
 import gc
 import json
 import logging
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import IO, Any
 
 HAND_BACK_SECONDS = 2
@@ -20,6 +22,8 @@ MOST_FILES = 2
 PIECE_BYTES = 1 << 20
 FORK_SECONDS = 10
 LOOK_SECONDS = 0.02
+_PR_SET_PDEATHSIG = 1
+_LIBRARY = ctypes.CDLL(None)
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +38,22 @@ def without_secrets() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(("FAIRBOARD_", "AWS_"))}
 
 
+def end_with(parent: int) -> None:
+    """Kill this process when its parent ends, on Linux; call this in the forked process.
+
+    The signal is sent when the forking thread ends, so this thread must live as long as its process.
+    """
+    if sys.platform == "linux":
+        _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended in the meantime
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 class ChildProcess:
-    """A child process. If it is a session leader, it is killed together with its own children."""
+    """A child process.
+
+    If it is a session leader, it is killed together with its own children, and when this process ends.
+    """
 
     def __init__(
         self,
@@ -56,6 +74,8 @@ class ChildProcess:
             bufsize=0,
             pass_fds=pass_fds,
             start_new_session=leads_session,
+            # Only the supervisor starts session leaders, and it has no threads.
+            preexec_fn=partial(end_with, os.getpid()) if leads_session else None,
         )
 
     @property
@@ -234,8 +254,10 @@ class Nursery:
         self._socket, theirs = socket.socketpair()
         gc.collect()
         gc.freeze()  # collections in forked processes would copy the memory that they share
+        parent = os.getpid()
         if os.fork() == 0:
             try:
+                end_with(parent)
                 self._socket.close()
                 _fork_on_request(theirs, program)
             except Exception:
@@ -278,6 +300,7 @@ class ForkedProcess:
 def _fork_on_request(parent: socket.socket, program: Callable[[], object]) -> None:
     """Fork children and return their exit codes until the parent closes the socket; run a child's program."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    nursery = os.getpid()
     answer: int | None
     while (received := socket.recv_fds(parent, PIECE_BYTES, 1))[0]:
         question, files, _, _ = received
@@ -285,6 +308,7 @@ def _fork_on_request(parent: socket.socket, program: Callable[[], object]) -> No
             pid, status = os.waitpid(int(question), os.WNOHANG)
             answer = os.waitstatus_to_exitcode(status) if pid else None
         elif (answer := os.fork()) == 0:
+            end_with(nursery)
             parent.close()
             os.dup2(files[0], sys.stdin.fileno())
             os.close(files[0])
