@@ -95,11 +95,12 @@ def test_suspension_ends_sessions_tokens_and_links_until_the_account_is_reinstat
 def test_session_or_token_added_during_a_suspension_is_not_valid(service):
     session_token = start(service, "ada")
     _, text = service.act(api_tokens.create, user=service.user("ada"), name="")
-    with service.database.write() as session:
-        session.get_one(User, service.user("ada").id).suspended_at = service.now
-    with service.database.read() as session:
-        assert logins.find_now(session, token=session_token) is None
-        assert api_tokens.find_now(session, token=text) is None
+    for is_valid in (True, False):
+        with service.database.read() as session:
+            assert (logins.find(session, token=session_token, now=service.now) is not None) is is_valid
+            assert (api_tokens.find_now(session, token=text) is not None) is is_valid
+        with service.database.write() as session:
+            session.get_one(User, service.user("ada").id).suspended_at = service.now
 
 
 def test_team_of_a_suspended_or_deleted_user_keeps_its_results(service):

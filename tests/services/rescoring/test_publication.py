@@ -108,6 +108,16 @@ def test_rollback_prepares_only_the_scores_missing_from_the_earlier_version(serv
     assert (after.scoring_version, after.team_count) == (1, 4)
 
 
+def test_rollback_retries_the_failed_files_of_the_earlier_version(service, competition, prepare):
+    publish(service, prepare())
+    with service.database.write() as session:
+        jobs = session.scalars(select(ScoringJob).order_by(ScoringJob.id)).all()
+        failed_id, jobs[0].state = jobs[0].id, JobState.FAILED
+    version = roll_back(service, competition)
+    assert version.state is ScoringVersionState.PREPARING
+    assert waiting(service, version) == [failed_id]
+
+
 def test_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(service, competition, prepare):
     publish(service, prepare())
     service.score(service.submit(competition, user="dan", seed=9))

@@ -15,6 +15,7 @@ from grader.models import (
     Split,
     Standing,
     Submission,
+    SubmissionKind,
 )
 from grader.ranking import order
 from grader.services.audit.log import Actor
@@ -147,6 +148,27 @@ def test_blind_has_no_public_leaderboard(service, coarse):
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
         assert leaderboard.board_of(session, competition=own, now=service.now).rows == ()
+
+
+def test_blind_shows_no_benchmark(service, coarse):
+    competition = coarse(Feedback.BLIND)
+    (sent,) = send(service, competition, (0.5,))
+    service.score(sent)
+    with service.database.write() as session:
+        session.get_one(Submission, sent.submission.id).kind = SubmissionKind.BENCHMARK
+    with service.database.read() as session:
+        own = lookup.get(session, slug=competition.slug)
+        assert leaderboard.board_of(session, competition=own, now=service.now).rows == ()
+
+
+def test_leaderboard_is_not_sorted_by_a_hidden_term(service, coarse):
+    competition = coarse(Feedback.TIERED)
+    service.score(*send(service, competition, (0.5,)))
+    wanted = leaderboard.BoardRequest(sort="bpsn_auc")
+    with service.database.read() as session:
+        own = lookup.get(session, slug=competition.slug)
+        with pytest.raises(leaderboard.HiddenColumn):
+            leaderboard.board_of(session, competition=own, now=service.now, request=wanted)
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Feedback if mode.is_coarse])

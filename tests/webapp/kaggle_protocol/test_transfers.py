@@ -3,6 +3,7 @@
 import hashlib
 import io
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -431,6 +432,16 @@ def test_only_members_see_the_ids_of_the_submissions_of_a_team(arena, ann):
         for person in (ann, arena.person("Bob"))
     ]
     assert [[each["id"] for each in submissions] for submissions in told] == [[own], [0]]
+
+
+def test_a_token_for_one_competition_is_denied_in_others(arena, ann):
+    other = arena.competition(slug="other", title="Other")
+    with arena.database.write() as session:
+        _, token = api_tokens.create(session, user=ann.user, name="bound", now=arena.now(), competition=other)
+    bound = replace(ann, token=token)
+    assert call(bound, "GetCompetition", competitionName="other").status_code == 200
+    denied = call(bound, "GetCompetition", **SLUG)
+    assert (denied.status_code, denied.json["error"]) == (403, "other_competition")
 
 
 def test_denied_requests_return_403_as_json(arena, ann):
