@@ -32,7 +32,8 @@ COPY grader grader
 COPY webapp webapp
 COPY migrations migrations
 COPY docs docs
-RUN /tools/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . \
+RUN /opt/fairboard/bin/python -m webapp.documentation.build \
+    && /tools/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . \
     && /tools/bin/pip --python /opt/fairboard/bin/python install --no-compile --no-deps /wheels/*.whl \
     && /opt/fairboard/bin/python requirements/precompile.py
 

@@ -12,15 +12,17 @@ SYSTEM_PROCESSES := $(shell echo $$(($(PROCESSES) + 1)))
 # disables it, as some containers do. Otherwise, hundreds of test processes would each compile all modules.
 PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 	$(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
+# The pages under /docs, which the site serves and the wheel contains.
+DOCS := webapp/documentation/site/search.json
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format lock wheel release docs
+.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format lock wheel release
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(VENV)/.complete ## create .venv with the locked packages and the fairboard command
+setup: $(VENV)/.complete $(DOCS) ## create .venv with the locked packages and the fairboard command
 
 define INSTALL
 @test -n "$(PYTHON)" || { echo "Fairboard needs Python 3.11 or newer with venv (on Debian: apt install python3-venv)," \
@@ -37,7 +39,10 @@ $(VENV)/.runnable: requirements/app.lock requirements/build.lock pyproject.toml
 $(VENV)/.complete: requirements/dev.lock pyproject.toml
 	$(INSTALL) dev.lock
 
-install: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) ## create .venv with the packages of the server and the demo only
+$(DOCS): $(wildcard docs/*.md docs/*/*) webapp/documentation/build.py webapp/templates/documentation/page.html
+	$(BIN)/python -m webapp.documentation.build
+
+install: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) $(DOCS) ## create .venv with the packages of the server and the demo only
 
 # See PYTEST about bytecode.
 demo: install ## run a demo competition until Ctrl-C; with CHECK=1, verify its results independently and stop
@@ -83,11 +88,6 @@ wheel: setup ## build dist/fairboard-*.whl for installation without a checkout
 
 release: setup ## check the commit and build a release into dist/VERSION (VERSION=1.0.0)
 	@$(BIN)/python deploy/release.py $(VERSION)
-
-# Fairboard serves the same pages at /docs. These files are for other web servers.
-docs: setup ## write the documentation as HTML files to dist/docs
-	rm -rf dist/docs
-	$(BIN)/python -m webapp.documentation dist/docs
 
 secrets: ## generate passwords and a trial certificate for docker-compose.yml in ./secrets, and .env (requires openssl)
 	openssl version && umask 077 && mkdir $@

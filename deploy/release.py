@@ -78,11 +78,12 @@ def changed_migrations(root: Path) -> Iterator[str]:
 
 
 def build(root: Path, version: str, folder: Path) -> None:
-    """Write the wheel, the source distribution and the SBOM of the image's packages."""
+    """Write the documentation, the wheel, the source distribution and the SBOM of the image's packages."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": git(root, "log", "-1", "--format=%ct")}
     bill = folder / f"fairboard-{version}.cdx.json"
     options = ("--pyproject", "pyproject.toml", "--output-reproducible", "--output-file", bill)
     for command in (
+        ("webapp.documentation.build",),
         ("hatchling", "build", "--directory", folder, "--target", "sdist", "--target", "wheel"),
         ("cyclonedx_py", "requirements", "requirements/image.lock", *options),
     ):

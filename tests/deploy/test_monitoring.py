@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from grader.counters import METERS
 from grader.maintenance.exporter import Exporter
 from tests.fixtures.programs import find_program
-from webapp.documentation.rendering import anchor_of
+from webapp.documentation.build import anchor_of
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -1,1 +1,1 @@
-"""Documentation site: chapters from docs/, metric reference."""
+"""Documentation: a command that builds the chapters in docs/ as static pages, and their URLs."""
