@@ -694,6 +694,12 @@ def write_part_and_hang(solution, submission):
         pass
 
 
+def wait_forever(solution, submission):
+    lock = threading.Lock()
+    while True:
+        lock.acquire()
+
+
 def replace_numpy(solution, submission):
     np.isfinite = lambda _: np.array(True)
     np.asarray = lambda *_, **__: np.zeros(0)

@@ -109,6 +109,7 @@ ENDS = [
     ("write_short_reply", {}, {CallStatus.BAD_REPLY}),
     ("write_endless_reply", {}, {CallStatus.BAD_REPLY}),
     ("write_part_and_hang", {}, {CallStatus.TIME}),
+    ("wait_forever", {}, {CallStatus.TIME}),  # without CPU time
     ("write_reply", {"number": float("nan")}, {CallStatus.NOT_FINITE}),
     ("write_reply", {"number": float("inf")}, {CallStatus.NOT_FINITE}),
     ("write_reply", {"status": 77}, {CallStatus.BAD_REPLY}),

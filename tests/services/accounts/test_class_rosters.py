@@ -11,6 +11,7 @@ from grader.models import (
     Identity,
     Mail,
     Participation,
+    RequestState,
     RosterEntry,
     SectionUse,
     Team,
@@ -125,6 +126,8 @@ def test_a_student_joins_by_link_with_an_existing_or_a_new_account(service, load
     act(participations.join, competition, "lovelace")
     act(participations.join, competition, "Bobby")
     assert members(service, competition) == {"A": ["Bobby", "lovelace"]}
+    with service.database.read() as session:
+        assert set(session.scalars(select(Participation.state))) == {RequestState.ACCEPTED}
     assert entries(service, competition)["Bob"].user_id == service.user("Bobby").id
 
 
