@@ -23,7 +23,6 @@ from grader.hosts import ascii_name
 
 SLUG = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
 GOOGLE = "https://accounts.google.com"
-MOST_VALUES = 300  # stored per claim
 VALUE_MAX_LENGTH = 256
 
 
@@ -89,7 +88,6 @@ class Provider(BaseModel):
     accounts: Annotated[SignUp | None, Field(strict=False)] = None
     admin_claim: Line | None = None
     admin_value: Line | None = None
-    group_claims: list[Line] = []
     session_hours: Annotated[int, Field(ge=1, le=87_600)] | None = None
 
     @model_validator(mode="after")
@@ -124,10 +122,6 @@ class Provider(BaseModel):
         if self.issuer == GOOGLE:
             return domain_of(f"user@{claims.get('hd')}") in self.allowed_domains
         return domain_of(self.verified_email(claims) or "") in self.allowed_domains
-
-    def groups(self, claims: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Return the values of the claims that competitions may require."""
-        return {name: sorted(values_of(claims, name))[:MOST_VALUES] for name in self.group_claims}
 
 
 def domain_of(address: str) -> str:

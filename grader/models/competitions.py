@@ -174,7 +174,6 @@ class Competition(_WithTexts, Base):
         stored_enum(EntryMode, name="entry_mode"), default=EntryMode.OPEN, server_default="open"
     )
     entry_code: Mapped[str | None] = mapped_column(String(64))
-    entry_groups: Mapped[str] = mapped_column(Text, default="", server_default="")
     entry_deadline: Mapped[datetime | None]
     merger_deadline: Mapped[datetime | None]
     divisions: Mapped[str] = mapped_column(Text, default="", server_default="")

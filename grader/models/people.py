@@ -2,9 +2,9 @@
 
 import enum
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -59,7 +59,7 @@ class Identity(Base):
     """A person at an identity provider, identified by issuer and subject; `provider` is the provider's slug.
 
     `user` is None until the person has chosen a name for the new account. `email` is set only if the provider
-    has verified the address. `claims` contains only the claims that competitions may require.
+    has verified the address.
     """
 
     __tablename__ = "identity"
@@ -71,7 +71,6 @@ class Identity(Base):
     issuer: Mapped[str] = mapped_column(String(255))
     subject: Mapped[str] = mapped_column(String(255))
     email: Mapped[str | None] = mapped_column(String(254))
-    claims: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
     linked_at: Mapped[datetime | None]
     last_login_at: Mapped[datetime]
 

@@ -46,7 +46,6 @@ COMPARE = Picture(
     height=640,
     result="in a paired test",
 )
-SETUP = Picture("setup", "organizers.md", "organizer", "/competitions/new", ())
 HELD_BACK = Picture("held-back", "organizers.md", "organizer", "/competitions/kind-words/organize/data", ())
 RESCORING = Picture(
     "rescoring",
@@ -67,7 +66,7 @@ REVEAL = Picture(
     result="tied",
 )
 
-BEFORE_THE_RESCORING = (SUBMISSION, COMPARE, SETUP, HELD_BACK)
+BEFORE_THE_RESCORING = (SUBMISSION, COMPARE, HELD_BACK)
 PICTURES = (*BEFORE_THE_RESCORING, RESCORING, REVEAL)
 # Pictures of several pages side by side, with the caption of each page.
 STEPS = {

@@ -26,7 +26,6 @@ TOLD_OF_ONE = (
     "rules_version",
     "must_join",
     "entry_mode",
-    "entry_groups",
     "divisions",
     "prizes",
     "prizes.",

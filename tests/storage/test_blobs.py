@@ -63,7 +63,6 @@ NAME_NO_BLOB = {
     "competition.formatted": "HTML",
     "fair_play_mark.line": "name of a row",
     "login_place.place_hash": "a hash",
-    "identity.claims": "claims of a provider",
     "kept_identity.identity_hash": "a hash",
     "known_address.address_hash": "a hash",
     "organizer_job.progress": "numbers",

@@ -26,10 +26,9 @@ from webapp.http import auth, context
 from webapp.http.api import blueprint as api
 from webapp.http.api import ending, operation
 from webapp.http.auth import View
-from webapp.http.bodies import FairboardRequest
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import reading, writing
-from webapp.http.fields import Answer, FileForm, Moment, PageSize
+from webapp.http.fields import Answer, Moment, PageSize
 from webapp.http.organizer_operations import Reasoned, Searched
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site, site_link
@@ -232,14 +231,7 @@ class ResetLink(Answer):
 class InvitationLink(Answer):
     """A link with which one person can sign up; it is shown only once and not sent by e-mail."""
 
-    email: str | None
     url: str
-
-
-class InvitationLinks(Answer):
-    """An invitation link for each address in a file, in the file's order."""
-
-    invitations: list[InvitationLink]
 
 
 def administrators_operation(**described: Any) -> Callable[[Callable[..., Any]], View]:
@@ -318,27 +310,7 @@ def delete_person(user_id: int, json: Reasoned) -> Any:
 @administrators_operation(answers=InvitationLink, status=201, creates=True, shows_secret=True)
 def invite_person() -> Any:
     """Create an invitation to sign up for one account."""
-    return InvitationLink(email=None, url=_invitation_link()), 201
-
-
-@api.post("/invitations/csv")
-@administrators_operation(
-    answers=InvitationLinks, status=201, creates=True, shows_secret=True, takes_file=FileForm
-)
-def invite_people() -> Any:
-    """Create an invitation for each e-mail address in a CSV file.
-
-    The file has a column `email`, or one address per line. If the file has problems, no
-    invitation is created, and the error lists all of them. The links are not
-    sent by e-mail: pass them on yourself.
-    """
-    sent = cast(FairboardRequest, request).sent_file
-    file = sent.stream.read() if sent else b""
-    with writing() as session:
-        made = sign_ups.invite_all(session, file=file, created_by=g.user.name, now=db.now(session))
-    return InvitationLinks(
-        invitations=[InvitationLink(email=each, url=_link(token)) for each, token in made]
-    ), 201
+    return InvitationLink(url=_invitation_link()), 201
 
 
 def _person(session: Any, user_id: int) -> User:
@@ -391,8 +363,5 @@ def _reset_link(user_id: int) -> tuple[str, str]:
 
 def _invitation_link() -> str:
     with writing() as session:
-        return _link(sign_ups.invite(session, created_by=g.user.name, now=db.now(session)))
-
-
-def _link(token: str) -> str:
+        token = sign_ups.invite(session, created_by=g.user.name, now=db.now(session))
     return site_link("account.sign_up_by_link", token=token)

@@ -103,9 +103,6 @@ class CompetitionDetails(CompetitionLine):
     rules_version: int | None
     must_join: bool
     entry_mode: EntryMode
-    entry_groups: Annotated[
-        list[str], Field(description="Descriptions of the groups that may join; empty if all may.")
-    ]
     divisions: Annotated[list[str], Field(description="The names of the divisions of teams.")]
     prizes: Annotated[
         dict[str, list[str]],

@@ -18,7 +18,7 @@ from grader.scored_files import predicted_columns
 from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.competitions.settings_model import division_names, groups_of, is_web_address, prizes_of
+from grader.services.competitions.settings_model import division_names, is_web_address, prizes_of
 from grader.services.leaderboards import glance
 from grader.services.teams import participations
 from grader.text import listed
@@ -86,7 +86,6 @@ class CompetitionView:
         self.rules = competition.rules
         self.rules_version = competition.rules_version
         self.entry_mode = competition.entry_mode
-        self.entry_groups = [each.words for each in groups_of(competition.entry_groups)]
         self.divisions = division_names(competition.divisions)
         self.division_deadline = competition.division_deadline or competition.closes_at
         self.prizes = prizes_of(competition.prizes)

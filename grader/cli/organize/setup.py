@@ -47,7 +47,6 @@ def list_all(client: Client) -> tuple[Any, str]:
 @from_jigsaw_option
 @click.option("--label", help="The label column; by default target, label or toxicity.")
 @click.option("--owner", help="The account that owns the competition; by default, you.")
-@click.option("--audience", help="class, open or prizes: sets dates, entry, feedback and limits.")
 @click.option("--publish", "is_published", is_flag=True, help="Publish the draft immediately.")
 @act_on_site
 def create(
@@ -58,7 +57,6 @@ def create(
     from_jigsaw: Path | None,
     label: str | None,
     owner: str | None,
-    audience: str | None,
     is_published: bool,
 ) -> tuple[Any, str]:
     """Create a draft from the file SLUG.toml, or from a --title and a --solution.
@@ -69,8 +67,8 @@ def create(
     """
     changes: dict[str, Any] = {}
     if slug.endswith(".toml"):
-        _refuse_options(allowed={"slug", "owner", "audience", "is_published"})
-        return _create_from(client, Path(slug), owner=owner, audience=audience, is_published=is_published)
+        _refuse_options(allowed={"slug", "owner", "is_published"})
+        return _create_from(client, Path(slug), owner=owner, is_published=is_published)
     if from_jigsaw is not None:
         from grader.files.solution.jigsaw import IDENTITIES, TITLE
 
@@ -79,7 +77,7 @@ def create(
     if path is None or title is None or (solution and from_jigsaw):
         raise click.UsageError("Specify a FILE.toml, or a --title and either --solution or --from-jigsaw.")
     desk = client.organize(slug, confirm=True)
-    sent = {"slug": slug, "title": title, "owner": owner or "", "audience": audience}
+    sent = {"slug": slug, "title": title, "owner": owner or ""}
     made = client.call("POST", "competitions", json=sent)
     with _draft_stays(slug):
         if changes:
@@ -96,15 +94,12 @@ def create(
     return made, "\n".join(lines)
 
 
-def _create_from(
-    client: Client, path: Path, *, owner: str | None, audience: str | None, is_published: bool
-) -> tuple[Any, str]:
+def _create_from(client: Client, path: Path, *, owner: str | None, is_published: bool) -> tuple[Any, str]:
     if not path.is_file():
         raise click.UsageError(f"The file {path} does not exist.")
     read = reader_of(path).read_new(path)
     slug = read.slug or path.stem
     sent = {"slug": slug, "title": read.changes.get("title", ""), "owner": owner or ""}
-    sent["audience"] = audience or read.audience
     made = client.call("POST", "competitions", json=sent)
     desk, lines = client.organize(slug, confirm=True), [f"{slug} is a draft."]
     with _draft_stays(slug):

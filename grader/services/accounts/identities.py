@@ -129,7 +129,6 @@ def arrive(
         session.add(identity)
     identity.provider, identity.last_login_at = provider.slug, now
     identity.email = _address(provider, claims)
-    identity.claims = provider.groups(claims)
     session.flush()
     if identity.user is not None:
         _set_role(session, identity.user, provider, provider.makes_admin(claims), settings, now)

@@ -28,7 +28,6 @@ from grader.services.competitions.settings_model import (
     CompetitionSettings,
     Kind,
     division_names,
-    groups_of,
 )
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
 from grader.text import one_line, without_directions
@@ -66,11 +65,6 @@ def _sentences(before: Any, after: Any, changed: Collection[str], version: int) 
         yield f"Late submissions are {late} after the reveal."
     if "entry_mode" in changed:
         yield f"The entry mode changed from {before.entry_mode.value} to {after.entry_mode.value}."
-    if "entry_groups" in changed:
-        groups = "; ".join(each.words for each in groups_of(after.entry_groups))
-        yield (
-            f"Only these people may join: {groups}." if groups else "Entry is no longer restricted to groups."
-        )
     if "divisions" in changed:
         yield f"The divisions are now: {', '.join(division_names(after.divisions)) or 'none'}."
     if "boards" in changed:

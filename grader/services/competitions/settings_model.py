@@ -6,7 +6,6 @@ are in the order of the TOML file; the wizard in the web package has its own ord
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time
 from enum import StrEnum
@@ -17,7 +16,6 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
 from pydantic_core import PydanticCustomError
 
-from grader.identity_providers import domain_of, full_domain
 from grader.metrics import MetricSettings, registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
 from grader.services.competitions.entry_fields import MAX_FIELDS, EntryField
@@ -96,45 +94,6 @@ _REVEALED = Fixed(Phase.REVEALED, "The private leaderboard has been revealed.")
 _USUAL = "By default, 7 days before the close, or at the close if the competition lasts less than 28 days."
 
 
-class PeopleGroup(NamedTuple):
-    """A group of people: those with a verified address in `domain`, or with a claim's value at a provider."""
-
-    domain: str = ""
-    provider: str = ""
-    claim: str = ""
-    value: str = ""
-
-    @classmethod
-    def parse(cls, line: str) -> Self:
-        """Return the group of a line; raise ValueError."""
-        provider, _, rest = line.partition(":")
-        claim, _, value = rest.partition("=")
-        parts = tuple(part.strip() for part in (provider, claim, value))
-        domain = line.strip()
-        if domain.startswith("@"):
-            wildcard = "*." if domain.startswith("@*.") else ""
-            with suppress(ValueError):
-                return cls(domain=wildcard + full_domain(domain.removeprefix(f"@{wildcard}")))
-        elif all(parts):
-            return cls("", *parts)
-        raise ValueError(
-            f"The group {line.strip()!r} is invalid. Write a domain such as @example.org, or a claim such as "
-            "campus: role = student."
-        )
-
-    @property
-    def words(self) -> str:
-        """The group as a noun phrase."""
-        if not self.domain:
-            return f"people for whom {self.provider} confirms {self.claim} = {self.value}"
-        return f"people with a verified e-mail address at {self.domain}"
-
-    def contains(self, address: str) -> bool:
-        """Return whether an e-mail address is in the domain."""
-        domain = domain_of(address)
-        return domain.endswith(self.domain[1:]) if self.domain.startswith("*.") else domain == self.domain
-
-
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 
 
@@ -158,34 +117,9 @@ def grade_points_of(text: str) -> tuple[GradePoints, ...]:
     return tuple(GradePoints.parse(line) for line in text.splitlines())
 
 
-def groups_of(text: str) -> tuple[PeopleGroup, ...]:
-    """Return the groups of a valid setting."""
-    return tuple(PeopleGroup.parse(line) for line in text.splitlines())
-
-
-class Division(NamedTuple):
-    """A division of teams; new teams whose leader is in `group`, if there is one, belong to it."""
-
-    name: str
-    group: PeopleGroup | None
-
-    @classmethod
-    def parse(cls, line: str) -> Self:
-        """Return the division of a line; raise ValueError."""
-        name, equals, group = (part.strip() for part in line.partition("="))
-        if not 0 < len(name) <= 64 or ":" in name:
-            raise ValueError(f"The division {name!r} needs a name of 1 to 64 characters without a colon.")
-        return cls(name, PeopleGroup.parse(group) if equals else None)
-
-
-def divisions_of(text: str) -> tuple[Division, ...]:
-    """Return the divisions of a valid setting; one with several groups occurs several times."""
-    return tuple(Division.parse(line) for line in text.splitlines())
-
-
 def division_names(text: str) -> tuple[str, ...]:
     """Return the names of the divisions of a valid setting."""
-    return tuple(dict.fromkeys(each.name for each in divisions_of(text)))
+    return tuple(text.splitlines())
 
 
 def prizes_of(text: str) -> dict[str, tuple[str, ...]]:
@@ -244,13 +178,14 @@ def _each_line(parse: Callable[[str], Any], text: str) -> str:
 
 
 def _divided(text: str) -> str:
-    known: dict[str, Division] = {}
+    names: set[str] = set()
 
-    def parse(line: str) -> None:
-        found = Division.parse(line)
-        first = known.setdefault(found.name.casefold(), found)
-        if first is not found and (first.name != found.name or None in (first.group, found.group)):
-            raise ValueError(f"The division {found.name!r} is already listed.")
+    def parse(name: str) -> None:
+        if len(name) > 64 or ":" in name:
+            raise ValueError(f"The division {name!r} needs a name of 1 to 64 characters without a colon.")
+        if name.casefold() in names:
+            raise ValueError(f"The division {name!r} is already listed.")
+        names.add(name.casefold())
 
     return _each_line(parse, text)
 
@@ -516,18 +451,6 @@ class CompetitionSettings(BaseModel):
         Field(max_length=64),
         Setting("entry.code", "Entry code", "entry code", help="Only for entry by code."),
     ] = None
-    entry_groups: Annotated[
-        Lines,
-        AfterValidator(partial(_each_line, PeopleGroup.parse)),
-        Setting(
-            "entry.groups",
-            "Only for members of",
-            "groups that may join",
-            help="One group per line; members of any of them may join. @example.org means a verified e-mail "
-            "address in this domain, and @*.example.org in any of its subdomains. campus: role = student "
-            "means that the identity provider campus sends this claim value. Blank means no restriction.",
-        ),
-    ] = ""
     divisions: Annotated[
         Lines,
         AfterValidator(_divided),
@@ -535,8 +458,7 @@ class CompetitionSettings(BaseModel):
             "entry.divisions",
             "Divisions",
             "divisions",
-            help="One division per line, such as Students. With a group, such as Students = @example.edu, "
-            "new teams with a leader from this group belong to it. Leaderboards can show a single division.",
+            help="One division per line, such as Students. Leaderboards can show a single division.",
         ),
     ] = ""
     division_choice: Annotated[
@@ -547,7 +469,7 @@ class CompetitionSettings(BaseModel):
             "Choice of the division",
             "choice of the division",
             choices={
-                DivisionChoice.TEAM: "by the team's leader, except divisions with a group of other people",
+                DivisionChoice.TEAM: "by the team's leader",
                 DivisionChoice.ORGANIZERS: "by organizers",
             },
         ),

@@ -1,12 +1,11 @@
 """Warnings about valid settings: dates past or less than a day away, joined names, unknown groups, steps."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from grader.identity_providers import Provider
 from grader.metrics.bias.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import metric, phases
@@ -14,8 +13,6 @@ from grader.services.competitions.settings_model import (
     DATES,
     FOLLOWING_DATES,
     SETTINGS,
-    divisions_of,
-    groups_of,
 )
 from grader.services.competitions.settings_problems import Fault, joined_names_hint
 from grader.visibility import Phase, Step
@@ -53,14 +50,12 @@ def warnings(
     competition: Competition,
     now: datetime,
     *,
-    providers: Iterable[Provider],
     entered: Mapping[str, datetime | None] = MappingProxyType({}),
 ) -> list[Fault]:
     """Return all warnings; the dates in `entered` will replace the stored ones."""
     return [
         *date_warnings(competition, now, entered=entered),
         *joined_names_warnings(competition),
-        *group_warnings(competition, providers),
         *small_step_warnings(competition),
     ]
 
@@ -140,24 +135,6 @@ def joined_names_warnings(competition: Competition) -> list[Fault]:
         Fault(f"{name!r} is read as the name of one column. {joined_names_hint(name)}", ("identities",))
         for name in metric.of(competition).identities or ()
         if joined_names_hint(name) and name not in known
-    ]
-
-
-def group_warnings(competition: Competition, providers: Iterable[Provider]) -> list[Fault]:
-    """Return a warning for each group whose claim the site does not store, so that it has no members."""
-    stored = {each.slug: each.group_claims for each in providers}
-    return [
-        Fault(
-            f"Nobody belongs to the group {each.provider}: {each.claim} = {each.value}. This site does not "
-            f"store the claim {each.claim!r} of a provider {each.provider!r}. Correct the group, or ask the "
-            "operator to add the claim.",
-            (name,),
-        )
-        for name, each in (
-            *(("entry_groups", each) for each in groups_of(competition.entry_groups)),
-            *(("divisions", group) for _, group in divisions_of(competition.divisions) if group),
-        )
-        if not each.domain and each.claim not in stored.get(each.provider, ())
     ]
 
 

@@ -40,7 +40,6 @@ class CompetitionFile:
     """
 
     slug: str | None
-    audience: str | None
     changes: dict[str, Any]
     solution: str | None
     label: str | None
@@ -106,7 +105,6 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
     readable, unreadable = _files(others)
     return CompetitionFile(
         slug=readable.get("slug"),
-        audience=readable.get("audience"),
         changes=changes,
         solution=readable.get("files.solution"),
         label=readable.get("files.label"),
@@ -366,4 +364,4 @@ _METRIC = (NAMED_PARTS[registry.TAG].key, *_ONLY_BIAS, *_ONLY_NAMED)
 # The parts of a metric written in Python, which are sent together with its file.
 _PYTHON = ("metric.title", "metric.direction", "metric.decimals", "metric.nonnegative", "metric.arguments")
 _PATHS = ("files.solution", "files.label", "files.baseline", "files.metric", "files.sample")
-_OTHERS = ("slug", "audience", *_METRIC, *_PYTHON, *_PATHS, "files.data", "files.allow")
+_OTHERS = ("slug", *_METRIC, *_PYTHON, *_PATHS, "files.data", "files.allow")

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, case, literal, select
-from sqlalchemy.orm import selectinload
 
 from grader.errors import OrganizerError
 from grader.models import (
@@ -23,7 +22,7 @@ from grader.models import (
 )
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_model import division_names, groups_of
+from grader.services.competitions.settings_model import division_names
 from grader.services.notifications import NotificationKind
 from grader.services.people import names
 from grader.services.standings.ranks import Standings
@@ -137,7 +136,6 @@ def _previous(act: Act, top: int | None) -> Competition:
 def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
     """Return the members of the previous stage by team, first the oldest."""
     session, stage = act.session, act.competition
-    groups = groups_of(stage.entry_groups)
     accepted: ColumnElement[int] = literal(0)
     if stage.rules == previous.rules:
         accepted = case((Participation.rules_version == previous.rules_version, stage.rules_version), else_=0)
@@ -147,7 +145,6 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
         .join(User, User.id == TeamMember.user_id)
         .outerjoin(Participation, entered)
         .where(TeamMember.competition_id == previous.id, User.deleted_at.is_(None))
-        .options(*[selectinload(User.identities)] * bool(groups))
     )
     barred = participations.barred(session, competition=stage)
     obstacles = dict.fromkeys(barred, "not admitted to this stage, or bound to another team")
@@ -156,8 +153,6 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
     found = defaultdict(list)
     for team_id, user, rules_version in session.execute(query.order_by(TeamMember.joined_at, TeamMember.id)):
         obstacle = obstacles.get(user.id, "suspended on this site" if user.suspended_at else "")
-        if not obstacle and groups and not rosters.groups_with(user, groups):
-            obstacle = "not in a group that may join this stage"
         found[team_id].append(_Member(user, rules_version, obstacle))
     return found
 

@@ -3,14 +3,12 @@
 import csv
 from collections.abc import Iterable
 
-from sqlalchemy.orm import Session
-
 from grader.errors import ErrorKind, FairboardError, OrganizerError, SeveralProblems
-from grader.models import Competition, Team, User
+from grader.models import Team
 from grader.services.audit import log
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_model import division_names, divisions_of
+from grader.services.competitions.settings_model import division_names
 from grader.services.teams import moderation, rosters
 from grader.services.teams.rosters import TeamRefusal
 
@@ -29,13 +27,6 @@ class InvalidDivisions(SeveralProblems, OrganizerError):
     public_name = "invalid_divisions"
 
 
-def choices(session: Session, *, competition: Competition, user: User) -> tuple[str, ...]:
-    """Return the divisions that a leader can choose: those without a group, or with a group of the leader."""
-    claimed = rosters.claimed_divisions(session, competition=competition, user=user)
-    known = divisions_of(competition.divisions)
-    return tuple(dict.fromkeys(name for name, group in known if not group or name in claimed))
-
-
 def choose(act: Act, *, division: str) -> None:
     """Choose the division of the team that the person leads.
 
@@ -44,7 +35,6 @@ def choose(act: Act, *, division: str) -> None:
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     if not phases.takes_divisions(act.competition, act.now):
         raise DivisionFixed
-    lookup.require_division(division, choices(act.session, competition=act.competition, user=act.user))
     assign(act, team, division)
 
 

@@ -8,8 +8,9 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, TeamMember, User
 from grader.services.competitions import phases, team_names
+from grader.services.competitions.settings_model import division_names
 from grader.services.limits import limits
-from grader.services.teams import divisions, invitations, mergers, participations, rosters
+from grader.services.teams import invitations, mergers, participations, rosters
 from grader.services.teams.mergers import Sum
 from grader.services.teams.participations import EntryState
 from grader.services.teams.rosters import TeamsFrozen
@@ -52,7 +53,6 @@ class OwnMembership:
     entry: EntryState
     participation: Participation | None
     is_entry_open: bool
-    is_in_groups: bool
     is_expected: bool
     can_grow: bool
     is_running: bool
@@ -69,7 +69,6 @@ def of_person(session: Session, *, competition: Competition, user: User, now: da
         entry=participations.state(competition, participation),
         participation=participation,
         is_expected=participations.is_expected(session, competition=competition, user=user),
-        is_in_groups=participations.is_in_groups(session, competition=competition, user=user),
         is_entry_open=participations.is_entry_open(competition, now),
         can_grow=_allows(rosters.require_changeable, competition, now),
         is_running=_allows(rosters.require_running, competition, now),
@@ -92,7 +91,7 @@ def _own(session: Session, competition: Competition, team: Team, user: User, now
         invitations=tuple(invitations.of_team(session, team=team)),
         proposals=tuple(_proposal(session, competition, team, each, now) for each in proposals),
         used_total=limits.allowance(session, competition=competition, team=team, now=now).used_total,
-        divisions=tuple(divisions.choices(session, competition=competition, user=user)) if chooses else (),
+        divisions=division_names(competition.divisions) if chooses else (),
     )
 
 

@@ -22,7 +22,6 @@ from grader.models import (
 )
 from grader.services.competitions import organizers, phases
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_model import groups_of
 from grader.services.data_files import files
 from grader.services.people import names
 from grader.services.teams import mail, rosters, students
@@ -87,19 +86,6 @@ class WrongEntryCode(EntryRefused):
     message = "This entry code is wrong. Ask the organizers for the code."
 
 
-class NotInGroup(EntryRefused):
-    """The person belongs to none of the groups that may join."""
-
-    public_name = "not_in_group"
-
-    def __init__(self, competition: Competition) -> None:
-        groups = " or ".join(each.words for each in groups_of(competition.entry_groups))
-        super().__init__(
-            f"Only {groups} may join this competition. Confirm your address or link a provider on your "
-            "account page. If your groups have changed, log in with the provider again."
-        )
-
-
 class EntryClosed(EntryRefused):
     """The period for joining the competition is over."""
 
@@ -139,9 +125,8 @@ def entry_page(competition: Competition) -> str:
 
 def must_ask(competition: Competition) -> bool:
     """Return whether users must join explicitly; otherwise, their first submission joins them."""
-    is_open = competition.entry_mode is EntryMode.OPEN and not competition.entry_groups
     has_roster = competition.section_use is not None  # joining links students to the roster
-    return bool(competition.rules) or not is_open or has_roster
+    return bool(competition.rules) or competition.entry_mode is not EntryMode.OPEN or has_roster
 
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:
@@ -247,7 +232,7 @@ def join(
 ) -> Participation:
     """Join, request to join, or accept changed rules; record the accepted version.
 
-    Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode, NotInGroup or NotAdmitted.
+    Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode or NotAdmitted.
     """
     participation = known(act.session, competition=act.competition, user=act.user)
     present = state(act.competition, participation)
@@ -256,8 +241,6 @@ def join(
     is_student = is_expected(act.session, competition=act.competition, user=act.user)
     if present is EntryState.OUTSIDE:
         _require_entry(act.competition, code=None if is_student else code, now=act.now)
-        if not is_student and not is_in_groups(act.session, competition=act.competition, user=act.user):
-            raise NotInGroup(act.competition)
     _require_rules(act.competition, accepted_rules_version)
     if participation is None or present is EntryState.OUTSIDE:
         role = organizers.role_of(act.session, competition=act.competition, user=act.user)
@@ -276,12 +259,6 @@ def join(
 def is_expected(session: Session, *, competition: Competition, user: User) -> bool:
     """Return whether a user is on the roster, so that only the rules and the deadline apply."""
     return rosters.student(session, competition=competition, user=user) is not None
-
-
-def is_in_groups(session: Session, *, competition: Competition, user: User) -> bool:
-    """Return whether a user belongs to a group that may join."""
-    wanted = groups_of(competition.entry_groups)
-    return not wanted or bool(rosters.matching_groups(session, user=user, groups=wanted))
 
 
 def refusal(

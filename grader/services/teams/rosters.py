@@ -1,6 +1,5 @@
 """Team members: find, add, remove, count, choose the next leader."""
 
-from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
@@ -23,7 +22,7 @@ from grader.models import (
     User,
 )
 from grader.services.competitions import phases
-from grader.services.competitions.settings_model import PeopleGroup, division_names, divisions_of
+from grader.services.competitions.settings_model import division_names
 from grader.services.mail import addresses
 from grader.services.people import names
 from grader.visibility import Phase
@@ -173,34 +172,10 @@ def set_name(team: Team, name: str) -> None:
     team.name_given_at, team.name_given_because = None, ""
 
 
-def matching_groups(session: Session, *, user: User, groups: Collection[PeopleGroup]) -> list[PeopleGroup]:
-    """Return the groups to which a user belongs, according to verified addresses and claims."""
-    if not groups:
-        return []
-    return groups_with(_with_identities(session, user), groups)
-
-
-def groups_with(person: User, groups: Collection[PeopleGroup]) -> list[PeopleGroup]:
-    """Return the groups to which a user with loaded identities belongs."""
-    confirmed = _confirmed(person)
-    values = {
-        (each.provider, claim, value)
-        for each in person.identities
-        for claim, claimed in each.claims.items()
-        for value in claimed
-    }
-    return [
-        each for each in groups if (any(map(each.contains, confirmed)) if each.domain else each[1:] in values)
-    ]
-
-
-def _with_identities(session: Session, user: User) -> User:
-    options = [selectinload(User.identities)]
-    return session.get_one(User, user.id, options=options, populate_existing=True)
-
-
-def _confirmed(person: User) -> list[str]:
+def _confirmed(session: Session, user: User) -> list[str]:
     """Return a user's verified addresses."""
+    options = [selectinload(User.identities)]
+    person = session.get_one(User, user.id, options=options, populate_existing=True)
     confirmed = [each.email for each in person.identities if each.email]
     return [*confirmed, person.email] if person.email and person.email_verified_at else confirmed
 
@@ -216,20 +191,19 @@ def student(session: Session, *, competition: Competition, user: User) -> Roster
     if competition.section_use is None:  # without a roster, no statement is sent
         return None
     linked = linked_student(session, competition=competition, user=user)
-    keys = [addresses.key(each) for each in _confirmed(_with_identities(session, user))]
+    keys = [addresses.key(each) for each in _confirmed(session, user)]
     here = RosterEntry.competition_id == competition.id, RosterEntry.user_id.is_(None)
     theirs = select(RosterEntry).where(*here, func.lower(RosterEntry.email).in_(keys))
     return linked or session.scalar(theirs.order_by(RosterEntry.id).limit(1))
 
 
-def claimed_divisions(session: Session, *, competition: Competition, user: User) -> list[str]:
-    """Return the names of the divisions to whose groups a user belongs, or the student's section."""
-    if competition.section_use is SectionUse.DIVISIONS:
-        entry = student(session, competition=competition, user=user)
-        if entry is not None and entry.section in division_names(competition.divisions):
-            return [entry.section]
-    groups = {each.group: each.name for each in divisions_of(competition.divisions) if each.group}
-    return [groups[each] for each in matching_groups(session, user=user, groups=groups)]
+def _section(session: Session, *, competition: Competition, user: User) -> str | None:
+    """Return the division of a student's section, or None if sections are not divisions."""
+    if competition.section_use is not SectionUse.DIVISIONS:
+        return None
+    entry = student(session, competition=competition, user=user)
+    known = division_names(competition.divisions)
+    return entry.section if entry is not None and entry.section in known else None
 
 
 def make_team(session: Session, *, competition: Competition, user: User, name: str, now: datetime) -> Team:
@@ -241,7 +215,7 @@ def make_team(session: Session, *, competition: Competition, user: User, name: s
     team = session.scalar(select(Team).where(*is_own, ~Team.members.any()).order_by(Team.id))
     team = team or Team(competition_id=competition.id, leader_id=user.id, created_at=now)
     set_name(team, name)
-    team.division = next(iter(claimed_divisions(session, competition=competition, user=user)), team.division)
+    team.division = _section(session, competition=competition, user=user) or team.division
     session.add(team)
     session.flush()
     _enter(session, team, user, now)

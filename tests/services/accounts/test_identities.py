@@ -12,7 +12,7 @@ from grader.services.accounts import identities, logins
 from grader.services.accounts.identities import LinkedElsewhere, UnknownIdentity
 from tests.fixtures.races import race
 
-CAMPUS = '[campus]\nlabel = "Campus"\nissuer = "https://id.example"\nclient_id = "f"\ngroup_claims = ["role"]'
+CAMPUS = '[campus]\nlabel = "Campus"\nissuer = "https://id.example"\nclient_id = "f"\n'
 CLAIMS = {"sub": "17", "email": "ada@example.org", "email_verified": True, "role": "student", "phone": "1"}
 
 
@@ -44,18 +44,6 @@ def sign_up(service, name: str, *, arrived=timedelta(), after=timedelta(), subje
             settings=service.settings,
             now=service.now + after,
         ).name
-
-
-def test_only_required_claims_are_stored_and_each_login_replaces_them(service):
-    identity_id = arrive(service)
-    sign_up(service, "ada")
-    assert (
-        arrive(service, role=["staff", "alumni"], email="eve@example.org", email_verified=False)
-        == identity_id
-    )
-    with service.database.read() as session:
-        found = session.get_one(Identity, identity_id)
-        assert (found.claims, found.email) == ({"role": ["alumni", "staff"]}, None)
 
 
 def test_an_identity_without_an_account_expires(service):

@@ -314,23 +314,6 @@ def test_another_account_of_a_rejected_person_is_not_carried(service, act, follo
     assert carry(service, stage).teams == []
 
 
-def test_only_members_of_the_groups_are_carried_and_a_missing_leader_is_replaced(service, act, follow):
-    competition = service.competition()
-    act(teams.create, competition, "ada", name="Ada")
-    token = act(invitations.make_link, competition, "ada")
-    act(invitations.accept_link, competition, "bob", token=token, after=timedelta(seconds=1))
-    act(teams.create, competition, "cleo", name="Cleo")
-    service.verify_addresses("bob")
-    stage = follow(competition, entry_groups="@example.org")
-    result = carry(service, stage)
-    reason = "not in a group that may join this stage"
-    assert result.teams == ["Ada"]
-    assert reasons(result)[:2] == [("Ada", "ada", reason), ("Cleo", "cleo", reason)]
-    with service.database.read() as session:
-        team = rosters.find_team(session, competition=stage, user=service.user("bob"))
-        assert team.leader_id == service.user("bob").id
-
-
 def test_people_who_asked_to_join_are_admitted_with_their_team(service, act, follow):
     competition = service.competition()
     act(teams.create, competition, "ada", name="Ada")

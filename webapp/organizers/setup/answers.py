@@ -10,7 +10,6 @@ from grader.models import (
     Figure,
 )
 from grader.services.competitions.settings_model import DATES, KINDS, CompetitionSettings, Kind
-from grader.services.setup.audiences import Audience
 from grader.text import is_storable
 from grader.visibility import Step
 from webapp.http.confirmation import FIELD
@@ -24,10 +23,6 @@ class NewCompetition(Sent):
 
     slug: Text
     title: Text = ""
-    audience: Annotated[
-        Audience | None,
-        Field(description="Sets the first dates, entry, feedback and limits; a copy ignores it."),
-    ] = None
     source: Text = ""
     owner: Annotated[Text, Field(description="The name of an additional owner; empty if there is none.")] = ""
     with_data: bool = False

@@ -16,12 +16,12 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_model import FOLLOWING_DATES
+from grader.services.competitions.settings_model import FOLLOWING_DATES, CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, RefusedSettings
 from grader.services.figures import figures
 from grader.services.people import names
 from grader.services.rescoring import versions
-from grader.services.setup import audiences, drafts, settings_file
+from grader.services.setup import drafts, settings_file
 from grader.services.standings import changed_settings
 from webapp.competitions import prose
 from webapp.http import organizer_operations as organizing
@@ -33,7 +33,6 @@ from webapp.http.organizer_operations import (
     organizers_operation,
 )
 from webapp.http.responses import expected_versions
-from webapp.http.site import current_site
 from webapp.organizers.setup import answers, metric_step, settings_page
 from webapp.organizers.setup.answers import (
     Draft,
@@ -74,7 +73,7 @@ def create_competition(json: NewCompetition) -> Any:
             if json.with_solution:
                 versions.copy_solution(session, draft=draft, **made)
         else:
-            settings = audiences.settings_for(json.audience, title=json.title, now=now)
+            settings = CompetitionSettings().changed(title=json.title)
             if faults := drafts.problems(session, slug=json.slug, settings=settings):
                 raise RefusedSettings(faults)
             draft = drafts.create(
@@ -117,8 +116,7 @@ def figure_list(slug: str) -> FigureList:
 
 def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
     found = competition_settings.of(competition)
-    providers = current_site().settings.providers()
-    warnings = settings_warnings.warnings(competition, now, providers=providers)
+    warnings = settings_warnings.warnings(competition, now)
     return {
         "version": competition_settings.version_of(found),
         "settings": SettingsShown.model_construct(**dict(found)),

@@ -6,10 +6,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Role
 from grader.services.competitions import organizers
+from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import versions
-from grader.services.setup import audiences, drafts
-from grader.services.setup.audiences import Audience
+from grader.services.setup import drafts
 from webapp.competitions import prose
 from webapp.http import auth, lookups
 from webapp.http.context import actor, competition_of, reading, writing
@@ -54,8 +54,7 @@ def create() -> ResponseReturnValue:
                 if "with_solution" in request.form:
                     versions.copy_solution(session, source=source, draft=draft, actor=actor(), now=now)
             else:
-                audience = next((each for each in Audience if each == request.form.get("audience")), None)
-                settings = audiences.settings_for(audience, title=title, now=now)
+                settings = CompetitionSettings().changed(title=title)
                 draft = drafts.create(session, slug=slug, settings=settings, actor=actor(), now=now)
     except InvalidCompetition as error:
         return _page(problems=list(error.problems)), 422
@@ -80,5 +79,4 @@ def _page(problems: list[str] | None = None) -> str:
         sources=sources,
         problems=problems or [],
         entered=request.values,
-        presets=audiences.PRESETS,
     )

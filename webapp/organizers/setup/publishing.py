@@ -119,7 +119,6 @@ def _publication(session: Any, competition: Competition) -> Publication:
     advice = [
         *lifecycle.settings_suggestions(competition_settings.of(competition)),
         *settings_warnings.small_step_warnings(competition),
-        *settings_warnings.group_warnings(competition, current_site().settings.providers()),
         *lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline),
     ]
     return Publication(

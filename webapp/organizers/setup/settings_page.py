@@ -33,7 +33,6 @@ from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import FileForm
 from webapp.http.organizer_operations import DESK
-from webapp.http.site import current_site
 from webapp.organizers.setup import forms, metric_step, receiving, scored_step, wizard_steps
 from webapp.organizers.setup.answers import FigureStored, SettingsRequest
 from webapp.organizers.setup.forms import SettingsForm, setting_of, settings_of
@@ -191,8 +190,7 @@ def _page(
         others = form.tell(problem.faults) if isinstance(problem, RefusedSettings) else []
         job = metric_step.pending_check(session, competition) if ticks else None
         entered = {name: form[name].data for name in DATES if name in form} if is_sent else {}
-        providers = current_site().settings.providers()
-        warnings = settings_warnings.warnings(competition, now, providers=providers, entered=entered)
+        warnings = settings_warnings.warnings(competition, now, entered=entered)
         proposal = settings_warnings.proposed_step(competition)
         if "feedback" in form and proposal and not is_sent and not settings.feedback.has_step:
             form.feedback_step.data = proposal.step

@@ -17,7 +17,6 @@ from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import files
 from grader.services.setup import lifecycle
 from grader.services.submissions import benchmark_entries
-from webapp.http.site import current_site
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ STEPS = (
             ("", ("entry_mode", "entry_code", "max_team_size", "rules")),
             (
                 "Groups, divisions and prizes",
-                ("entry_groups", "divisions", "division_choice", "division_deadline", "prizes"),
+                ("divisions", "division_choice", "division_deadline", "prizes"),
             ),
             ("Names, links and grades", ("anonymity", "entry_fields", "grade_points")),
         ),
@@ -265,7 +264,6 @@ def _advice(session: Any, competition: Competition, is_draft: bool, now: datetim
     yield from lifecycle.settings_suggestions(competition_settings.of(competition))
     yield from settings_warnings.small_step_warnings(competition)
     yield from settings_warnings.joined_names_warnings(competition)
-    yield from settings_warnings.group_warnings(competition, current_site().settings.providers())
     if is_draft:
         past = settings_warnings.date_warnings(competition, now)
         yield from (fault for fault in past if "closes_at" not in fault.names)

@@ -8,11 +8,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from grader import db
 from grader.models import AuditEntry, Competition, CompetitionState
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import METRIC_PARTS, NAMED_PARTS, NAMES, CompetitionSettings
-from grader.services.setup.audiences import PRESETS, Audience
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import open_confirmed
 from webapp.organizers.setup.wizard_steps import STEPS
@@ -66,34 +64,13 @@ def test_only_organizers_see_a_draft_created_in_the_browser(arena, root):
         assert root.browser.get(path).status_code == 200, path
 
 
-@pytest.mark.parametrize("audience", Audience)
-def test_the_audience_sets_the_first_settings_in_the_browser_and_in_the_api(arena, root, audience):
-    assert PRESETS[audience].words in html.unescape(root.browser.get("/competitions/new").text)
-    make(root, slug="page", audience=audience)
-    sent = {"slug": "api", "title": "Toxicity", "audience": audience}
-    answer = arena.app.test_client().post("/api/v1/competitions", json=sent, headers=root.bearer)
-    assert answer.status_code == 201
-    weeks = timedelta(weeks=PRESETS[audience].weeks)
-    with arena.database.read() as session:
-        today = db.now(session).date()
-    for slug in ("page", "api"):
-        found = settings_of(arena, slug)
-        assert found.closes_at is not None
-        assert found.closes_at.date() == today + weeks
-        assert bool(found.entry_code) == (audience is Audience.CLASS)
-        assert {name: getattr(found, name) for name in PRESETS[audience].changes} == PRESETS[audience].changes
-
-
-def test_a_draft_without_an_audience_has_the_default_settings(arena, root):
+def test_a_draft_has_the_default_settings(arena, root):
     make(root)
     assert settings_of(arena, "toxicity") == CompetitionSettings(title="Toxicity")
-    wrong = {"slug": "other", "title": "Other", "audience": "friends"}
-    answer = arena.app.test_client().post("/api/v1/competitions", json=wrong, headers=root.bearer)
-    assert (answer.status_code, "audience" in answer.text) == (400, True)
 
 
 def test_the_entry_step_of_a_draft_leads_to_accounts_for_a_class(arena, root):
-    make(root, audience="class")
+    make(root)
     roster = f"{HERE}/roster"
     assert f'href="{roster}"' in root.browser.get(f"{HERE}/settings/entry").text
     answer = root.post(f"{roster}/accounts", {"names": "kim\nlee"})
