@@ -306,17 +306,6 @@ class Settings(BaseSettings):
         "", description="Address of the imprint, which the footer of every page links to."
     )
     privacy_url: str = Field("", description="Address of the privacy policy, which the footer links to.")
-    notice: str = Field(
-        "",
-        description="Markdown text that people must accept when they sign up, such as terms of use. "
-        "Requires a version.",
-    )
-    notice_version: str = Field(
-        "",
-        max_length=64,
-        description="Version of the notice, such as 2026-10-01. After a change, everyone must accept it "
-        "again.",
-    )
     smtp_host: str | None = Field(
         None, description="Mail server; without one, no e-mail is sent. Requires a base URL and a sender."
     )
@@ -399,12 +388,6 @@ class Settings(BaseSettings):
     def _someone_can_log_in(self) -> Self:
         if not self.password_login and not (self.providers() and self.rescue_administrator):
             raise ValueError("password_login=false requires oidc_providers and rescue_administrator")
-        return self
-
-    @model_validator(mode="after")
-    def _notice_has_a_version(self) -> Self:
-        if bool(self.notice) != bool(self.notice_version):
-            raise ValueError("notice and notice_version must be set together")
         return self
 
     @model_validator(mode="after")

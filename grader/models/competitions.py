@@ -201,7 +201,6 @@ class Competition(_WithTexts, Base):
         stored_enum(RevealRule, name="reveal_rule"), default=RevealRule.DATE, server_default="date"
     )
     reveals_at: Mapped[datetime | None]
-    grade_points: Mapped[str] = mapped_column(Text, default="", server_default="")
     selection_deadline: Mapped[datetime | None]
     section_use: Mapped[SectionUse | None] = mapped_column(
         stored_enum(SectionUse, name="section_use", is_checked=False)

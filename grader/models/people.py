@@ -19,7 +19,7 @@ class User(Base):
     `name_folded` is for case-insensitive lookup. `name_key` and `name_shape` are for detecting look-alike
     names. `email_key` is the case-folded address, which is set once it is verified. `unwanted_notices` lists
     the kinds of e-mail that the user has turned off. `page_key` is part of the profile page's URL; it is None
-    if the profile is off. `notice_version` is the version of the site's notice that the user last accepted.
+    if the profile is off.
     The row of a deleted account is anonymized and kept for the standings and the audit log. No session or
     token of a suspended account is valid.
     """
@@ -41,8 +41,6 @@ class User(Base):
     about: Mapped[str] = mapped_column(Text, default="", server_default="")
     unwanted_notices: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
     page_key: Mapped[str | None] = mapped_column(String(32))
-    notice_version: Mapped[str | None] = mapped_column(String(64))
-    notice_accepted_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
     suspended_at: Mapped[datetime | None]
     suspension_reason: Mapped[str] = mapped_column(Text, default="", server_default="")

@@ -105,7 +105,6 @@ def upgrade() -> None:
             "reveal_rule", _enum("reveal_rule", "date", "organizer"), nullable=False, server_default="date"
         ),
         sa.Column("reveals_at", TIME),
-        sa.Column("grade_points", sa.Text(), nullable=False, server_default=""),
         sa.Column("selection_deadline", TIME),
         sa.Column("section_use", sa.String(16)),
         sa.Column("paused_at", TIME),
@@ -155,8 +154,6 @@ def upgrade() -> None:
         sa.Column("about", sa.Text(), nullable=False, server_default=""),
         sa.Column("unwanted_notices", sa.JSON(), nullable=False, server_default="[]"),
         sa.Column("page_key", sa.String(32), index=True, unique=True),
-        sa.Column("notice_version", sa.String(64)),
-        sa.Column("notice_accepted_at", TIME),
         sa.Column("deleted_at", TIME),
         sa.Column("suspended_at", TIME),
         sa.Column("suspension_reason", sa.Text(), nullable=False, server_default=""),

@@ -84,7 +84,6 @@ NAME_NO_BLOB = {
     "competition.stage_name": "a name",
     "roster_entry.student_id": "an id of a student",
     "roster_entry.section": "a name",
-    "user_account.notice_version": "a version",
 }
 
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -14,7 +13,6 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.identity_providers import SignUp
 from grader.models import CompetitionState, LinkPurpose, User
-from grader.prose.markdown import render
 from grader.services.accounts import (
     accounts,
     administrators,
@@ -33,7 +31,7 @@ from grader.services.mail import limits
 from webapp.accounts import password_guesses
 from webapp.accounts.own_account import blueprint
 from webapp.http import auth, errors
-from webapp.http.context import reading, writing
+from webapp.http.context import reading
 from webapp.http.site import current_site
 
 # Several times longer than the work takes, whether or not the address has an account.
@@ -204,34 +202,9 @@ def _create_account(template: str, create: Callable[..., User], **shown: Any) ->
         with site.passwords.turn(), site.database.write() as session:
             now = db.now(session)
             user = create(session, name=name, password=password, passwords=site.passwords, now=now)
-            accept_notice(session, user, now)
     except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
         return _rejected(template, error, name=name, **shown)
     return auth.log_in(user)
-
-
-@blueprint.route("/notice", methods=["GET", "POST"])
-def notice() -> ResponseReturnValue:
-    """Show the site's notice, or accept its current version."""
-    settings, target = current_site().settings, auth.safe_target(request.args.get("next"))
-    if not settings.notice:
-        abort(404)
-    if request.method == "POST" and request.form.get("notice") == settings.notice_version:
-        if g.user is None:
-            return auth.ask_to_log_in()
-        with writing() as session:
-            accept_notice(session, g.user, db.now(session))
-        return redirect(target, 303)
-    return render_template("accounts/notice.html", text=render(settings.notice))
-
-
-def accept_notice(session: Any, user: User, now: datetime) -> None:
-    """Store that a user has accepted the notice in the form; raise InvalidAccount otherwise."""
-    version = current_site().settings.notice_version
-    if version and request.form.get("notice") != version:
-        raise accounts.InvalidAccount({"notice": "Accept the notice of this site."})
-    if version:
-        accounts.accept_notice(session, user=user, version=version, now=now)
 
 
 def _mail_link(template: str, ask: Callable[..., None], *, again: str) -> ResponseReturnValue:

@@ -14,7 +14,6 @@ from grader import db
 from grader.errors import ParticipantError
 from grader.identity_providers import Attempt
 from grader.services.accounts import accounts, identities
-from webapp.accounts.access import accept_notice
 from webapp.accounts.own_account import blueprint, confirmation_problem, own_page, saved
 from webapp.http import auth, context, errors
 from webapp.http.confirmation import Question, confirm
@@ -85,7 +84,6 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
                 invitation=arrival["invitation"],
                 now=db.now(session),
             )
-            accept_notice(session, user, db.now(session))
             target = auth.safe_target(arrival["next"])
             return auth.log_in_within(session, user, target=target, provider=known_provider)
     except accounts.InvalidAccount as error:

@@ -33,8 +33,6 @@ WITHOUT_FACTOR = frozenset(
         *("account.second_factors", "account.unlock_factors", "account.add_factor"),
     }
 )
-# Users who must accept the site's notice can use these in addition, and API tokens that only read.
-WITHOUT_NOTICE = WITHOUT_FACTOR | {"account.notice", "account.delete", "api.revoke_token"}
 log = logging.getLogger(__name__)
 # These endpoints are called before the client has a token, or their URL is the secret.
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
@@ -48,28 +46,12 @@ ACTIONS: set[str] = set()
 """Endpoints of actions that identify the user themselves, in their write transaction."""
 
 
-class UnfinishedAccount(ParticipantError):
-    """A request of a user who must complete `page` before using other pages."""
-
-    public_name = "unfinished_account"
-    kind = ErrorKind.FORBIDDEN
-    page: str
-
-
-class SecondFactorMissing(UnfinishedAccount):
+class SecondFactorMissing(ParticipantError):
     """A request of a user who must set up a second factor first."""
 
     public_name = "second_factor_missing"
-    page = "account.second_factors"
+    kind = ErrorKind.FORBIDDEN
     message = "This site requires a second factor for your account. Set one up first."
-
-
-class NoticeNotAccepted(UnfinishedAccount):
-    """A request of a user who has not accepted the current version of the site's notice."""
-
-    public_name = "notice_not_accepted"
-    page = "account.notice"
-    message = "Log in to this site in a browser and accept its notice first."
 
 
 class LoginNeeded(ParticipantError):
@@ -250,11 +232,10 @@ def _know(session: Any) -> None:
         _identify(session)
 
 
-def _identify(session: Any, *, writes: bool = False) -> None:
+def _identify(session: Any) -> None:
     """Set `g.user` and `g.login` from the session cookie; in the API, use the bearer token only.
 
-    `g.asked_at` is the database's time of the check. Raises SecondFactorMissing or NoticeNotAccepted, for a
-    token only in a request that `writes`.
+    `g.asked_at` is the database's time of the check. Raises SecondFactorMissing.
     """
     g.user = g.login = g.token = None
     secret = _secret()
@@ -273,18 +254,13 @@ def _identify(session: Any, *, writes: bool = False) -> None:
         required = current_site().settings.require_second_factor
         if second_factors.is_missing(session, user=g.user, required=required):
             raise SecondFactorMissing
-    version = current_site().settings.notice_version
-    needs_notice = g.login is not None or (writes and g.token is not None)
-    is_allowed = not version or request.endpoint in WITHOUT_NOTICE
-    if needs_notice and not is_allowed and g.user.notice_version != version:
-        raise NoticeNotAccepted
 
 
 def _identify_again(session: Any) -> None:
     was_known = g.get("user") is not None
     if request.endpoint in OPEN_CALLS:
         return
-    _identify(session, writes=True)
+    _identify(session)
     if was_known and g.user is None:
         raise Unauthorized if request.blueprint in TOKEN_BLUEPRINTS else LoginNeeded
     if (used := g.token or g.login) and logins.needs_touch(used, now=g.asked_at):

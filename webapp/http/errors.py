@@ -164,9 +164,9 @@ def fairboard_error(error: FairboardError) -> ResponseReturnValue:
     """
     if not isinstance(error, ParticipantError) and g.get("organizer_role") is None:
         return _unforeseen(error)  # its message may quote the solution
-    if isinstance(error, context.UnfinishedAccount) and not wants_json():
+    if isinstance(error, context.SecondFactorMissing) and not wants_json():
         target = request.full_path.rstrip("?") if request.method == "GET" else None
-        return redirect(url_for(error.page, next=target))
+        return redirect(url_for("account.second_factors", next=target))
     status = status_of(error)
     if status in (413, 507):
         _drain()

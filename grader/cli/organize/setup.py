@@ -252,7 +252,7 @@ def _refuse_options(*, allowed: set[str]) -> None:
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if is_given and name not in {*allowed, "site", "user", "as_json"}:
             raise click.UsageError(
-                "Only --owner, --audience and --publish are allowed with a FILE.toml. Set the rest in it."
+                "Only --owner and --publish are allowed with a FILE.toml. Set the rest in it."
             )
 
 

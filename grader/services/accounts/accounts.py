@@ -36,7 +36,6 @@ from grader.models import (
 )
 from grader.services.accounts import api_tokens, kept_identities, logins
 from grader.services.accounts.passwords import MAX_LENGTH, BoundedHasher, password_problem
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.mail.outbox import Notice
@@ -247,21 +246,6 @@ def describe(session: Session, *, user: User, about: str) -> None:
     session.flush()
 
 
-def accept_notice(session: Session, *, user: User, version: str, now: datetime) -> None:
-    """Store which version of the site's notice a user has accepted; the audit log keeps earlier ones."""
-    person = session.get_one(User, user.id)
-    person.notice_version, person.notice_accepted_at = version, now
-    log.record(
-        session,
-        competition=None,
-        actor=Actor.of(person),
-        action="notice.accept",
-        subject=f"person {log.mention(person)}",
-        after={"version": version},
-        now=now,
-    )
-
-
 def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> None:
     """Set the kinds of e-mail that a user receives."""
     unwanted = [kind.value for kind in Notice if kind.value not in wanted]
@@ -315,7 +299,7 @@ def delete_account(
     person.is_admin = False
     person.email = person.email_key = person.email_verified_at = None
     person.about, person.unwanted_notices = "", []
-    person.page_key = person.notice_version = person.notice_accepted_at = None
+    person.page_key = None
     person.deleted_at = now
     session.flush()
 

@@ -56,7 +56,6 @@ WORDS = {
     "identity.link": "linked {} to an identity provider",
     "identity.sign_up": "created {} with an identity provider",
     "identity.unlink": "unlinked {} from an identity provider",
-    "notice.accept": "accepted the notice of the site for {}",
     "organizer.add": "added {}",
     "organizer.change": "changed the role of {}",
     "organizer.remove": "removed {}",

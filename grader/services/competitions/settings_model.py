@@ -4,7 +4,6 @@ The service, the form, the TOML file and docs/competition-settings.md are derive
 are in the order of the TOML file; the wizard in the web package has its own order.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time
@@ -92,29 +91,6 @@ _SHOWN = Fixed(
 _OVER = Fixed(Phase.CLOSED, "The competition is closed.")
 _REVEALED = Fixed(Phase.REVEALED, "The private leaderboard has been revealed.")
 _USUAL = "By default, 7 days before the close, or at the close if the competition lasts less than 28 days."
-
-
-_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
-
-
-class GradePoints(NamedTuple):
-    """Points for teams that reach a score or the score of a benchmark, which is given by its name."""
-
-    threshold: float | str
-    points: float
-
-    @classmethod
-    def parse(cls, line: str) -> Self:
-        """Return the points of a line; raise ValueError."""
-        name, _, points = (part.strip() for part in line.rpartition("="))
-        if not name or not _NUMBER.fullmatch(points):
-            raise ValueError(f"{line.strip()!r} is invalid. Write Baseline = 50 or 0.95 = 100.")
-        return cls(float(name) if _NUMBER.fullmatch(name.lstrip("-")) else name, float(points))
-
-
-def grade_points_of(text: str) -> tuple[GradePoints, ...]:
-    """Return the points of a valid setting."""
-    return tuple(GradePoints.parse(line) for line in text.splitlines())
 
 
 def division_names(text: str) -> tuple[str, ...]:
@@ -570,18 +546,6 @@ class CompetitionSettings(BaseModel):
             fixed=_REVEALED,
         ),
     ] = True
-    grade_points: Annotated[
-        Lines,
-        AfterValidator(partial(_each_line, GradePoints.parse)),
-        Setting(
-            "grades.points",
-            "Points",
-            "points for grades",
-            help="One threshold per line, such as Baseline = 50 for the score of the benchmark called "
-            "Baseline, or 0.95 = 100 for a score. Each team gets the most points of the thresholds that it "
-            "reaches. Only organizers see them, in the exported grades.",
-        ),
-    ] = ""
     identities: Annotated[
         Names,
         Setting(

@@ -131,10 +131,8 @@ def write(
 def require_there(
     session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
 ) -> None:
-    """Raise NothingToExport or UnknownThresholds if `write` would raise it."""
-    version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
-    if version is not None and kind is TableKind.GRADES:
-        grades.thresholds(session, competition, version)
+    """Raise NothingToExport if `write` would raise it."""
+    _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
 
 
 def file_name(competition: Competition, kind: TableKind, format_: Format) -> str:

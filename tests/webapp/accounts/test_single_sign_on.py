@@ -553,17 +553,3 @@ def test_unlinking_ends_a_login_that_waits_for_a_second_factor(arena: Arena, cam
     assert browser.get("/login/second-factor").status_code == 200
     root.confirm(f"/people/{ann.user.id}/identities/{identity(arena, 'Ann').id}/unlink")
     assert browser.get("/login/second-factor").status_code == 302
-
-
-def test_new_account_of_a_provider_needs_the_acceptance_of_the_notice(
-    make_arena: Callable[..., Arena], campus: DjangoProvider
-):
-    arena = make_arena(oidc_providers=campus.table(), notice="Be fair.", notice_version="2")
-    browser = arena.app.test_client()
-    refused = sign_up_with(arena, campus, browser, "ada")
-    assert refused.status_code == 422
-    assert "Accept the notice of this site." in refused.text
-    assert names(arena) == []
-    form = {"csrf_token": arena.form_token(browser), "name": "ada", "notice": "2"}
-    assert browser.post("/sign-up/with/campus", data=form).status_code == 302
-    assert (who(browser), account(arena, "ada").notice_version) == ("ada", "2")

@@ -30,7 +30,7 @@ teams.hand_over teams.leave
 # Actions whose form is the confirmation: a required checkbox, password, code, reason or text.
 TICKED_OR_TYPED = """
 account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
-account.sign_up_by_link account.notice account.link_identity account.sign_up_with entry.join
+account.sign_up_by_link account.link_identity account.sign_up_with entry.join
 account.add_factor account.second_factor account.unlock_factors
 organize_close.publish_solution organize_console.publish_ties
 organize_data.allow organize_disputes.answer organize_publishing.delete

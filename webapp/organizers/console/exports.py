@@ -53,7 +53,7 @@ class ExportsRunning(OrganizerError):
 
 
 def send_export(slug: str, wanted: TableKind, format_: Format, number: int | None) -> Response:
-    """Stream an export; raise NothingToExport, UnknownThresholds, NotOrganizer or ExportsRunning."""
+    """Stream an export; raise NothingToExport, NotOrganizer or ExportsRunning."""
     with reading() as session:
         competition = competition_of(session, slug)
         if wanted is TableKind.GRADES:  # with personal data

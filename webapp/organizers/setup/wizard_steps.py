@@ -96,7 +96,7 @@ STEPS = (
                 "Groups, divisions and prizes",
                 ("divisions", "division_choice", "division_deadline", "prizes"),
             ),
-            ("Names, links and grades", ("anonymity", "entry_fields", "grade_points")),
+            ("Names and links", ("anonymity", "entry_fields")),
         ),
         folded=("Groups, divisions and prizes", "Names, links and grades"),
     ),

@@ -6,16 +6,13 @@ import io
 import pytest
 from sqlalchemy import select
 
-from grader.models import Competition, Role, Score, Standing, Submission, SubmissionKind, Team
-from grader.services.competitions import acting
-from grader.services.submissions import benchmark_entries
+from grader.models import Role, Standing, Team
 from tests.fixtures.desk import API, Desk
 
 DESK = f"{API}/competitions/toxicity/organize"
 PAGE = "/competitions/toxicity/organize/roster"
 STUDENTS = 300
 SECTIONS = ("North", "East", "South", "West")
-POINTS = "Weak = 20\nSTRONG = 100\n0.8 = 60"
 
 
 def roster() -> str:
@@ -39,15 +36,6 @@ def olga(arena) -> Desk:
     return olga
 
 
-def benchmark(olga: Desk, file: bytes, name: str):
-    arena = olga.arena
-    blob = arena.storage.put(file)
-    with arena.database.write() as session:
-        competition = session.scalars(select(Competition)).one()
-        act = acting.as_person(session, competition, olga.person.user)
-        benchmark_entries.add(act, blob=blob, file_name="b.csv", name=name, user=olga.person.user)
-
-
 def test_a_class_with_divisions_and_grades(olga: Desk):
     arena, truth = olga.arena, olga.arena.truth
     sent = {"file": (io.BytesIO(roster().encode("utf-16")), "roster.csv"), "sections": "divisions"}
@@ -65,11 +53,6 @@ def test_a_class_with_divisions_and_grades(olga: Desk):
         assert person.post("/competitions/toxicity/join").status_code == 303
         file = truth.predictions(noise=0.2 + 0.4 * place, seed=place)
         arena.submit(person, file)
-    benchmark(olga, truth.predictions(noise=1.0, seed=99), "Strong")
-    benchmark(olga, truth.predictions(noise=3.0, seed=98), "Weak")
-    olga("PATCH", f"{DESK}/settings", json={"grade_points": POINTS})
-    refused = olga("GET", f"{DESK}/exports/grades.csv", expect=409)
-    assert (refused.json["error"], "'STRONG'" in refused.json["message"]) == ("unknown_thresholds", True)
     olga.work()
     check(olga, active, "public")
     with arena.database.read() as session:
@@ -80,16 +63,13 @@ def test_a_class_with_divisions_and_grades(olga: Desk):
 
 
 def check(olga: Desk, active: list[str], split: str):
-    """Compare the grades with ranks and points that are derived from the stored scores."""
+    """Compare the grades with ranks that are derived from the stored scores."""
     with olga.arena.database.read() as session:
         query = select(Team.name, Standing.score_units, Standing.submitted_at)
         query = query.join(Standing, Standing.team_id == Team.id).where(Standing.split == split)
         teams = sorted(session.execute(query).all(), key=lambda row: (-row[1], row[2]))
-        score = select(Submission.description, Score.score).join(Score, Score.submission_id == Submission.id)
-        of_benchmark = Submission.kind == SubmissionKind.BENCHMARK, Score.split == split
-        least = {name: round(value, 5) for name, value in session.execute(score.where(*of_benchmark))}
     order = [name for name, *_ in teams]
-    found, points = grades(olga), set()
+    found = grades(olga)
     assert len(found) == STUDENTS
     assert [row["section"] for row in found] == sorted(row["section"] for row in found)
     for row in found:
@@ -98,15 +78,11 @@ def check(olga: Desk, active: list[str], split: str):
         assert row["section"] == SECTIONS[int(row["student_id"]) % 4]
         assert (row["split"], row["team_count"]) == (split, str(len(active)))
         if row["student_id"] not in active:
-            assert (row["rank"], row["score"], row["percentile"], row["points"]) == ("", "", "", "0")
+            assert (row["rank"], row["score"], row["percentile"]) == ("", "", "")
             continue
-        place, score = order.index(row["team"]), float(row["score"])
+        place = order.index(row["team"])
         assert int(row["rank"]) == place + 1
         assert float(row["percentile"]) == round(100 * (len(order) - place) / len(order), 1)
-        steps = {20: score >= least["Weak"], 60: score >= 0.8, 100: score >= least["Strong"]}
-        points.add(row["points"])
-        assert float(row["points"]) == max([0, *(points for points, reached in steps.items() if reached)])
-    assert len(points) >= 3
 
 
 def test_only_owners_and_editors_see_students_and_grades(olga: Desk):
@@ -129,9 +105,3 @@ def test_grades_are_safe_for_spreadsheets(olga: Desk):
     olga("POST", f"{DESK}/students", json={"students": ["name,section", "Eve,=1+1"]}, expect=201)
     text = olga("GET", f"{DESK}/exports/grades.csv?bom=1").data.decode()
     assert (text[0], "'=1+1" in text) == ("\ufeff", True)
-
-
-def test_faults_of_points_are_listed(olga: Desk):
-    refused = olga("PATCH", f"{DESK}/settings", json={"grade_points": "A = x\nB\n = 5\n0.5 = 1"}, expect=400)
-    message = refused.json["message"].lower()
-    assert [each for each in ("line 1", "line 2", "line 3") if each not in message] == [], message
