@@ -9,6 +9,7 @@ import pytest
 from grader.files.reading.containers import CHUNK_BYTES, GzipMembers
 from grader.files.reading.numbers import describe_number, may_underflow
 from grader.files.reading.row_ids import as_integer, describe_id, fault_of_id, without_invisible
+from grader.files.reading.text import split_fields
 from grader.files.solution.column_roles import ColumnSample, ColumnTally
 from grader.files.solution.header import Choice, assign
 from grader.files.submission.faults import remarks_on
@@ -163,3 +164,7 @@ def test_gzip_file_is_read_in_chunks():
     data = np.random.default_rng(1).bytes(3 * CHUNK_BYTES)
     members = GzipMembers(Source(gzip.compress(data)))  # type: ignore[arg-type]
     assert b"".join(iter(lambda: members.more(10_000), b"")) == data
+
+
+def test_doubled_quotes_in_a_field_are_one():
+    assert split_fields(b'"a ""b""",0.5') == [b'a "b"', b"0.5"]
