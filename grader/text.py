@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from importlib.resources import files
 
-# Patterns of the parts of a path. The second implementation reads the same list.
+# Patterns of the parts of a path.
 _SYSTEM_FILES = files("grader").joinpath("system_files.txt").read_text("utf-8").lower().split("\n")[:-1]
 
 # PostgreSQL rejects NUL characters, and surrogates cannot be encoded as UTF-8.

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from grader.files import FileRejected, RowIds, guess_columns, read_public_table, read_solution
 from grader.files.reading import zeros
 from grader.files.reading.zeros import RUN, first_run, tail_of
-from grader.metrics import MetricSettings
-from grader.receipts import RecountSettings, UnreadableFile, read_predictions, read_truth
 
 ROWS = [f"{n},{n % 2},{n % 3 % 2},text {n}\n" for n in range(2000)]
 SOLUTION = ("id,target,female,comment\n" + "".join(ROWS)).encode()
@@ -79,12 +77,3 @@ def test_truncated_table_for_participants_is_reported():
             table = read_public_table(data, row_ids, id_column="id")
             raise FileRejected("solution", table.problems)
         assert f"zero bytes (NUL), starting on line {LINE:,}" in rejection.value.problems[0].message
-
-
-def test_recount_reads_no_truncated_file():
-    settings = RecountSettings.from_dict({"identities": ["female"], "metric": MetricSettings().as_dict()})
-    with pytest.raises(UnreadableFile, match=f"ends in 300,000 zero bytes .* starting on line {LINE:,}"):
-        read_truth(CUT, settings, label="target", identities=["female"])
-    submission = b"id,prediction\n1,0.5\n" + bytes(500_000) + b"\n2,0.5\n"
-    with pytest.raises(UnreadableFile, match=r"has 500,000 zero bytes .* on line 3"):
-        read_predictions(submission, {"1", "2"})

@@ -22,11 +22,11 @@ from pydantic import SecretStr
 from sqlalchemy import func, select
 
 from grader.db import Database
-from grader.files import read_solution
+from grader.files import read_solution, read_submission
 from grader.models import Score, ScoringJob, ScoringVersion, Split, SubmissionKind
-from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
 from grader.receipts.receipt import shown
+from grader.receipts.verification import rows_of
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import acting, lookup
@@ -91,13 +91,13 @@ def recounted() -> dict[tuple[str, str], dict[str, Decimal]]:
     rules = slowly.RecountSettings.from_dict({"identities": IDENTITIES, "metric": metric})
     found = {}
     for truth, csv in TRUTHS.items():
-        rows = read_truth(csv, rules, label="toxicity", identities=IDENTITIES)
+        solution = read_solution(csv, label="toxicity", identities=IDENTITIES)
+        rows = rows_of(solution, rules)
         for file, data in FILES.items():
             if file != "broken":
-                predictions = read_predictions(data, rows.row_ids)
-                counts = {
-                    split: slowly.count(rows.rows[split], predictions, rules) for split in (PUBLIC, PRIVATE)
-                }
+                numbers = read_submission(data, solution.row_ids).predictions.tolist()
+                predictions = dict(zip(solution.row_ids, numbers, strict=True))
+                counts = {split: slowly.count(rows[split], predictions, rules) for split in (PUBLIC, PRIVATE)}
                 found[truth, file] = {
                     split: Decimal(shown(slowly.score(each, rules)["score"]) or "nan")
                     for split, each in counts.items()

@@ -1,4 +1,4 @@
-"""Independent recomputation of scores from stored files with `grader.receipts`."""
+"""Recomputation of scores from stored files with `grader.receipts.recount`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
 
-from grader.receipts import RecountSettings, SlowTruth, UnreadableFile, read_predictions, read_truth
-from grader.receipts.recount import count, score
-from grader.receipts.truth import SPLITS
+from grader.files import FileRejected, RowIds, read_solution, read_submission
+from grader.receipts import RecountSettings
+from grader.receipts.recount import Row, count, score
+from grader.receipts.verification import rows_of
 
 # With at least this many files, worker processes save more time than they take to start.
 WORTH_PROCESSES = 400
 
 # Each worker process caches its solutions by configuration key.
-_truths: dict[str, tuple[SlowTruth, RecountSettings]] = {}
+_truths: dict[str, tuple[RowIds, dict[str, list[Row]], RecountSettings]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +63,20 @@ def _learn(ways: Mapping[str, tuple[bytes, Mapping[str, Any]]]):
     _truths.clear()
     for way, (solution, data) in ways.items():
         settings = RecountSettings.from_dict(data)
-        _truths[way] = read_truth(solution, settings), settings
+        read = read_solution(solution, label="label", identities=settings.identities)
+        _truths[way] = read.row_ids, rows_of(read, settings), settings
 
 
 def _recount(task: tuple[str, bytes]) -> Scores | str:
     way, data = task
-    truth, settings = _truths[way]
+    row_ids, rows, settings = _truths[way]
     try:
-        predictions = read_predictions(data, truth.row_ids)
-    except UnreadableFile as error:
-        return error.message
+        file = read_submission(data, row_ids)
+    except FileRejected as error:
+        return str(error)
+    predictions = dict(zip(row_ids, file.predictions.tolist(), strict=True))
     scores = {}
-    for split in SPLITS:
-        counts = count(truth.rows[split], predictions, settings)
+    for split, of_split in rows.items():
+        counts = count(of_split, predictions, settings)
         scores[split] = Recounted(score(counts, settings), counts)
     return scores

@@ -17,7 +17,8 @@ from grader.models import (
     Solution,
     Submission,
 )
-from grader.receipts import Receipt, verify
+from grader.receipts import Receipt
+from grader.receipts.verification import verify
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup

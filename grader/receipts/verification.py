@@ -1,0 +1,260 @@
+"""Verification of receipts with the original files.
+
+The score of the bias metric is recomputed by `recount`, which shares no code with the scoring. Any other
+built-in metric is computed again by the same code.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.errors import OrganizerError
+from grader.files import FileRejected, Solution, guess_columns, read_solution, read_submission
+from grader.files.solution.canonical_form import canonical_solution, hashes
+from grader.files.solution.columns import SPLITS
+from grader.metrics import registry
+from grader.metrics.interface import Exactness, UnsuitablePredictions, UnsuitableTruth
+from grader.receipts.receipt import DECIMALS, UNREADABLE, InvalidReceipt, Receipt, SplitReceipt, shown
+from grader.receipts.recount import TERMS, RecountSettings, Row, count, score
+from grader.scored_files import read_for_settings, read_truth
+
+METRIC_CODE_VERSIONS = ("1",)
+ONE_TARGET = "target"
+_RELATIVE = 1e-12
+_PUBLISHED = "Use the published solution."
+
+
+class UnsuitableSolution(OrganizerError):
+    """The columns of the solution are not those from which the receipt was created."""
+
+    public_name = "unsuitable_solution"
+
+
+class NonceNeeded(OrganizerError):
+    """The receipt does not contain the nonce for its commitment to the solution."""
+
+    public_name = "nonce_needed"
+    message = (
+        "The receipt was created before the solution was published, so it does not contain the nonce of its "
+        "commitment. The nonce is published with the solution, as solution-nonce.txt."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """A comparison of the `expected` value in the receipt with the value `found` in the files.
+
+    Numbers may differ by `leeway`, which is not 0 only for sums of numbers of the rows.
+    """
+
+    what: str
+    expected: Any
+    found: Any
+    leeway: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether both values are identical to the last bit, or within the leeway."""
+        if self.leeway and isinstance(self.expected, float):
+            return math.isclose(self.expected, self.found, rel_tol=0, abs_tol=self.leeway)
+        return bool(self.expected == self.found)
+
+
+def verify(
+    receipt: Receipt, *, submission: bytes | None, solution: bytes | None, nonce: bytes | None = None
+) -> list[Recheck]:
+    """Compare the files' hashes and, if both files are given, the recomputed scores with a receipt.
+
+    The argument `nonce` takes precedence over the nonce in the receipt. The solution is the published one;
+    for the bias metric, the organizer's own file is accepted too.
+
+    Raises
+    ------
+    FileRejected
+        If a file cannot be scored.
+    UnsuitableSolution
+        If the solution has other columns than the published one, and the receipt does not name them.
+    InvalidReceipt
+        If the receipt was created by another version of the metric code, or has values of a wrong type.
+    NonceNeeded
+        If a solution is given, but neither the arguments nor the receipt contain the nonce.
+    """
+    checks = []
+    if submission is not None:
+        sha256 = hashlib.sha256(submission).hexdigest()
+        checks.append(Recheck("sha256 of the submission", receipt.file, sha256))
+    if solution is None:
+        return checks
+    if nonce is None:
+        if receipt.nonce is None:
+            raise NonceNeeded
+        nonce = bytes.fromhex(receipt.nonce)
+    try:
+        if registry.is_default(receipt.metric_settings):
+            checks += _verify_bias(receipt, submission, solution, nonce)
+        else:
+            commitment = hashlib.sha256(nonce + solution).hexdigest()
+            checks.append(_of_commitment(receipt, commitment))
+            if submission is not None and can_recompute(receipt):
+                checks += _verify_named(receipt, submission, solution)
+    except UNREADABLE as error:
+        raise InvalidReceipt(f"A value of the receipt has a wrong type ({error!r}).") from error
+    return checks
+
+
+def can_recompute(receipt: Receipt) -> bool:
+    """Return whether the metric is available here; one that organizers wrote is not."""
+    return not registry.is_python(receipt.metric_settings)
+
+
+def _of_commitment(receipt: Receipt, found: str) -> Recheck:
+    return Recheck("sha256 of the nonce and the solution", receipt.commitment, found)
+
+
+def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce: bytes) -> Iterator[Recheck]:
+    settings = RecountSettings.from_dict(receipt.metric_settings)
+    solution = _solution(receipt, data)
+    assert solution.usage is not None  # noqa: S101 (checked by `_solution`)
+    content = solution.row_ids, solution.labels, solution.identities, solution.usage
+    yield _of_commitment(receipt, hashes(canonical_solution(*content), nonce=nonce)[1])
+    if submission is None:
+        return
+    _require_version(receipt)
+    predictions = dict(zip(solution.row_ids, _predictions(submission, solution), strict=True))
+    for name, rows in rows_of(solution, settings).items():
+        if split := receipt.splits.get(name):
+            counts = count(rows, predictions, settings)
+            yield from _compare(name, split, counts, score(counts, settings))
+
+
+def _require_version(receipt: Receipt) -> None:
+    if receipt.metric_code_version not in METRIC_CODE_VERSIONS:
+        raise InvalidReceipt(
+            f"The receipt uses metric code version {receipt.metric_code_version}, but this version of "
+            f"Fairboard can verify only version {', '.join(METRIC_CODE_VERSIONS)}."
+        )
+
+
+def _solution(receipt: Receipt, data: bytes) -> Solution:
+    """Read the published solution, or the organizer's own file if the receipt names its columns."""
+    header = [guess.name or "" for guess in guess_columns(data)]
+    label, identities = receipt.label, receipt.identities
+    names = sorted(header[2:-1] if identities is None else identities)
+    if header == ["id", "label", *names, "Usage"]:
+        label, identities = "label", tuple(names)
+    if label is None or identities is None:
+        raise UnsuitableSolution(f"The receipt does not contain the names of the columns. {_PUBLISHED}")
+    solution = read_solution(data, label=label, identities=identities)
+    if solution.usage is None:
+        raise UnsuitableSolution(f"The solution has no column Usage. {_PUBLISHED}")
+    return solution
+
+
+def _predictions(data: bytes, solution: Solution) -> list[float]:
+    try:
+        file = read_submission(data, solution.row_ids)
+    except FileRejected:
+        # The solution may have had other labels, which are not in its published form.
+        names = [each.name for each in guess_columns(data)]
+        others = [name for name in names if name and name not in ("id", "prediction")]
+        file = read_submission(data, solution.row_ids, other_labels=others)
+    predictions: list[float] = file.predictions.tolist()
+    return predictions
+
+
+def rows_of(solution: Solution, settings: RecountSettings) -> dict[str, list[Row]]:
+    """Return the rows of the public and the private split for `recount.count`."""
+    usage = [] if solution.usage is None else solution.usage.tolist()
+    columns = [(name, solution.identities[name].tolist()) for name in settings.identities]
+    rows: dict[str, list[Row]] = {"public": [], "private": []}
+    splits = {1: rows["public"], 2: rows["private"]}
+    for place, (row_id, label, code) in enumerate(
+        zip(solution.row_ids, solution.labels.tolist(), usage, strict=True)
+    ):
+        if code in splits:
+            mentions = frozenset(
+                name for name, values in columns if values[place] >= settings.identity_threshold
+            )
+            splits[code].append(Row(row_id, label >= settings.label_threshold, mentions))
+    return rows
+
+
+def _compare(
+    name: str, split: SplitReceipt, counts: Mapping[str, Any], result: Mapping[str, float | None]
+) -> Iterator[Recheck]:
+    if split.counts is not None:
+        yield from _compare_counts(name, split.counts, counts)
+    if split.terms is not None:
+        for term in TERMS:
+            yield Recheck(f"{name} {term}", split.terms[term], result[term])
+    if split.score is not None:
+        yield Recheck(f"{name} score", split.score, result["score"])
+    yield Recheck(f"{name} score as shown", split.shown, shown(result["score"]))
+
+
+def _compare_counts(name: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Recheck]:
+    for key in ("rows", "positives", "overall_wins"):
+        yield Recheck(f"{name} {key}", expected[key], found[key])
+    own = {each["name"]: each for each in expected["identities"] if each["in_score"]}
+    yield Recheck(f"{name} identities", sorted(own), sorted(each["name"] for each in found["identities"]))
+    for each in found["identities"]:
+        for key, value in each.items():
+            if key not in ("name", "in_score"):
+                yield Recheck(f"{name} {key} of {each['name']}", own.get(each["name"], {}).get(key), value)
+
+
+def _verify_named(receipt: Receipt, submission: bytes, data: bytes) -> Iterator[Recheck]:
+    settings = receipt.metric_settings
+    metric, options = registry.of_settings(settings), registry.options_of(settings)
+    if receipt.metric_code_version != metric.version:
+        raise InvalidReceipt(
+            f"The receipt uses version {receipt.metric_code_version} of the metric, but this version of "
+            f"Fairboard can verify only version {metric.version}."
+        )
+    about = metric.describe()
+    yield Recheck("exactness", receipt.exactness, about.exactness.value)
+    target = None if options.columns else ONE_TARGET
+    truth = read_truth(data, settings["name"], options, target=target, groups=settings["groups"])
+    if truth.table.usage is None:
+        raise UnsuitableSolution(f"The solution has no column Usage. {_PUBLISHED}")
+    predicted = metric.encode(read_for_settings(submission, truth.table.row_ids, settings).columns)
+    is_exact = about.exactness is Exactness.COUNTS
+    decimals = DECIMALS if receipt.decimals is None else receipt.decimals
+    for name, split in receipt.splits.items():
+        rows = np.flatnonzero(np.isin(truth.table.usage, SPLITS[name]))
+        try:
+            found = metric.score(metric.prepare(truth.columns, rows), predicted)
+        except (UnsuitableTruth, UnsuitablePredictions) as error:
+            yield Recheck(f"{name} score as shown", split.shown, f"undefined ({error})")
+            continue
+        if split.score is not None:
+            stored = _values(split.score, split.terms or {}, split.groups or {})
+            values = _values(found.score, found.terms, found.groups)
+            for key in stored | values:
+                value = values.get(key)
+                leeway = 0.0 if is_exact or value is None else _RELATIVE * max(1.0, abs(value))
+                yield Recheck(f"{name} {key}", stored.get(key), value, leeway)
+        if is_exact and split.evidence is not None:
+            evidence = json.loads(json.dumps(found.evidence))
+            yield Recheck(f"{name} evidence", split.evidence, evidence)
+        leeway = 0.0 if is_exact else _RELATIVE * max(1.0, abs(found.score))
+        # A score within the leeway may be displayed as a neighbouring value.
+        possible = {shown(found.score + each, decimals) for each in (leeway, -leeway)}
+        text = split.shown if split.shown in possible else shown(found.score, decimals)
+        yield Recheck(f"{name} score as shown", split.shown, text)
+
+
+def _values(
+    score: float, terms: Mapping[str, float], groups: Mapping[str, Mapping[str, Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """Return the score, the terms, and the rows and score of each group by name."""
+    values: dict[str, Any] = {"score": score, **terms}
+    for column, table in groups.items():
+        for group, each in table.items():
+            values |= {f"{key} of {column} = {group}": each[key] for key in ("rows", "score")}
+    return values
