@@ -30,9 +30,9 @@ class Viewer(enum.StrEnum):
 class Feedback(enum.StrEnum):
     """The feedback modes: the part of public scores that is visible before the reveal.
 
-    Organizers see everything in every mode. In `open` mode, everyone sees the public score, its four terms
-    and which neighbors are within chance. A team also sees the public identity tables of its own submissions
-    and the standard errors of their differences. In `score` mode, only the public score is visible, with all
+    Organizers see everything in every mode. In `open` mode, everyone sees the public score and its four
+    terms. A team also sees the public identity tables of its own submissions and the standard errors of their
+    differences. In `score` mode, only the public score is visible, with all
     decimals. `tiered` shows the band that contains the exact score; the organizer sets the width of the
     bands. `blind` shows no score.
     """
@@ -123,14 +123,11 @@ class Field(enum.StrEnum):
     and values of each group. The average equality gaps (AEGs) are a separate field."""
     PUBLIC_GAPS = "public_gaps"
     PUBLIC_DIFFERENCES = "public_differences"
-    """The rounded standard error of the difference between two files of a team, and leaderboard neighbors
-    within chance."""
+    """The rounded standard error of the difference between two files of a team."""
     PRIVATE_DIFFERENCES = "private_differences"
     PRIVATE_IDENTITIES = "private_identities"
     PRIVATE_GAPS = "private_gaps"
-    """The average equality gaps (AEGs) on the private rows. Statistical ties are visible only to organizers
-    until they publish them, which is not possible before the reveal, unless the competition shows them after
-    the reveal."""
+    """The average equality gaps (AEGs) on the private rows."""
 
 
 _PHASES = tuple(Phase)

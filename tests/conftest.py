@@ -69,7 +69,6 @@ LONGEST_FILES = (
     "webapp/http/test_operations.py",
     "security/test_anonymity.py",
     "test_delivery.py",
-    "worker/organizer_jobs/test_pairs.py",
     "webapp/openapi/test_document.py",
     "worker/test_python_lanes.py",
     "security/test_foreign_organizers.py",

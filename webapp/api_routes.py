@@ -17,7 +17,6 @@ from webapp.organizers.console import (
     exports,
     organizers,
     roster,
-    ties,
 )
 from webapp.organizers.console import (
     submissions as organizers_submissions,
@@ -55,7 +54,6 @@ ROUTES = (
     organizers_teams,
     announcements,
     disputes,
-    ties,
     organizers,
     roster,
     audit,

@@ -33,7 +33,6 @@ from webapp.organizers.console import (
     roster,
     submissions,
     teams,
-    ties,
 )
 from webapp.organizers.console import organizers as organizers_page
 from webapp.organizers.fair_play import pages as fair_play_pages
@@ -66,7 +65,6 @@ ADDED_TO_FAMILIES = (
     single_sign_on,
     second_factors,
     comparison,
-    ties,
     difference_page,
     version_page,
     profile,

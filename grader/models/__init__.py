@@ -49,7 +49,6 @@ from grader.models.scoring import (
     ScoringVersionState,
     Solution,
     Split,
-    StoredDifference,
 )
 from grader.models.standings import (
     MAIN_BOARD,
@@ -121,7 +120,6 @@ __all__ = [
     "Solution",
     "Split",
     "Standing",
-    "StoredDifference",
     "Submission",
     "SubmissionGrant",
     "SubmissionKind",

@@ -15,7 +15,6 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     and_,
-    false,
     or_,
     text,
     true,
@@ -196,7 +195,6 @@ class Competition(_WithTexts, Base):
     max_hourly_rejections: Mapped[int] = mapped_column(default=30, server_default="30")
     selection_count: Mapped[int] = mapped_column(default=2, server_default="2")
     takes_late_submissions: Mapped[bool] = mapped_column(default=True, server_default=true())
-    marks_ties: Mapped[bool] = mapped_column(default=True, server_default=false())
     reveal_rule: Mapped[RevealRule] = mapped_column(
         stored_enum(RevealRule, name="reveal_rule"), default=RevealRule.DATE, server_default="date"
     )

@@ -19,20 +19,16 @@ class OrganizerJobKind(enum.StrEnum):
     - `check` and `settings` check an uploaded solution and changed settings.
     - `solution` writes the file of a published solution.
     - `diagnose` computes the diagnosis of a submission.
-    - `ties` determines which teams are tied.
     - `data` scans data files for labels.
     - `fair_play` scans submissions for signs of probing and copying.
-    - `pairs` compares files with the team's previous best, and adjacent leaderboard entries.
     """
 
     CHECK = "check"
     SOLUTION = "solution"
     SETTINGS = "settings"
     DIAGNOSE = "diagnose"
-    TIES = "ties"
     DATA = "data"
     FAIR_PLAY = "fair_play"
-    PAIRS = "pairs"
 
 
 class OrganizerJob(Base):

@@ -124,27 +124,6 @@ class Score(Base):
     errors: Mapped[dict[str, Any] | None]
 
 
-class StoredDifference(Base):
-    """The difference between a submission and a baseline on the same rows, with its standard error.
-
-    The baseline is the team's best earlier submission, or the entry directly below on a leaderboard. A team's
-    first submission is its own baseline. Both values are None if they could not be computed.
-    """
-
-    __tablename__ = "paired_difference"
-    __table_args__ = (
-        UniqueConstraint("submission_id", "scoring_version_id", "split", "baseline_id", name="uq_pair"),
-    )
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"), index=True)
-    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
-    baseline_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    value: Mapped[float | None] = mapped_column(Double)
-    standard_error: Mapped[float | None] = mapped_column(Double)
-
-
 class JobState(enum.StrEnum):
     """The states of a job; all except `waiting` and `claimed` are final."""
 

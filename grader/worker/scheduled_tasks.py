@@ -26,7 +26,6 @@ from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.data_files import checks
 from grader.services.fair_play import report as fair_play
-from grader.services.leaderboards import paired_differences, tied_teams
 from grader.services.scoring import retries
 from grader.services.submissions import rejected_files
 from grader.storage import blobs
@@ -44,7 +43,7 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
     (RepeatableRequest, repeatable_requests.is_old),
 )
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
-JOBS = (fair_play, tied_teams, paired_differences)
+JOBS = (fair_play,)
 SOLUTIONS_SECONDS = 15
 RECORDS_SECONDS = 600
 FILES_SECONDS = 300

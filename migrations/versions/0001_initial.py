@@ -100,7 +100,6 @@ def upgrade() -> None:
         sa.Column("max_hourly_rejections", sa.Integer(), nullable=False, server_default="30"),
         sa.Column("selection_count", sa.Integer(), nullable=False, server_default="2"),
         sa.Column("takes_late_submissions", sa.Boolean(), nullable=False, server_default=sa.true()),
-        sa.Column("marks_ties", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column(
             "reveal_rule", _enum("reveal_rule", "date", "organizer"), nullable=False, server_default="date"
         ),
@@ -373,10 +372,8 @@ def upgrade() -> None:
                 "solution",
                 "settings",
                 "diagnose",
-                "ties",
                 "data",
                 "fair_play",
-                "pairs",
             ),
             nullable=False,
         ),
@@ -670,23 +667,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("user_id", "notification_id"),
     )
     op.create_table(
-        "paired_difference",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
-        sa.Column(
-            "scoring_version_id",
-            sa.Integer(),
-            sa.ForeignKey("scoring_version.id"),
-            nullable=False,
-            index=True,
-        ),
-        sa.Column("split", _enum("split", "public", "private"), nullable=False),
-        sa.Column("baseline_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
-        sa.Column("value", sa.Double()),
-        sa.Column("standard_error", sa.Double()),
-        sa.UniqueConstraint("submission_id", "scoring_version_id", "split", "baseline_id", name="uq_pair"),
-    )
-    op.create_table(
         "score",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
@@ -809,7 +789,6 @@ def downgrade() -> None:
     op.drop_table("standing")
     op.drop_table("scoring_job")
     op.drop_table("score")
-    op.drop_table("paired_difference")
     op.drop_table("notification_read")
     op.drop_table("dispute")
     op.drop_table("webhook")

@@ -299,18 +299,3 @@ def test_no_layout_shift_occurs_while_a_page_loads(site, ann: Page, width: int, 
             "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(window.shift))))"
         )
         assert (path, shift < MOST_SHIFT, shift) == (path, True, shift)
-
-
-def test_the_shake_up_moves_once_it_is_in_view_unless_motion_is_reduced(site, ann: Page):
-    site.reveal()
-    ann.set_viewport_size({"width": 1280, "height": 400})
-    chart, moving = ann.locator(".shake-up"), "document.getAnimations().length"
-    for is_reduced in (False, True):
-        ann.emulate_media(reduced_motion="reduce" if is_reduced else "no-preference")
-        ann.goto(f"{HERE}/leaderboard/private")
-        expect(chart).to_have_class("shake-up waiting")
-        assert ann.evaluate(moving) == 0
-        chart.scroll_into_view_if_needed()
-        expect(chart).to_have_class("shake-up")
-        assert (ann.evaluate(moving) == 0) is is_reduced
-    assert chart.locator("text.label").first.is_visible()

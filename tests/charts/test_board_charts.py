@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from grader.charts import steps as step_charts
 from grader.charts.frontier import Cloud, cloud, front, frontier_chart, frontier_file, labeled
-from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import Steps, step_chart
 from grader.charts.svg import NAME_LENGTH, WIDE, Place, shortened, spread
 from grader.ranking.order import TeamEntry
@@ -82,73 +81,36 @@ def test_baselines_do_not_compress_the_best_teams_in_any_chart():
 
 
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
-ranks = st.lists(st.integers(1, 5000), min_size=1, max_size=30, unique=True)
-MANY = [Slope(rank, 1 + rank * 7 % 1009, f"Team {rank}", rank == 500) for rank in range(1, 1009)]
-
-
-@given(ranks, st.integers(0, 20), st.randoms(use_true_random=False))
-def test_slope_connects_public_and_private_ranks_with_the_best_at_the_top(
-    public_ranks: list[int], own: int, chance: object
-):
-    shown = [Slope(rank, public, f"Team {rank}", rank == own) for rank, public in enumerate(public_ranks, 1)]
-    svg = slope_chart(shown)
-    assert svg is not None
-    drawn = lines(svg, "slope")
-    named = [int(rank) for rank in re.findall(r'<text [^>]*class="label [^>]*>(\d+)\.', svg)]
-    lefts = {public_ranks[rank - 1]: line[0][1] for rank, line in zip(named, drawn, strict=True)}
-    assert 1 in named and (own in named or own not in range(1, len(shown) + 1))
-    assert [lefts[public] for public in sorted(lefts)] == sorted(lefts.values())
-    rights = [line[1][1] for line in drawn]
-    assert rights == sorted(rights)
-    height = float(svg.split("viewBox=", 1)[1].split('"')[1].split()[3])
-    assert all(0 < y < height for line in drawn for _, y in line)
-
-
-def test_labels_of_the_first_the_viewers_and_the_most_moved_teams_do_not_overlap():
-    svg = slope_chart(MANY)
-    assert svg is not None
-    labels = re.findall(
-        r'<text transform="translate\(0 ([^)]*)\)" class="label ([^"]*)" x="[^"]*" y="([^"]*)">(\d+)\.', svg
-    )
-    ranks = [int(rank) for *_, rank in labels]
-    assert ranks[:3] == [1, 2, 3] and 500 in ranks and len(ranks) <= 21
-    assert [int(rank) for _, css, _, rank in labels if "own" in css] == [500]
-    heights = [float(moved) + float(y) for moved, _, y, _ in labels]
-    assert all(later - y >= 15.8 for y, later in pairwise(heights))
-    assert svg.count('class="slope quiet"') == 1 and len(svg) < 30_000
 
 
 def test_no_teams_have_no_chart():
     assert step_chart([], until=NOON) is None
-    assert slope_chart([]) is None
 
 
 def test_names_are_escaped_and_charts_have_no_styles():
     steps = step_chart([Steps(1, HOSTILE, True, [TeamEntry(1, 1, 5, NOON)])], until=NOON)
-    slopes = slope_chart([Slope(1, 2, HOSTILE, False)])
-    assert steps is not None and slopes is not None
-    for svg in (steps.svg, slopes):
-        picture = ElementTree.fromstring(svg)
-        assert picture.get("role") == "img" and picture.get("aria-label")
-        assert f"1. {HOSTILE}" in [text.text for text in picture.iter("text")]
-        assert {each.tag for each in picture.iter()} <= {"svg", "path", "polyline", "text", "circle"}
-        attributes = {name for each in picture.iter() for name in each.attrib}
-        assert attributes <= {
-            "class",
-            "viewBox",
-            "role",
-            "aria-label",
-            "d",
-            "points",
-            "x",
-            "y",
-            "cx",
-            "cy",
-            "r",
-            "data-time",
-            "data-form",
-            "transform",
-        }
+    assert steps is not None
+    picture = ElementTree.fromstring(steps.svg)
+    assert picture.get("role") == "img" and picture.get("aria-label")
+    assert f"1. {HOSTILE}" in [text.text for text in picture.iter("text")]
+    assert {each.tag for each in picture.iter()} <= {"svg", "path", "polyline", "text", "circle"}
+    attributes = {name for each in picture.iter() for name in each.attrib}
+    assert attributes <= {
+        "class",
+        "viewBox",
+        "role",
+        "aria-label",
+        "d",
+        "points",
+        "x",
+        "y",
+        "cx",
+        "cy",
+        "r",
+        "data-time",
+        "data-form",
+        "transform",
+    }
 
 
 def test_long_name_is_shortened():

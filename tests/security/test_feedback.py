@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -19,7 +19,6 @@ from grader.models import (
     Score,
     Split,
     Standing,
-    StoredDifference,
     Submission,
     SubmissionKind,
 )
@@ -37,10 +36,9 @@ pytestmark = pytest.mark.system
 FORM_TOKEN = re.compile(r'(?<=name="csrf_token" )[^>]+')
 Asked = tuple[str, str]  # the role and the request
 NAMES = {"public": None, "participant": "Bob", "leader": "Ann"}
-DIFFERENCES = "differences"
-EVERYTHING = ("score", "evidence", "errors", "terms", DIFFERENCES)
+EVERYTHING = ("score", "evidence", "errors", "terms")
 WITHHELD = {
-    Feedback.SCORE: ("evidence", "terms", DIFFERENCES),
+    Feedback.SCORE: ("evidence", "terms"),
     Feedback.TIERED: EVERYTHING,
     Feedback.BLIND: EVERYTHING,
 }
@@ -82,7 +80,7 @@ def test_withheld_values_change_nothing_before_the_reveal_and_everything_afterwa
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("columns", "readers"),
-    [(("evidence",), {"participant", "leader"}), (("terms",), set(NAMES)), ((DIFFERENCES,), set(NAMES))],
+    [(("evidence",), {"participant", "leader"}), (("terms",), set(NAMES))],
 )
 def test_values_shown_by_open_feedback_do_change_responses(
     world: World, columns: tuple[str, ...], readers: set[str]
@@ -217,9 +215,7 @@ def _rotate(world: World, columns: tuple[str, ...]):
                 Submission.kind != SubmissionKind.BENCHMARK
             )
         ).all()
-        if DIFFERENCES in columns:
-            session.execute(update(StoredDifference).values(value=0.0, standard_error=0.0))
-        for column in set(columns) - {DIFFERENCES}:
+        for column in columns:
             scores = teams if column == "score" else everybodys
             values: list[Any] = [getattr(score, column) for score in scores]
             if column == "score" and competition.feedback is Feedback.TIERED:

@@ -71,7 +71,7 @@ LINE = {
         ),
         Field.TEAM,
     ),
-    **dict.fromkeys(("rank", "rank_change", "public_rank", "is_tied"), Field.PUBLIC_RANK),
+    **dict.fromkeys(("rank", "rank_change", "public_rank"), Field.PUBLIC_RANK),
     "score": Field.PUBLIC_SCORE,
     "standard_error": Field.PUBLIC_SCORE,
     "terms": Field.PUBLIC_TERMS,

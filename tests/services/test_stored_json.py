@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from grader.metrics import MetricSettings, Weights
 from grader.services.competitions.metric import MetricChoice, Rules
-from grader.services.leaderboards.tied_teams import TiesParameters
 from grader.services.solutions.check_jobs import CheckParameters, SettingsCheckParameters
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.stored_json import StoredJson
@@ -68,7 +67,6 @@ STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
         },
     ),
     (SettingsCheckParameters, {"rules": RULES, "live_scoring_version_id": 7}),
-    (TiesParameters, {"scoring_version_id": 7}),
 ]
 NAMES = [kind.__name__ for kind, _ in STORED]
 

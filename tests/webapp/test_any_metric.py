@@ -6,7 +6,6 @@ import re
 import zipfile
 from datetime import UTC, datetime
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from sklearn.metrics import (
 )
 from sqlalchemy import select
 
-from grader.models import Score, ScoringVersion, Split, StoredDifference
+from grader.models import Score, ScoringVersion, Split
 from grader.receipts import Receipt
 from grader.receipts.verification import verify
 from grader.sandbox import layers
@@ -422,61 +421,6 @@ def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(a
     board = olga("GET", f"{HERE}/leaderboard").json["rows"]
     best = np.argsort(np.multiply(expected, 1 if other == "mae" else -1))
     assert [row["team"] for row in board if row["rank"]] == [TEAMS[team] for team in best]
-
-
-@KINDS
-def test_teams_are_tied_under_another_metric_as_the_bootstrap_says(arena, clock, kind):
-    task = kind()
-    olga, *_ = opened(arena, task)
-    olga("POST", f"{DESK}/ties", expect=202)
-    olga.work()
-    found = olga("GET", f"{DESK}/ties").json
-    assert found["job"]["state"] == "done", found
-    teams = found["boards"][0]["teams"]
-    rng = np.random.default_rng(0)
-    rows = np.flatnonzero(IS_PUBLIC)
-    for above, below in pairwise(teams):
-        one, other = TEAMS.index(above["team"]), TEAMS.index(below["team"])
-        exact = task.score(one, rows) - task.score(other, rows)
-        drawn = [rng.choice(rows, rows.size) for _ in range(100)]
-        spread = np.std([task.score(one, each) - task.score(other, each) for each in drawn])
-        difference = below["difference"]
-        assert difference["difference"] == pytest.approx(exact, rel=1e-9)
-        assert difference["standard_error"] == pytest.approx(spread, rel=0.35)
-        assert difference["is_tied"] == (difference["low"] <= 0 <= difference["high"])
-    page = olga.person.browser.get("/competitions/any/organize/ties").text
-    assert f"{teams[1]['difference']['difference']:.5f}" in page and "AUC" not in page and "°" not in page
-
-
-@pytest.mark.parametrize("kind", [Classes, pytest.param(Distances, marks=pytest.mark.long)])
-def test_changes_are_compared_under_any_metric_whose_rows_have_influences(arena, clock, kind):
-    task = kind()
-    olga, desks, numbers = opened(arena, task)
-    rows = np.flatnonzero(IS_PUBLIC)
-    worst, _, best = sorted(range(3), key=lambda team: task.score(team, rows), reverse=kind is not Classes)
-    sent = {"data": submission(task, best), "content_type": "text/csv"}
-    number = desks[worst]("POST", f"{HERE}/submissions", **sent, expect=201).json["id"]
-    olga.work()
-    page = desks[worst].person.browser.get(f"/competitions/any/submissions/{number}").text
-    tied = [row["is_tied"] for row in olga("GET", f"{HERE}/leaderboard").json["rows"]]
-    with arena.database.read() as session:
-        pairs = {
-            (row.submission_id, row.baseline_id): row
-            for row in session.scalars(select(StoredDifference).where(StoredDifference.split == Split.PUBLIC))
-        }
-    if kind is Distances:
-        assert not pairs and "paired test" not in page and not any(tied)
-        return
-    rng = np.random.default_rng(0)
-    drawn = [rng.choice(rows, rows.size) for _ in range(100)]
-    found = pairs[number, numbers[worst]]
-    assert found.value == pytest.approx(task.score(best, rows) - task.score(worst, rows), rel=1e-9)
-    spread = np.std([task.score(best, each) - task.score(worst, each) for each in drawn])
-    assert found.standard_error == pytest.approx(spread, rel=0.35)
-    is_clear = abs(found.value) > 2 * found.standard_error
-    assert f"in a paired test: {'more than chance explains' if is_clear else 'within chance'}" in page
-    # The best files of two teams are equal now.
-    assert any(tied)
 
 
 @KINDS

@@ -163,7 +163,7 @@ def test_lanes_share_one_statement_that_finds_their_work(service, prepare_versio
     service.score(service.submit(competition, seed=2))
     prepare_version(competition)
     with service.database.write() as session:
-        for kind in (OrganizerJobKind.CHECK, OrganizerJobKind.TIES):
+        for kind in (OrganizerJobKind.CHECK, OrganizerJobKind.SOLUTION):
             organizer_jobs.add(
                 session, competition=competition, kind=kind, parameters={}, created_by=None, now=service.now
             )

@@ -7,14 +7,12 @@ from typing import Any
 
 from flask import url_for
 
-from grader.charts.strips import StripChart, strip_chart
 from grader.models import Competition, SubmissionStatus, Team
 from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import lookup, phases
 from grader.services.data_files import files as data_files
-from grader.services.leaderboards import glance, paired_differences, score_history
+from grader.services.leaderboards import glance, score_history
 from grader.services.leaderboards.glance import Glance
-from grader.services.leaderboards.paired_differences import ChangeResult
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.leaderboards.submission_results import SplitResult, split_results_of
@@ -185,17 +183,13 @@ def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
 class OwnFiles:
     """The team's latest file, its current final selection, and the visible result of its entry.
 
-    `change` is the latest file's difference from the team's previous best, and `scale` that of its score.
-    `choice` is None for a disqualified team and after the reveal. `is_tied` states whether the team's score
-    is within chance of that of the team above.
+    `scale` is that of the latest file's score. `choice` is None for a disqualified team and after the reveal.
     """
 
     scale: Scale = SCALE
     latest: OwnScore | None = None
-    change: ChangeResult | None = None
     choice: CurrentSelection | None = None
     result: SplitResult | None = None
-    is_tied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +205,6 @@ class Home:
     """The Home page's content for one viewer."""
 
     board: Glance
-    strip: StripChart | None
     step: NextStep
     moments: list[Moment]
     entry: EntryState
@@ -236,16 +229,14 @@ def read(
     board = glance.of(
         session, competition=competition, team=team, now=now, snapshot=kept, viewer=lookups.viewer()
     )
-    units = board.own.score_units if board.own else None
     files = OwnFiles()
     if participant and team is not None and view.has_solution:
         # A new submission changes only the allowance, not the content token.
         key = "own files", team.id, participant.allowance
-        files = kept.page(key, lambda: _files(session, competition, team, board, now, kept))
+        files = kept.page(key, lambda: _files(session, competition, team, board, now))
     entry = participations.state(competition, own.participation if own else None)
     return Home(
         board=board,
-        strip=kept.page(("strip", units), lambda: strip_chart(board.scores, own=units, scale=board.scale)),
         step=of_person(view, own, files.choice) if own else of_stranger(view),
         moments=dates_of(competition, now),
         entry=entry,
@@ -261,17 +252,12 @@ def read(
     )
 
 
-def _files(
-    session: Any, competition: Competition, team: Team, board: Glance, now: datetime, kept: Snapshot
-) -> OwnFiles:
+def _files(session: Any, competition: Competition, team: Team, board: Glance, now: datetime) -> OwnFiles:
     version, phase = lookup.live(competition), phases.phase(competition, now)
     allowed = visible_fields(Viewer.TEAM, phase, competition.feedback)
     scores = score_history.own_scores(session, team=team, version=version, allowed=allowed)
     latest = scores[-1] if scores else None
-    choice = result = change = None
-    if latest and latest.best_before_id is not None:
-        ids = latest.submission_id, latest.best_before_id
-        change = paired_differences.of_pair(session, ids, version=version, allowed=allowed)
+    choice = result = None
     if scores and phase is not Phase.REVEALED and not team.is_disqualified:
         choice = selections.would_count(session, competition=competition, team=team, now=now)
     if board.own:
@@ -279,10 +265,7 @@ def _files(
         results = split_results_of(session, submission_ids=[own_id], version=version, allowed=allowed)
         result = results[own_id].get(board.split)
     scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
-    tied = paired_differences.tied_with_above(
-        session, competition=competition, allowed=allowed, snapshot=kept
-    )
-    return OwnFiles(scale, latest, change, choice, result, team.id in tied)
+    return OwnFiles(scale, latest, choice, result)
 
 
 def _first_steps(

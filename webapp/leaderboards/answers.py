@@ -1,6 +1,5 @@
 """API models for leaderboards and competing submissions."""
 
-from collections.abc import Collection
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -103,13 +102,6 @@ class BoardLine(Answer):
     ] = None
     worst_group: WorstGroupAnswer | None = None
     details: Details | None = None
-    is_tied: Annotated[
-        bool,
-        Field(
-            description="Whether the leaderboard marks the team as tied with the team directly above. False "
-            "also if ties are not shown or the two entries have not been compared."
-        ),
-    ] = False
 
 
 class BoardPage(Answer):
@@ -185,20 +177,20 @@ class OwnResults(Answer):
     disqualification: str | None
 
 
-def board_page(board: Board, *, tied: Collection[int], page_size: int, next_page: str | None) -> BoardPage:
+def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardPage:
     """Return a leaderboard page as the API model."""
     return BoardPage.of(
         board,
         board=board.rule and board.rule.key,
         row_share=round(board.row_share, 4),
-        rows=[_line(row, board, tied) for row in board.rows],
-        own=_line(board.pinned, board, tied) if board.pinned else None,
+        rows=[_line(row, board) for row in board.rows],
+        own=_line(board.pinned, board) if board.pinned else None,
         page_size=page_size,
         next=next_page,
     )
 
 
-def _line(row: ShownRow, board: Board, tied: Collection[int]) -> BoardLine:
+def _line(row: ShownRow, board: Board) -> BoardLine:
     has_submission = board.split is Split.PRIVATE and not row.is_benchmark
     counts: dict[str, Any] = {"submission": row.submission_id} if has_submission else {}
     if board.worst is not None:
@@ -212,7 +204,6 @@ def _line(row: ShownRow, board: Board, tied: Collection[int]) -> BoardLine:
         entries=row.entry_count,
         standard_error=row.errors.get("score"),
         details={each.name: each.value for each in row.details} if board.fields else None,
-        is_tied=row.team_id in tied and not row.is_benchmark,
         division=row.division,
         **counts,
     )

@@ -38,7 +38,6 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
         wanted = _asked(query, competition, own_team_id=team.id if team else None)
         now = db.now(session)
         board = requests.board(session, competition, split, wanted, now=now)
-        tied = requests.tied(session, competition, split, now=now) if wanted.is_main else frozenset()
     address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
     address |= {"division": wanted.division, "board": wanted.board or None}
     next_page = None
@@ -47,7 +46,7 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     elif query.cursor is None and board.page < board.page_count:
         address |= {name: request.args[name] for name in ("sort", "order", "q") if name in request.args}
         next_page = url_for("api.leaderboard", **address, page=board.page + 1)
-    return answers.board_page(board, tied=tied, page_size=query.page_size, next_page=next_page)
+    return answers.board_page(board, page_size=query.page_size, next_page=next_page)
 
 
 def _asked(query: BoardQuery, competition: Competition, *, own_team_id: int | None) -> boards.BoardRequest:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.charts.frontier import frontier_chart
-from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import BandLevel, StepChart, Steps, step_chart
 from grader.ranking.order import Scale
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
@@ -43,14 +42,6 @@ class FrontierView:
     titles: tuple[str, str]
     scale: Scale
     own_team_id: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class SlopesView:
-    """The slope chart with its teams."""
-
-    svg: str
-    teams: Sequence[Slope]
 
 
 def top(board: Board, request: BoardRequest, *, own_team_id: int | None) -> list[ShownRow]:
@@ -113,17 +104,3 @@ def frontier(
     drawn = points.cloud
     titles = drawn.x.name, drawn.y.name
     return FrontierView(wide, narrow, drawn.outside, lines, titles, board.scale, own_team_id)
-
-
-def slopes(board: Board, request: BoardRequest, *, own_team_id: int | None) -> SlopesView | None:
-    """Return the slope chart for the first page with the viewer's team; None for other pages."""
-    if not is_first(board, request):
-        return None
-    rows = [*board.rows, *([board.pinned] if board.pinned else [])]
-    teams = [
-        Slope(row.rank, row.rank + row.rank_change, row.team, row.team_id == own_team_id)
-        for row in rows
-        if row.rank is not None and row.rank_change is not None
-    ]
-    svg = slope_chart(teams)
-    return None if svg is None else SlopesView(svg, teams)

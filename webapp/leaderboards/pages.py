@@ -188,10 +188,9 @@ def _board_page(slug: str, split: Split) -> str:
         )
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
-        tied = requests.tied(session, competition, split, now=now) if wanted.is_main else frozenset()
         kept = lookups.snapshot(session, competition, now)
         has_prizes = split is Split.PRIVATE and not wanted.board
-        page = split, board.has_terms, board.worst is None, wanted, tied
+        page = split, board.has_terms, board.worst is None, wanted
 
         def draw() -> tuple[BoardView, list[str], str]:
             shown = BoardView(
@@ -199,7 +198,6 @@ def _board_page(slug: str, split: Split) -> str:
                 wanted,
                 own_team_id=own_team_id,
                 classes=competition,
-                tied_team_ids=tied,
                 prizes=view.prizes.get(wanted.division or "", ()) if has_prizes else (),
                 is_revealed=view.is_revealed,
             )
@@ -211,7 +209,6 @@ def _board_page(slug: str, split: Split) -> str:
                 board.worst is None,
                 # In an anonymous competition, only the team itself sees its name.
                 wanted if competition.is_anonymous else replace(wanted, own_team_id=None),
-                tied,
             )
             lines = kept.page(shared, lambda: [_line(slug, shown, row) for row in plain])
             own = [_line(slug, shown, row) if row.is_own else "" for row in shown.rows]
@@ -233,7 +230,6 @@ def _board_page(slug: str, split: Split) -> str:
         takes_late=is_private and competition.takes_late_submissions,
         steps=steps,
         frontier=cloud,
-        slopes=charts.slopes(board, wanted, own_team_id=own_team_id) if is_private else None,
     )
 
 

@@ -11,11 +11,10 @@ from grader.models import Competition, Split
 from grader.services.competitions import boards, lookup, phases
 from grader.services.competitions.metric import term_names
 from grader.services.competitions.settings_model import division_names
-from grader.services.leaderboards import leaderboard, paired_differences, submission_results, tied_teams
+from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import Sort, lowest_best
 from grader.services.leaderboards.submission_results import CountedEntry
-from grader.visibility import visible_fields
 from webapp.http import lookups
 from webapp.http.errors import BadRequest
 from webapp.http.parameters import asked_page, asked_text
@@ -93,17 +92,6 @@ def board(
         now=now,
         request=wanted,
         snapshot=lookups.snapshot(session, competition, now),
-    )
-
-
-def tied(session: Any, competition: Competition, split: Split, *, now: datetime) -> frozenset[int]:
-    """Return the teams that the current user sees as tied with the team above on the whole leaderboard."""
-    if split is Split.PRIVATE:
-        return tied_teams.published_marks(session, competition=competition)
-    allowed = visible_fields(lookups.viewer(), phases.phase(competition, now), competition.feedback)
-    kept = lookups.snapshot(session, competition, now)
-    return paired_differences.tied_with_above(
-        session, competition=competition, allowed=allowed, snapshot=kept
     )
 
 

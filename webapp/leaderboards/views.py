@@ -39,7 +39,7 @@ class RowView:
 
     `counted_id` is the counted submission on the private leaderboard. `gap` is the distance to the leader;
     `bar` is the position within the page's range of scores, in percent. `is_clipped` marks scores far below
-    that range. `ties` are the CSS classes of the bracket around tied rows.
+    that range.
     """
 
     rank: int | None
@@ -59,8 +59,6 @@ class RowView:
     change: str
     direction: str
     is_own: bool
-    is_tied: bool
-    ties: str
     counted_id: int | None
     alias: str
     details: tuple[Detail, ...]
@@ -97,7 +95,6 @@ class BoardView:
         *,
         own_team_id: int | None,
         classes: ClassNames,
-        tied_team_ids: Collection[int] = (),
         prizes: Sequence[str] = (),
         is_revealed: bool = False,
     ) -> None:
@@ -117,14 +114,13 @@ class BoardView:
         self.basis = _basis(board)
         self.caution = _caution(board, is_revealed=is_revealed)
         self.columns = [_column(*column, wanted) for column in _columns(board, classes, self.terms)]
-        lines = _Lines(board, own_team_id, frozenset(tied_team_ids), wanted)
-        self.rows = lines.rows()
+        lines = _Lines(board, own_team_id)
+        self.rows = [lines.row(row) for row in board.rows]
         self.pinned = lines.row(board.pinned) if board.pinned else None
         has_podium = self.is_private and is_revealed and wanted.is_plain and board.page == 1
         self.podium = [row for row in self.rows if row.rank and row.rank <= PODIUM] if has_podium else []
         self.own = _own_place(board, own_team_id)
         self.has_shades = bool(lines.shaded)
-        self.has_ties = bool(tied_team_ids)
         self.query = _query(wanted)
 
 
@@ -205,30 +201,17 @@ def _query(wanted: BoardRequest) -> dict[str, str]:
 class _Lines:
     """Builder of a page's rows, which depend on each other."""
 
-    def __init__(
-        self, board: Board, own_team_id: int | None, tied: Collection[int], wanted: BoardRequest
-    ) -> None:
-        self._board, self._own_team_id, self._tied = board, own_team_id, tied
-        self._is_plain = wanted.is_plain
+    def __init__(self, board: Board, own_team_id: int | None) -> None:
+        self._board, self._own_team_id = board, own_team_id
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
         self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
         terms = TERMS if board.metric else ()  # The shades are those of AUCs.
         self.shaded = frozenset(term.key for term in terms if _differ(board.rows, term.key))
 
-    def rows(self) -> list[RowView]:
-        """Return the rows of the page, with brackets around tied neighbors."""
-        rows = self._board.rows
-        follows = [row.team_id in self._tied and not row.is_benchmark for row in rows]
-        return [
-            self.row(row, up=is_tied, down=below)
-            for row, is_tied, below in zip(rows, follows, [*follows, False][1:], strict=True)
-        ]
-
-    def row(self, row: ShownRow, *, up: bool = False, down: bool = False) -> RowView:
+    def row(self, row: ShownRow) -> RowView:
         """Return a row as displayed on the page."""
         has_change = self._board.split is Split.PRIVATE and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
-        ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._is_plain]
         return RowView(
             rank=row.rank,
             team_id=row.team_id,
@@ -247,8 +230,6 @@ class _Lines:
             change=text,
             direction=direction,
             is_own=row.team_id == self._own_team_id and not row.is_benchmark,
-            is_tied=row.team_id in self._tied and not row.is_benchmark,
-            ties=" ".join(ties),
             counted_id=counted_id(row, self._board),
             alias=row.alias,
             details=row.details,

@@ -9,7 +9,6 @@ from flask.typing import ResponseReturnValue
 
 from grader.errors import ParticipantError
 from grader.models import Split
-from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.leaderboards import score_history, submission_results, team_results
@@ -21,7 +20,7 @@ from grader.services.submissions import accepting, refusal, repeats, selections
 from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
-from grader.visibility import Field, Phase, Viewer, visible_fields
+from grader.visibility import Field, Viewer, visible_fields
 from webapp.competitions.pages import first_lines
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, errors, lookups
@@ -34,7 +33,6 @@ from webapp.submissions.views import REASONS, AllowanceView, Clock, detail_input
 
 FINALS, LIST, REJECTED = "#finals", "#submissions", "#rejected"
 __all__ = ["blueprint"]
-_BOARD = {Field.PUBLIC_RANK, Field.PUBLIC_SCORE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +215,12 @@ def page(slug: str, refusal: FileRefusal | None = None) -> str:
         is_out = team is not None and team.is_disqualified
         if team is not None and not state.is_test and not is_out:
             choice = selections.would_count(session, competition=competition, team=team, now=now)
-        standing, leader = _places(session, state, view.phase)
+        standing = Standings(session, version.id, Split.PUBLIC).entry_of(team.id) if team else None
         outcome = None
         if team is not None and view.is_revealed and not state.is_test:
             outcome = team_results.of_team(session, competition=competition, team=team, phase=view.phase)
         names = intake.other_labels(session, competition_id=competition.id)
     best_id = standing.submission_id if standing else None
-    leader_units = leader.score_units if leader else None
     scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
     live = statuses_json(listed.rows)
     shown = own_list.lines(
@@ -242,13 +239,9 @@ def page(slug: str, refusal: FileRefusal | None = None) -> str:
         page=listed,
         lines=[line for line in shown if not line.is_rejected],
         rejected=[line for line in shown if line.is_rejected],
-        has_cells=any(line.cells for line in shown),
         choice=choice,
         outcome=outcome,
-        drawn_identities=own_list.DRAWN_IDENTITIES,
         slots=own_list.slots(choice, scores, scale),
-        trend=own_list.trend(scores, leader=leader_units, scale=scale),
-        first_score=own_list.first_score(scores, leader=leader_units, scale=scale),
         reason_words=REASONS,
         can_select=selections.is_open(competition, now) and not is_out,
         selection_closes_at=selections.closes_at(competition),
@@ -268,19 +261,6 @@ def context(state: Situation) -> dict[str, Any]:
         "description": request.form.get("description", ""),
         "fields": detail_inputs(state.competition, uploads.entered_details()),
     }
-
-
-def _places(session: Any, state: Situation, phase: Phase) -> tuple[TeamEntry | None, TeamEntry | None]:
-    """Return the team's public entry and, if another team leads and may be shown, its entry."""
-    version, team = lookup.live(state.competition), state.team
-    if team is None:
-        return None, None
-    standings = Standings(session, version.id, Split.PUBLIC)
-    own = standings.entry_of(team.id)
-    if not visible_fields(Viewer.PARTICIPANT, phase, state.competition.feedback) >= _BOARD:
-        return own, None
-    first = standings.first()
-    return own, None if first is None or first.team_id == team.id else first
 
 
 def _etag(live: dict[str, Any]) -> str:

@@ -64,8 +64,6 @@ def _change(summary: Overview, whose: str) -> LargeFigure:
         note = f"equal to {whose} earlier best{which}"
     else:
         note = f"below {whose} previous best, {before}{which}"
-    if change := summary.change:
-        note = f"± {change.standard_error} in a paired test: {change.verdict}; {note}"
     return LargeFigure("Change", signed_units(gain, scale), note)
 
 

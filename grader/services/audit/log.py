@@ -85,8 +85,6 @@ WORDS = {
     "team.free_name": "allowed {} to choose its name again",
     "team.reinstate": "reinstated {}",
     "team.rename": "renamed {}",
-    "ties.publish": "published the ties under {}",
-    "ties.start": "started to determine tied teams under {}",
 }
 ORIGIN_MAX_LENGTH = 64
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")

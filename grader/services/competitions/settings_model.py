@@ -536,16 +536,6 @@ class CompetitionSettings(BaseModel):
             "the scores.",
         ),
     ] = True
-    marks_ties: Annotated[
-        Check,
-        Setting(
-            "limits.ties",
-            "Mark statistically tied teams after the reveal",
-            "tie marking setting",
-            help="Each of the top 100 teams is compared with the team above it. Ranks do not change.",
-            fixed=_REVEALED,
-        ),
-    ] = True
     identities: Annotated[
         Names,
         Setting(

@@ -1,1 +1,1 @@
-"""Leaderboards: rows, pages, charts, submission and team results, ties."""
+"""Leaderboards: rows, pages, charts, submission and team results."""

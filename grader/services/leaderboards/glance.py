@@ -5,7 +5,7 @@ mode; afterwards, of the private one. In blind mode, it contains only the number
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import and_, func, or_, select
@@ -60,14 +60,13 @@ class OwnRank:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """Summary of a leaderboard; `scores` maps displayed scores to their numbers of teams."""
+    """Summary of a leaderboard; `best` is None if no score is visible."""
 
     team_count: int
     best: str | None = None
     split: Split = Split.PUBLIC
     top: Sequence[TopTeam] = ()
     own: OwnRank | None = None
-    scores: Mapping[int, int] = field(default_factory=dict)
     scale: Scale = SCALE
 
 
@@ -100,7 +99,7 @@ def of(
     """Return the summary of a leaderboard, with the rank of a team, from the snapshot if possible."""
     glance = snapshot.page("glance", lambda: _of(session, competition, now, viewer))
     version_id = competition.live_scoring_version_id
-    if team is None or version_id is None or not glance.scores:
+    if team is None or version_id is None or glance.best is None:
         return glance
     standings = Standings(session, version_id, glance.split)
     own = snapshot.page(("glance", team.id), lambda: _own(standings, team, glance.scale))
@@ -113,21 +112,15 @@ def _of(session: Session, competition: Competition, now: datetime, viewer: Viewe
         return Glance(0)
     if split is None:
         return Glance(_sent(session, [competition.id]).get(competition.id, 0))
-    counts = session.execute(
-        select(Standing.score_units, func.count())
-        .where(*on_board(version_id, split))
-        .group_by(Standing.score_units)
-    )
-    scores: dict[int, int] = dict(counts.all())
-    if not scores:
+    team_count, best = Standings(session, version_id, split).count_and_best()
+    if best is None:
         return Glance(0, split=split)
     scale = shown_scores.scale(competition, split)
     return Glance(
-        team_count=sum(scores.values()),
-        best=scale.text(max(scores)),
+        team_count=team_count,
+        best=scale.text(best),
         split=split,
         top=_top(session, version_id, split, scale, team_names.column(competition, viewer)),
-        scores=scores,
         scale=scale,
     )
 

@@ -35,9 +35,8 @@ from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.services.competitions import lookup, team_names
 from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.leaderboards import group_tables, leaderboard, lines, paired_differences
+from grader.services.leaderboards import group_tables, leaderboard, lines
 from grader.services.leaderboards.group_tables import GroupTable
-from grader.services.leaderboards.paired_differences import ChangeResult
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
 from grader.services.standings.rows import to_entry
@@ -136,7 +135,7 @@ class Overview:
     `rank` equals `team_rank`, and `previous_rank` is the rank that the best earlier submission would have.
     `would_rank` is the rank that a late submission would have had, on the private leaderboard if the viewer
     may see it. `previous_id` is the previous scored submission, and `best_shown_before_id` is the earlier one
-    with the best displayed score. `change` is the stored difference from the team's best earlier submission.
+    with the best displayed score.
     """
 
     public: SplitResult | None = None
@@ -153,7 +152,6 @@ class Overview:
     shown_units: int | None = None
     previous_id: int | None = None
     best_shown_before_id: int | None = None
-    change: ChangeResult | None = None
 
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Overview:
@@ -179,7 +177,6 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     if public is None:
         return outline
     before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
-    pair = (submission.id, before.submission_id) if before else ()
     stands = standing is not None and standing.submission_id == submission.id
     return replace(
         outline,
@@ -192,7 +189,6 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         team_count=standings.count_teams(),
         would_rank=_late_rank(session, submission, version, results, own.shown),
         shown_units=own.shown.score_units if own.shown else None,
-        change=paired_differences.of_pair(session, pair, version=version, allowed=allowed) if pair else None,
     )
 
 

@@ -10,21 +10,16 @@ from sqlalchemy import Select, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from grader.models import (
-    STANDING_ORDER,
     Competition,
     DataCheckState,
     DataFile,
     Dispute,
     Participation,
     RequestState,
-    Split,
-    Standing,
     Submission,
     SubmissionStatus,
     TeamMember,
-    on_board,
 )
-from grader.services.leaderboards import score_history
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.teams import waiting
 
@@ -64,14 +59,10 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The files and the best score by day, oldest first, and the reasons for rejections.
-
-    `best` has a point for each day on which the best displayed score of the current top teams rose.
-    """
+    """The files by day, oldest first, and the reasons for rejections."""
 
     days: tuple[Day, ...]
     reasons: tuple[tuple[str, int], ...]
-    best: tuple[tuple[date, int], ...]
 
 
 def counts(session: Session, *, competition: Competition, snapshot: Snapshot = NOTHING_KEPT) -> Counts:
@@ -143,7 +134,6 @@ def of(
     return Activity(
         days=tuple(days),
         reasons=tuple((name or "unknown", count) for name, count in reasons),
-        best=snapshot.page("best", lambda: _best(session, competition)),
     )
 
 
@@ -157,22 +147,3 @@ def _of_day(competition: Competition, since: datetime, number: int) -> Select[in
         Submission.submitted_at < begins + timedelta(days=1),
         _HAS_ENDED,
     )
-
-
-def _best(session: Session, competition: Competition) -> tuple[tuple[date, int], ...]:
-    version = competition.live_scoring_version
-    if version is None:
-        return ()
-    leaders = session.scalars(
-        select(Standing.team_id)
-        .where(*on_board(version.id, Split.PUBLIC))
-        .order_by(*STANDING_ORDER)
-        .limit(score_history.TEAM_COUNT)
-    ).all()
-    steps = score_history.of_teams(session, competition=competition, team_ids=leaders)
-    best: dict[date, int] = {}
-    highest: int | None = None
-    for step in sorted((step for team in steps for step in team.steps), key=lambda step: step.submitted_at):
-        if highest is None or step.score_units > highest:
-            best[step.submitted_at.date()] = highest = step.score_units
-    return tuple(best.items())

@@ -35,7 +35,6 @@ from grader.models import (
     ScoringVersion,
     Solution,
     Standing,
-    StoredDifference,
     Submission,
     SubmissionGrant,
     SubmissionStatus,
@@ -254,7 +253,7 @@ def delete_draft(act: Act) -> None:
 def _empty_submissions(session: Session, draft: Competition, now: datetime) -> None:
     """Delete the results of the draft's submissions, their files and their descriptions."""
     own = select(Submission.id).where(Submission.competition_id == draft.id)
-    for results in (StoredDifference, Score, ScoringJob, Standing):
+    for results in (Score, ScoringJob, Standing):
         session.execute(delete(results).where(results.submission_id.in_(own)))
     emptied = {"file_name": "", "description": "", "problems": [], "notes": [], "file_deleted_at": now}
     session.execute(

@@ -1,4 +1,4 @@
-"""Competition activity: files per UTC day, reasons for rejections, best score."""
+"""Competition activity: files per UTC day, reasons for rejections."""
 
 from datetime import timedelta
 
@@ -25,7 +25,6 @@ def test_files_are_counted_by_utc_day_with_their_reasons(service):
     assert len(found.days) == activity.DAYS and found.days[-1].day == service.now.date()
     assert [(day.accepted, day.rejected) for day in found.days[-2:]] == [(0, 2), (1, 0)]
     assert sorted(found.reasons) == [("missing_ids", 1), ("unknown", 1)]
-    assert [day for day, _ in found.best] == [service.now.date()]
     assert (counts.people, counts.teams, counts.asking) == (2, 2, 0)
     assert counts.files == {SubmissionStatus.REJECTED: 2, SubmissionStatus.SCORED: 1}
     assert counts.size_bytes > 0

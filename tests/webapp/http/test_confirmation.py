@@ -32,7 +32,7 @@ TICKED_OR_TYPED = """
 account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
 account.sign_up_by_link account.link_identity account.sign_up_with entry.join
 account.add_factor account.second_factor account.unlock_factors
-organize_close.publish_solution organize_console.publish_ties
+organize_close.publish_solution
 organize_data.allow organize_disputes.answer organize_publishing.delete
 organize_teams.rename submissions.question submissions.submit
 """
@@ -43,7 +43,7 @@ organize_announcements.edit organize_roster.import_students account.new_recovery
 account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
 account.switch_page
 account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark
-organize_console.compare_teams organize_console.pause organize_console.resume
+organize_console.pause organize_console.resume
 organize_settings.preview organize_settings.accept_metric organize_settings.remove_figure
 organize_settings.upload_figure organize_settings.upload_metric_file organize_creating.create
 organize_data.add_baseline organize_data.check_again organize_data.upload

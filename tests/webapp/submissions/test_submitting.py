@@ -12,7 +12,6 @@ from sqlalchemy import update
 from grader.models import ScoringJob, Submission
 from grader.services.competitions import lookup
 from grader.services.scoring import retries
-from grader.visibility import Feedback
 from tests.fixtures.arena import main_text
 from webapp.submissions import submit_page
 
@@ -474,38 +473,3 @@ def test_the_list_collapses_rejected_files_and_shows_gains_cells_and_the_trend(a
     assert changes == [f"{scores[0] - scores[1]:+.5f}", f"{scores[1] - scores[2]:+.5f}", ""]
     assert "1 rejected file</summary>" in page
     assert re.search(r"#4</a> .*3 problems", page)
-    assert page.count('class="cells"') == 3
-    assert "<title>Weakest: " in page
-    assert re.search(r"leader 0\.\d{5}</text>", page)
-    assert page.count('<circle class="best-dot"') == 1
-
-
-def test_the_first_score_is_a_figure_and_the_chart_starts_with_the_second(arena, make_ann):
-    ann = make_ann()
-    arena.submit(ann, arena.truth.predictions(noise=4))
-    arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.1))
-    arena.score_all()
-    page = ann.browser.get(f"{HERE}/submissions").text
-    own, gap = re.findall(r'<dd class="value">(0\.\d{5})</dd>', page)
-    board = arena.app.test_client().get(f"/api/v1{HERE}/leaderboard").json["rows"]
-    assert (float(own), float(gap)) == (board[1]["score"], round(board[0]["score"] - board[1]["score"], 5))
-    assert "chart trend" not in page
-    arena.submit(ann, arena.truth.predictions(noise=3))
-    arena.score_all()
-    assert "chart trend" in ann.browser.get(f"{HERE}/submissions").text
-
-
-@pytest.mark.parametrize("feedback", [each for each in Feedback if each is not Feedback.OPEN])
-def test_coarse_modes_show_no_cells_and_a_blind_one_no_chart(arena, make_ann, feedback: Feedback):
-    ann = make_ann()
-    with arena.database.write() as session:
-        lookup.get(session, slug="toxicity").feedback = feedback
-    for place in range(3):
-        arena.submit(ann, arena.truth.predictions(noise=5 - place, seed=place))
-    arena.score_all()
-    page = ann.browser.get(f"{HERE}/submissions").text
-    assert 'class="cells"' not in page
-    shows_scores = 'class="chart trend"' in page or 'id="first-score"' in page
-    assert shows_scores is (feedback is not Feedback.BLIND)
-    if feedback is Feedback.BLIND:
-        assert not re.search(r"\b0\.\d{5}\b", page)

@@ -6,8 +6,6 @@ from typing import Any
 
 from flask import Response
 
-from grader.charts.slopes import Slope, slope_chart
-from grader.charts.strips import change_strip
 from grader.models import JobState, OrganizerJob, Submission
 from grader.ranking.order import Scale
 from grader.services.closing.checklist import CloseState
@@ -159,7 +157,7 @@ SHOWN = 20
 
 
 class ShakeUpView:
-    """The shake-up: figures, slope chart, strip plot of score changes, and table of the first rows."""
+    """The shake-up: figures, and a table of the first rows."""
 
     def __init__(self, moves: Sequence[Move], scale: Scale) -> None:
         self.team_count = len(moves)
@@ -169,7 +167,5 @@ class ShakeUpView:
         self.largest = f"{most.places:+,}" if most.places else "0"
         self.largest_team = most.team if most.places else ""
         self.leader_note = f"{scale.text(moves[0].units)}, public rank {moves[0].public_rank:,}"
-        self.slopes = slope_chart([Slope(move.rank, move.public_rank, move.team, False) for move in moves])
-        self.strip = change_strip([move.units - move.public_units for move in moves], scale)
         self.moves = moves[:SHOWN]
         self.text = scale.text

@@ -90,13 +90,12 @@ def index(slug: str, *, problem: Any = None) -> str:
         tasks = list(console_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
         act = console_view.next_act(session, competition, tasks, now=now)
         found = activity.of(session, competition=competition, now=now, snapshot=kept)
-        scale = competition.scale
     return render_template(
         "console/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
         counts=counts,
-        activity=ActivityView(counts, found, health, now=now, scale=scale),
+        activity=ActivityView(counts, found, health, now=now),
         free_bytes=_free_bytes(),
         tasks=tasks,
         act=act,

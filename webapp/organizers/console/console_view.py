@@ -1,4 +1,4 @@
-"""Console view: open tasks, next action, dates, activity charts, scoring queue."""
+"""Console view: open tasks, next action, dates, activity, scoring queue."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import Any
 
 from flask import url_for
 
-from grader.charts.strips import best_line, day_bars
 from grader.models import (
     Competition,
     CompetitionState,
@@ -16,7 +15,6 @@ from grader.models import (
     ScoringVersionState,
     SubmissionStatus,
 )
-from grader.ranking.order import Scale
 from grader.services.closing import checklist
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
@@ -34,7 +32,6 @@ BROKEN = {
     OrganizerJobKind.SETTINGS: ("The check of the settings", "organize_rescoring.index"),
     OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
     OrganizerJobKind.FAIR_PLAY: ("The fair-play analysis", "fair_play.index"),
-    OrganizerJobKind.TIES: ("The comparison of teams", "organize_console.ties"),
     OrganizerJobKind.SOLUTION: ("The file of the published solution", "organize_close.index"),
 }
 
@@ -50,7 +47,7 @@ class Task:
 
 
 class ActivityView:
-    """The activity in a competition, as figures and charts."""
+    """The activity in a competition, as figures and tables."""
 
     def __init__(
         self,
@@ -59,7 +56,6 @@ class ActivityView:
         health: Health,
         *,
         now: datetime,
-        scale: Scale,
     ) -> None:
         self.submissions = sum(counts.files.values())
         self.waiting = counts.files.get(SubmissionStatus.PENDING, 0)
@@ -70,9 +66,7 @@ class ActivityView:
         self.waiting_note = f"oldest {formats.span(now - oldest)}" if oldest else None
         self.days = activity.days
         self.sent = sum(day.accepted + day.rejected for day in activity.days)
-        self.day_bars = day_bars([(day.day, day.accepted, day.rejected) for day in activity.days])
         self.reasons = [(code.replace("_", " "), count) for code, count in activity.reasons]
-        self.best_line = best_line(activity.best, until=now.date(), scale=scale)
 
 
 def tasks(

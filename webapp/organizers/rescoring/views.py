@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from grader.charts.slopes import Slope, slope_chart
-from grader.charts.strips import change_strip
 from grader.models import ScoringVersion, Split
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import NamedMetric, Rules, of_version
@@ -118,16 +116,7 @@ class BoardChangeView:
         self.movers = [team for team in board.most_moved(10) if team not in self.lines]
         self.tops = [each for each in answers.tops(found, board) if each.top < max(2, len(board.teams))]
         self.leader_changes = bool(board.entering(1))
-        self.slopes = slope_chart(
-            [
-                Slope(team.after.rank, team.before.rank, found.teams[team.team_id], False)
-                for team in board.teams
-                if team.before and team.after
-            ],
-            names=(f"Version {found.versions.before.number}", f"Version {found.versions.after.number}"),
-        )
         changes = [team.score_change for team in board.teams if team.score_change is not None]
-        self.strip = change_strip(changes, found.scale)
         self.sentence = _board_sentence(found, board, changes)
 
 

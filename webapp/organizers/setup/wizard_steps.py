@@ -81,7 +81,7 @@ STEPS = (
             ("", ("reveal_rule",)),
             ("Limits per team", ("max_daily_submissions", "selection_count")),
             ("Other dates", ("entry_deadline", "merger_deadline", "reveals_at")),
-            ("After the reveal", ("takes_late_submissions", "marks_ties")),
+            ("After the reveal", ("takes_late_submissions",)),
             ("More limits", ("max_total_submissions", "max_pending_submissions", "max_hourly_rejections")),
         ),
         folded=("Other dates", "After the reveal", "More limits"),

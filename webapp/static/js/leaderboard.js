@@ -143,16 +143,3 @@ async function follow(address) {
 
 const address = region()?.dataset.version;
 if (address) follow(address);
-
-// Shake-up: the animation starts when the chart comes into view. Without JavaScript, it starts with the page.
-
-const shakeUp = document.querySelector(".shake-up");
-if (shakeUp) {
-  shakeUp.classList.add("waiting");
-  const observer = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    shakeUp.classList.remove("waiting");
-    observer.disconnect();
-  }, { rootMargin: "0px 0px -15% 0px" });
-  observer.observe(shakeUp.querySelector(".chart"));
-}

@@ -89,8 +89,6 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people:
     assert "Private leaderboard" in difference and "toxicity" in difference
     assert "Changes by term" in difference
     assert "of 2 teams" in difference and "team scores change by" in difference
-    assert difference.count('class="chart slopes"') == 2 and difference.count('class="strip changes"') == 2
-    assert difference.index("<svg") < difference.index("<summary>Public leaderboard")
     lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
     assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
     assert len(page(eva, f"{ROOT}/rescoring/2/teams.csv").splitlines()) == 5
