@@ -123,6 +123,14 @@ MOVED = [str(path) for path in PLACES if not path.is_file()]
 assert not MOVED, f"LONGEST_FILES in tests/conftest.py names missing files: {MOVED}"
 
 
+def pytest_configure(config: pytest.Config):
+    """Build the documentation unless `make install` did; routes and links under /docs need it."""
+    from webapp.documentation.build import PROJECT, SITE, build
+
+    if not SITE.exists() and not hasattr(config, "workerinput"):
+        build(PROJECT / "docs", SITE)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """In each process, import only the files that `make test` or `make test-system` runs."""
     is_wanted = {"system and not long": True, "not system and not long": False}.get(config.option.markexpr)
