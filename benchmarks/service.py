@@ -110,7 +110,6 @@ class Target:
     path: str
     results: str
     tokens: list[str]
-    wait: str
     waiting: Callable[[], int]
     processes: Callable[[], dict[str, list[psutil.Process]]]
 
@@ -122,13 +121,12 @@ class Target:
     def await_score(self, number: int, token: str) -> None:
         deadline = time.monotonic() + HANG_SECONDS
         while True:
-            state = self.request("GET", f"{self.results}/{number}{self.wait}", None, token)["status"]
+            state = self.request("GET", f"{self.results}/{number}", None, token)["status"]
             if state == "scored":
                 return
             if state not in ("pending",) or time.monotonic() > deadline:
                 raise SystemExit(f"Submission {number} is {state}.")
-            if not self.wait:
-                time.sleep(0.01)
+            time.sleep(0.01)
 
     def request(self, method: str, path: str, body: bytes | None = None, token: str = "") -> Any:
         headers = {"Connection": "close", "Authorization": f"Bearer {token}"}
@@ -259,7 +257,6 @@ def fairboard(load: Load, workers: int, database: DatabaseKind, present: int) ->
             path=f"/api/v1/competitions/{SLUG}/submissions",
             results="/api/v1/submissions",
             tokens=tokens,
-            wait="?wait=30",
             waiting=waiting,
             processes=processes,
         )
@@ -290,7 +287,6 @@ def bare(load: Load, workers: int) -> Iterator[Target]:
             path="/submissions",
             results="/submissions",
             tokens=[""],
-            wait="",
             waiting=lambda: int(target.request("GET", "/waiting")["waiting"]),
             processes=lambda: {role: [tree, *tree.children(recursive=True)] for role, tree in trees.items()},
         )

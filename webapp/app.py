@@ -18,7 +18,6 @@ from grader.worker.children.checker import Checker
 from grader.worker.children.formatter import Formatter
 from webapp import api_routes, health, routes
 from webapp.http import confirmation, errors, inbox, middleware, parameters
-from webapp.http.long_polling import Waits
 from webapp.http.site import Hinting, Site
 from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, formats
@@ -50,7 +49,6 @@ def create_app(
         checker=Checker(settings),
         formatter=Formatter(),
         passwords=password_hasher(settings),
-        waits=Waits(database, threads=settings.web_threads),
         trusted_names=settings.trusted_names(),
         providers=_providers(settings),
         exporter=_exporter(settings, database),

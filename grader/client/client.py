@@ -2,13 +2,14 @@
 
 import json
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from grader.client.errors import NotScoredInTime, Refused, Unusable
+from grader.client.errors import NotScoredInTime, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
 from grader.client.organizer import Confirmation, OnQuestion, Organizer, quoted
 from grader.client.records import (
@@ -28,7 +29,6 @@ from grader.client.transport import (
     OnPause,
     Transport,
     read_json,
-    retry_after,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BINARY = "application/octet-stream"
-WAIT_SECONDS = 30  # how long the server may delay its response to one request
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 
 
@@ -64,8 +63,8 @@ class Client:
 
     Notes
     -----
-    Every method raises `Refused` (with the server's ``name`` and ``message``) or `Unreachable`. Requests that
-    change data have an ``Idempotency-Key``, which stays the same for all retries, so no change is made twice.
+    Every method raises `Refused` (with the server's ``name`` and ``message``) or `Unreachable`. GET requests
+    and uploads of submissions are retried; an upload has an ``Idempotency-Key``, so it is accepted only once.
 
     Examples
     --------
@@ -278,39 +277,29 @@ class Client:
         if details:
             fields["details"] = json.dumps(dict(details))
         address = f"{self._place(competition)}/submissions"
-        return Submission.of(self._upload(address, submission, key=key, data=fields, on_progress=on_progress))
+        return Submission.of(
+            self._upload(
+                address, submission, key=key or str(uuid.uuid4()), data=fields, on_progress=on_progress
+            )
+        )
 
     def wait(self, submission: Submission | int, *, timeout_seconds: float = 600) -> Submission:
         """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""
         deadline = time.monotonic() + timeout_seconds
-        address, pause, longest = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS, WAIT_SECONDS
+        address, pause = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS
         latest: Submission | None = None
-        headers: dict[str, str] | None = None
+        headers: dict[str, str] = {}
         while True:
-            began = time.monotonic()
-            held = int(max(0, min(longest, deadline - began)))
-            query = {"wait": held} if held else None
-            try:
-                answer = self._transport.ask("GET", address, params=query, headers=headers)
-            except Refused as error:
-                if error.status != 400 or not held:
-                    raise
-                # Older servers do not support `wait`.
-                longest = 0
-                continue
+            answer = self._transport.ask("GET", address, headers=headers)
             if answer.status_code != 304 or latest is None:
                 latest = Submission.of(read_json(answer))
-                headers = {"If-None-Match": answer.headers["ETag"]} if "ETag" in answer.headers else None
-            now = time.monotonic()
+                headers = {"If-None-Match": answer.headers["ETag"]} if "ETag" in answer.headers else {}
             if latest.is_final:
                 return latest
-            if now >= deadline:
+            if (left := deadline - time.monotonic()) <= 0:
                 raise NotScoredInTime(submission=latest)
-            # Pause here in case the server did not delay the response.
-            if now - began < held / 2:
-                delay = retry_after(answer)
-                time.sleep(min(deadline - now, delay.total_seconds() if delay else pause))
-                pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+            time.sleep(min(left, pause))
+            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
     def submission(self, submission: Submission | int) -> Submission:
         """Return a submission of your team."""

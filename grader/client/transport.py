@@ -1,7 +1,6 @@
 """HTTP transport of the client: retries, errors, pagination, response limits."""
 
 import time
-import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,6 +27,7 @@ PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+KEY_HEADER = "Idempotency-Key"
 PAUSES = (0.25, 1.0, 2.0, 4.0)  # seconds before each retry without a response
 PASSING = (502, 503, 504)  # status codes while the server is busy or restarts behind its proxy
 API = "api/v1/"
@@ -44,9 +44,9 @@ OnPause = Callable[[ClientError, float], None]
 class Transport:
     """Sends requests to a server with a token.
 
-    Requests without a response, or with status 502 to 504, are retried. This is safe because every request
-    except GET has an ``Idempotency-Key``, so the server executes it only once. ``Retry-After`` is respected
-    unless the total wait would exceed `patience_seconds`.
+    GET requests and those with an ``Idempotency-Key`` are retried without a response, or with status 502 to
+    504, because they cannot take effect twice. Every request is retried after a rejection by a rate limit.
+    ``Retry-After`` is respected unless the total wait would exceed `patience_seconds`.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ class Transport:
         return self.call("GET", path, query=query)
 
     def post(self, path: str, *, key: str | None = None, **sent: Any) -> Json:
-        """Send an idempotent POST request and return its JSON; raise Refused or Unreachable."""
+        """Send a POST request and return its JSON; raise Refused or Unreachable."""
         return self.call("POST", path, key=key, **sent)
 
     def call(
         self, method: str, path: str, *, query: Json | None = None, key: str | None = None, **sent: Any
     ) -> Json:
         """Send a request and return the JSON of its response; empty if there is none."""
-        headers = {} if method == "GET" else {"Idempotency-Key": key or str(uuid.uuid4())}
+        headers = {KEY_HEADER: key} if key else {}
         return read_json(self.ask(method, path, params=_given(query), headers=headers, **sent))
 
     def text(self, path: str, **query: Any) -> str:
@@ -140,7 +140,8 @@ class Transport:
             with self.streamed(method, path, **sent) as response:
                 return _read(response, most_bytes)
 
-        return self.persistently(once)
+        is_repeatable = method == "GET" or KEY_HEADER in (sent.get("headers") or {})
+        return self.persistently(once, is_repeatable=is_repeatable)
 
     @contextmanager
     def streamed(self, method: str, path: str, **sent: Any) -> Iterator[httpx.Response]:
@@ -155,14 +156,19 @@ class Transport:
         except httpx.HTTPError as error:
             raise Unreachable(f"{self.server} did not respond: {_reason(error)}.") from error
 
-    def persistently(self, attempt: Callable[[], Answer]) -> Answer:
-        """Return the result of `attempt`; retry it if the same request may succeed later."""
+    def persistently(self, attempt: Callable[[], Answer], *, is_repeatable: bool = True) -> Answer:
+        """Return the result of `attempt`; retry it if the same request may succeed later.
+
+        Unless it `is_repeatable`, only an attempt that a rate limit rejected is retried.
+        """
         waited, pauses = 0.0, iter(PAUSES)
         while True:
             try:
                 return attempt()
             except (Unreachable, Refused) as error:
                 pause = _pause_after(error, pauses)
+                if not (is_repeatable or isinstance(error, LimitReached)):
+                    raise
                 if pause is None or waited + pause > self._patience_seconds:
                     raise
                 if self._on_pause:

@@ -245,21 +245,6 @@ class ApiToken(Base):
     competition: Mapped["Competition | None"] = relationship()
 
 
-class RepeatableRequest(Base):
-    """A request with an Idempotency-Key; `status` is None while in progress or if interrupted."""
-
-    __tablename__ = "repeatable_request"
-    __table_args__ = (UniqueConstraint("user_id", "key"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
-    key: Mapped[str] = mapped_column(String(128))
-    fingerprint: Mapped[str] = mapped_column(String(64))
-    at: Mapped[datetime] = mapped_column(index=True)
-    status: Mapped[int | None]
-    answer: Mapped[str | None] = mapped_column(Text)
-
-
 class SetupLink(Base):
     """A one-time link that creates the first administrator."""
 

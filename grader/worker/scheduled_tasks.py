@@ -16,10 +16,9 @@ from grader.models import (
     KeptIdentity,
     KnownAddress,
     LoginPlace,
-    RepeatableRequest,
     Tally,
 )
-from grader.services import counting, repeatable_requests, uploads
+from grader.services import counting, uploads
 from grader.services.accounts import kept_identities, logins
 from grader.services.audit.log import Actor
 from grader.services.closing import close
@@ -40,7 +39,6 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
     (KnownAddress, logins.is_old_address),
     (Identity, logins.is_old_identity),
     (KeptIdentity, kept_identities.is_old),
-    (RepeatableRequest, repeatable_requests.is_old),
 )
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
 JOBS = (fair_play,)

@@ -407,17 +407,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("user_id", "code_sha256", name="uq_recovery_code_user_id_code_sha256"),
     )
     op.create_table(
-        "repeatable_request",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
-        sa.Column("key", sa.String(128), nullable=False),
-        sa.Column("fingerprint", sa.String(64), nullable=False),
-        sa.Column("at", TIME, nullable=False, index=True),
-        sa.Column("status", sa.Integer()),
-        sa.Column("answer", sa.Text()),
-        sa.UniqueConstraint("user_id", "key", name="uq_repeatable_request_user_id_key"),
-    )
-    op.create_table(
         "roster_entry",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
@@ -804,7 +793,6 @@ def downgrade() -> None:
     op.drop_table("solution")
     op.drop_table("second_factor")
     op.drop_table("roster_entry")
-    op.drop_table("repeatable_request")
     op.drop_table("recovery_code")
     op.drop_table("organizer_job")
     op.drop_table("organizer")

@@ -146,7 +146,7 @@ def token_list() -> TokenList:
 
 
 @blueprint.post("/tokens")
-@operation(Scope.READ, answers=NewToken, status=201, tag=TAG, creates=True, shows_secret=True, spans=True)
+@operation(Scope.READ, answers=NewToken, status=201, tag=TAG, spans=True)
 def create_token(json: TokenRequest) -> tuple[NewToken, int]:
     """Create an API token with no more rights and no later expiry than the token of the request.
 

@@ -257,7 +257,7 @@ def person_list(query: Searched) -> PersonList:
 
 
 @api.post("/people/<int:user_id>/reset-link")
-@administrators_operation(answers=ResetLink, status=201, creates=True, shows_secret=True)
+@administrators_operation(answers=ResetLink, status=201)
 def create_reset_link(user_id: int) -> Any:
     """Create a password reset link for a user."""
     name, link = _reset_link(user_id)
@@ -307,7 +307,7 @@ def delete_person(user_id: int, json: Reasoned) -> Any:
 
 
 @api.post("/invitations")
-@administrators_operation(answers=InvitationLink, status=201, creates=True, shows_secret=True)
+@administrators_operation(answers=InvitationLink, status=201)
 def invite_person() -> Any:
     """Create an invitation to sign up for one account."""
     return InvitationLink(url=_invitation_link()), 201

@@ -22,20 +22,16 @@ from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.exceptions import Unauthorized
 
-from grader import db
 from grader.errors import ErrorKind
-from grader.models import ApiToken, RepeatableRequest
-from grader.services import repeatable_requests
+from grader.models import ApiToken
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
 from grader.services.paging import Slice
-from webapp.http.bodies import FairboardRequest
-from webapp.http.context import reading, writing
+from webapp.http.context import reading
 from webapp.http.errors import BadRequest
 from webapp.http.fields import ErrorAnswer, FileForm, is_list
 from webapp.http.parameters import UnreadableBody
 from webapp.http.responses import conditional
-from webapp.http.site import current_site
 
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 KEY_HEADER = "Idempotency-Key"
@@ -87,17 +83,14 @@ class NotJsonType(BadRequest):
 class Operation:
     """Requirements of an API route, in addition to its models.
 
-    If `scope` is None, no token is required. With `creates`, an Idempotency-Key is accepted; with
-    `shows_secret`, the response is not stored for replays. An operation with `keeps_key` handles its keys
-    itself. With `spans`, tokens bound to one competition are accepted although the URL contains none.
+    If `scope` is None, no token is required. An operation with `keeps_key` accepts an Idempotency-Key. With
+    `spans`, tokens bound to one competition are accepted although the URL contains none.
     `takes` is the body of a declared action, `takes_file` the form of an upload, and `answers_file` the media
     type of a file response. With `checks_version`, `If-Match` is compared.
     """
 
     scope: Scope | None
-    creates: bool = False
     keeps_key: bool = False
-    shows_secret: bool = False
     spans: bool = False
     takes: type[BaseModel] | None = None
     takes_file: type[FileForm] | None = None
@@ -186,9 +179,7 @@ def operation(
     answers: type[BaseModel] | None = None,
     status: int = 200,
     tag: str,
-    creates: bool = False,
     keeps_key: bool = False,
-    shows_secret: bool = False,
     spans: bool = False,
     takes: type[BaseModel] | None = None,
     takes_file: type[FileForm] | None = None,
@@ -200,9 +191,7 @@ def operation(
     def decorate(view: Callable[..., Any]) -> Callable[..., ResponseReturnValue]:
         known = Operation(
             scope=scope,
-            creates=creates,
             keeps_key=keeps_key,
-            shows_secret=shows_secret,
             spans=spans,
             takes=takes,
             takes_file=takes_file,
@@ -215,8 +204,6 @@ def operation(
 
         @wraps(checked)
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-            if creates and KEY_HEADER in request.headers:
-                return _once(known, lambda: checked(*args, **kwargs))
             answer: Response = checked(*args, **kwargs)
             is_plain = answers is not None and request.method == "GET" and not answer.get_etag()[0]
             if not is_plain:
@@ -235,36 +222,6 @@ def operation(
 def current() -> Operation:
     """Return the operation of the current request."""
     return OPERATIONS[cast(str, request.endpoint).removeprefix("api.")]
-
-
-def _once(known: Operation, act: Callable[[], Response]) -> Response:
-    """Execute a request once, and replay the stored response if the request is repeated."""
-    database = current_site().database
-    fingerprint = cast(FairboardRequest, request).fingerprint(takes_file=known.takes_file is not None)
-    with writing() as session:
-        begun = repeatable_requests.begin(
-            session,
-            user=g.user,
-            key=request.headers[KEY_HEADER],
-            fingerprint=fingerprint,
-            now=db.now(session),
-        )
-        request_id = begun.id if isinstance(begun, RepeatableRequest) else 0
-    if isinstance(begun, repeatable_requests.Repeated):
-        again = current_app.response_class(begun.answer, begun.status, mimetype="application/json")
-        again.headers["Idempotency-Replayed"] = "true"
-        return again
-    try:
-        answer = act()
-    except Exception as error:
-        if not db.is_unavailable(error):  # if the database is unavailable, the outcome is unknown
-            with database.write() as session:
-                repeatable_requests.release(session, request_id=request_id)
-        raise
-    with database.write() as session:
-        kept = None if known.shows_secret else answer.get_data(as_text=True)
-        repeatable_requests.finish(session, request_id=request_id, status=answer.status_code, answer=kept)
-    return answer
 
 
 def _require_object() -> None:

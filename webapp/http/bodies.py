@@ -5,11 +5,9 @@ The server stores a large body on disk. An uploaded file is read in place, as a 
 
 import hashlib
 import io
-import json
 import os
 import secrets
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -130,26 +128,6 @@ class FairboardRequest(Request):
     def sent_file(self) -> FileStorage | None:
         """The form field `file`, or the whole body if it is neither a form nor JSON."""
         return self.files.get("file") if self.is_form or self.is_json else self.body_file
-
-    def fingerprint(self, *, takes_file: bool) -> str:
-        """Return a hash that is equal for two requests with the same operation, fields and files.
-
-        It does not depend on the form encoding, whose boundary varies, or on the order of JSON keys.
-        """
-        sent: object
-        if self.is_form:
-            files = [
-                (name, str(file.filename), sha256_of(file)) for name, file in self.files.items(multi=True)
-            ]
-            sent = [sorted(self.form.items(multi=True)), sorted(files)]
-        elif takes_file:
-            sent = self.body_file and sha256_of(self.body_file)
-        else:
-            sent = hashlib.sha256(self.get_data()).hexdigest()
-            with suppress(ValueError, RecursionError):  # invalid JSON, which the operation rejects
-                sent = json.dumps(json.loads(self.get_data()), sort_keys=True)
-        operation = [self.method, self.path, sorted(self.args.items(multi=True))]
-        return hashlib.sha256(json.dumps([operation, sent]).encode()).hexdigest()
 
     def close(self) -> None:
         """Close the files."""

@@ -15,7 +15,7 @@ UPLOADS = frozenset(
         *("kaggle.receive", "kaggle.create_submission", "kaggle.old_submission"),
     }
 )
-UPLOAD, WAITING, UNKNOWN = "uploads", "waiting", "unknown"
+UPLOAD, UNKNOWN = "uploads", "unknown"
 
 
 def init_app(app: Flask) -> None:
@@ -28,7 +28,7 @@ def init_app(app: Flask) -> None:
     def count(response: Response) -> Response:
         if request.environ.get(HEAD) is not None and response.status_code == 204:
             return response  # only the headers were checked; the complete request follows
-        group = WAITING if "wait" in request.args else groups(request.endpoint)
+        group = groups(request.endpoint)
         interface = request.blueprint if request.blueprint in ("api", "kaggle") else "pages"
         method = "read" if request.method in SAFE_METHODS else "write"
         HTTP_REQUESTS.add(interface, group, method, str(response.status_code))

@@ -23,7 +23,6 @@ from grader.storage.stores import Storage
 from grader.worker.children.checker import Checker
 from grader.worker.children.formatter import Formatter
 from webapp.http.caches import Differences
-from webapp.http.long_polling import Waits
 
 if TYPE_CHECKING:
     from grader.services.accounts.openid_connect import OpenIDConnect
@@ -53,7 +52,6 @@ class Site:
     checker: Checker
     formatter: Formatter
     passwords: BoundedHasher
-    waits: Waits
     trusted_names: frozenset[str] | None = None
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
     exporter: Exporter | None = None

@@ -41,10 +41,6 @@ IF_MATCH = {
     "schema": {"type": "string"},
 }
 REPLAY = "The response to a repeated request with the same Idempotency-Key."
-REPLAYED = {
-    "description": "`true` in the response to a repeated request with the same key.",
-    "schema": {"type": "string", "enum": ["true"]},
-}
 # Descriptions and examples of properties and parameters, by name.
 VOCABULARY: dict[str, list[Any]] = tomllib.loads(
     Path(__file__).with_name("vocabulary.toml").read_text("utf-8")
@@ -162,13 +158,10 @@ def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, An
                 described["parameters"].append({"name": name, "in": "query", **words, "schema": sent})
     if known.checks_version:
         described["parameters"].append(IF_MATCH)
-    if known.creates or known.keeps_key:
+    if known.keeps_key:
         described["parameters"].append(KEY)
         first = answers[next(status for status in answers if status.startswith("2"))]
-        if known.keeps_key:
-            answers["200"] = first | {"description": REPLAY}
-        else:
-            first["headers"] = {"Idempotency-Replayed": REPLAYED}
+        answers["200"] = first | {"description": REPLAY}
 
 
 def _without_null(schema: dict[str, Any]) -> None:

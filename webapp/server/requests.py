@@ -6,7 +6,6 @@ request is never stored.
 
 import json
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 HEAD = "fairboard.head"
 CHECKED = "fairboard.checked"
 FACTS_SECONDS = 10  # later, the application reads them again
-begun = threading.Event()
 SMALLEST_DISCARDED_BYTES = 1_024  # mean size of chunks up to which a rejected body is read to its end
 _CODING = b"transfer-encoding:"
 SENTENCES = {

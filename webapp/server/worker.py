@@ -11,7 +11,7 @@ from gunicorn.workers.base import Worker as GunicornWorker
 
 from grader.settings import load
 from grader.worker.process.child import end_with
-from webapp.server import connections, requests
+from webapp.server import connections
 from webapp.server.server import Server
 
 FOLDER = "receiving"
@@ -40,7 +40,6 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         self._finish(server)
 
     def _finish(self, server: Server) -> None:
-        requests.begun.set()
         server.stop_accepting()
         deadline = time.monotonic() + self.cfg.graceful_timeout
         while server.channels and time.monotonic() < deadline:

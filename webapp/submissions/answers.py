@@ -46,15 +46,6 @@ class Selection(Answer):
     filled_later: int
 
 
-class Wait(Sent):
-    """The time to wait for a result."""
-
-    wait: Annotated[
-        Number,
-        Field(description="The maximum time to wait for a result, in seconds; values above 60 count as 60."),
-    ] = 0
-
-
 class SubmissionForm(FileForm):
     """A file of predictions to submit."""
 

@@ -7,7 +7,6 @@ from flask import Response, g, send_file, url_for
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import SubmissionStatus
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
@@ -17,7 +16,7 @@ from grader.services.submissions import accepting, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.api import blueprint, ending, operation
-from webapp.http.context import end_reading, reading, writing
+from webapp.http.context import reading, writing
 from webapp.http.fields import Asked, FileForm
 from webapp.http.site import current_site
 from webapp.submissions import answers, uploads
@@ -38,7 +37,6 @@ from webapp.submissions.answers import (
     SubmissionForm,
     SubmissionList,
     TermCost,
-    Wait,
 )
 
 TAG = "submissions"
@@ -111,20 +109,9 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
 
 @blueprint.get("/submissions/<int:submission_id>")
 @operation(Scope.READ, answers=SubmissionDetails, tag=TAG)
-def submission(submission_id: int, query: Wait) -> tuple[SubmissionDetails, int, dict[str, str]]:
-    """Return a submission of the user's team or of a competition that the user organizes.
-
-    With `wait`, the response is delayed until the result is available or the time has elapsed. If too many
-    requests are waiting, the response is immediate and contains `Retry-After`.
-    """
-    details = _details(submission_id)
-    if not query.wait or details.status != SubmissionStatus.PENDING.value:
-        return details, 200, {}
-    end_reading()
-    retry_after = current_site().waits.for_result(g.user.id, submission_id=submission_id, seconds=query.wait)
-    if retry_after is not None:
-        return details, 200, {"Retry-After": str(retry_after)}
-    return _details(submission_id), 200, {}
+def submission(submission_id: int) -> SubmissionDetails:
+    """Return a submission of the user's team or of a competition that the user organizes."""
+    return _details(submission_id)
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
@@ -178,7 +165,7 @@ def describe_submission(submission_id: int, json: EditRequest) -> SubmissionDeta
 
 
 @blueprint.post("/submissions/<int:submission_id>/again")
-@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, creates=True)
+@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG)
 def submit_again(submission_id: int, json: DescribeRequest) -> Any:
     """Submit the file of an earlier submission again."""
     return _accepted(uploads.accept_again(submission_id, description=json.description), 201)
@@ -232,7 +219,7 @@ def question_list(submission_id: int) -> QuestionList:
 
 
 @blueprint.post("/submissions/<int:submission_id>/questions")
-@operation(Scope.SUBMIT, answers=Question, status=201, tag=TAG, creates=True)
+@operation(Scope.SUBMIT, answers=Question, status=201, tag=TAG)
 def ask_question(submission_id: int, json: QuestionRequest) -> tuple[Question, int]:
     """Ask the organizers a question about the score of a submission of the current user's team."""
     with writing() as session:

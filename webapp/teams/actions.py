@@ -49,7 +49,7 @@ TEAM = Family(
 )
 
 
-@TEAM.action("/team", page="create", done="Team created.", status=201, creates=True)
+@TEAM.action("/team", page="create", done="Team created.", status=201)
 def create_team(act: Act, sent: Named) -> None:
     """Create a team."""
     teams.create(act, name=sent.name)
@@ -104,8 +104,6 @@ def _link(slug: str, token: str) -> str:
     answers=TeamLink,
     answer=lambda act, token: TeamLink(token=token, url=_link(act.competition.slug, token)),
     status=201,
-    creates=True,
-    shows_secret=True,
 )
 def make_team_link(act: Act) -> str:
     """Create a link with which users can join the team; an earlier link stops working."""
@@ -126,7 +124,7 @@ def accept_team_link(act: Act, token: str) -> None:
     invitations.accept_link(act, token=token)
 
 
-@TEAM.action("/team/invitations", page="invite", done="Invitation sent.", status=201, creates=True)
+@TEAM.action("/team/invitations", page="invite", done="Invitation sent.", status=201)
 def invite_to_team(act: Act, sent: Named) -> None:
     """Invite a user to the team by name."""
     invitations.invite(act, name=sent.name)
@@ -158,7 +156,6 @@ def answer_team_invitation(act: Act, invite_id: int, verb: str) -> None:
     page="request_merge",
     done="Merge request sent to the other team's leader.",
     status=201,
-    creates=True,
 )
 def ask_to_merge(act: Act, sent: Named) -> None:
     """Send a merge request to another team, by the team's name."""

@@ -25,7 +25,6 @@ from grader.models import (
     NotificationRead,
     Participation,
     RecoveryCode,
-    RepeatableRequest,
     RequestState,
     RosterEntry,
     SecondFactor,
@@ -339,7 +338,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links, e-mails, uploads, roster entries and login data; withdraw requests."""
-    tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, LoginPlace, Mail, RepeatableRequest)
+    tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, LoginPlace, Mail)
     for table in (*tables, *NOTIFIED, *FACTORS):
         session.execute(delete(table).where(table.user_id == person.id))
     session.execute(

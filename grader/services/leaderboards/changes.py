@@ -1,4 +1,4 @@
-"""Data for polling: leaderboard version, number of entries, end of a submission."""
+"""Data for polling: leaderboard version, number of entries."""
 
 import hashlib
 
@@ -50,9 +50,3 @@ def count_entries(session: Session, *, competition: Competition) -> int:
         for conditions in (scored, (*scored, others))
     )
     return session.scalar(select(all_of_them - not_counted)) or 0
-
-
-def is_finished(session: Session, *, submission_id: int) -> bool:
-    """Return whether a submission is no longer pending."""
-    status = session.scalar(select(Submission.status).where(Submission.id == submission_id))
-    return status != SubmissionStatus.PENDING

@@ -1,12 +1,11 @@
 """API operations: scopes, bound tokens, idempotency, strict fields, descriptions."""
 
 import io
-from datetime import timedelta
 
 import pytest
 from flask import g
 
-from grader.models import CompetitionState, RepeatableRequest, Role
+from grader.models import CompetitionState, Role
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup
@@ -151,48 +150,6 @@ def test_every_operation_denies_tokens_without_its_scope_or_for_another_competit
         if not known.spans:
             answer = call(ann, method, path, bound)
             assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
-
-
-def test_a_request_with_a_key_takes_effect_once(ann):
-    key = {"Idempotency-Key": "a-key"}
-    first = call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
-    again = call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
-    assert (first.status_code, again.status_code, again.json["error"]) == (201, 409, "answer_not_kept")
-    other = call(ann, "POST", f"{API}/tokens", key, json={"name": "other"})
-    assert (other.status_code, other.json["error"]) == (409, "key_used")
-    names = [each["name"] for each in call(ann, "GET", f"{API}/tokens").json["tokens"]]
-    assert names.count("once") == 1
-
-
-def test_a_repeated_request_gets_the_first_response(ann):
-    key = {"Idempotency-Key": "a-key"}
-    first = call(ann, "POST", f"{HERE}/team", key, json={"name": "Aces"})
-    again = call(ann, "POST", f"{HERE}/team", key, json={"name": "Aces"})
-    assert (first.status_code, again.status_code) == (201, 201)
-    assert "Idempotency-Replayed" not in first.headers
-    assert again.headers["Idempotency-Replayed"] == "true"
-    assert again.json == first.json
-    without = call(ann, "POST", f"{HERE}/team", json={"name": "Aces"})
-    assert (without.status_code, without.json["error"]) == (409, "already_in_team")
-
-
-def test_a_rejected_request_releases_its_key(ann):
-    key = {"Idempotency-Key": "a-key"}
-    refused = call(ann, "POST", f"{API}/tokens", key, json={"name": "once", "competition": "none"})
-    assert refused.status_code == 404
-    assert call(ann, "POST", f"{API}/tokens", key, json={"name": "once"}).status_code == 201
-
-
-@pytest.mark.parametrize(("age_minutes", "name"), [(0, "under_way"), (6, "outcome_unknown")])
-def test_repeating_an_interrupted_request_returns_409(ann, age_minutes: int, name: str):
-    key = {"Idempotency-Key": "a-key"}
-    call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
-    with ann.arena.database.write() as session:
-        kept = session.query(RepeatableRequest).one()
-        kept.status = kept.answer = None
-        kept.at = ann.arena.now() - timedelta(minutes=age_minutes)
-    answer = call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
-    assert (answer.status_code, answer.json["error"]) == (409, name)
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,6 @@ ANNOUNCEMENTS = Family(
     page="post",
     done="Announcement posted on the competition's Home page.",
     status=201,
-    creates=True,
     after=_format,
 )
 def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:

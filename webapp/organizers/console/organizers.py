@@ -129,9 +129,7 @@ ORGANIZERS = Family(
 )
 
 
-@ORGANIZERS.action(
-    "", page="add", done=lambda user: f"{user.name} is now an organizer.", status=201, creates=True
-)
+@ORGANIZERS.action("", page="add", done=lambda user: f"{user.name} is now an organizer.", status=201)
 def add_organizer(act: Act, sent: OrganizerRequest) -> User:
     """Add a user as an organizer."""
     user = names.get_user(act.session, name=sent.name)

@@ -138,8 +138,6 @@ def _answer(made: tuple[list[Invitation], list[str]]) -> RosterImport:
     answers=RosterImport,
     answer=lambda _act, made: _answer(made),
     status=201,
-    creates=True,
-    shows_secret=True,
 )
 def import_students(
     act: Act, sent: RosterRequest, prepared: list[str] | None = None

@@ -388,7 +388,6 @@ GRANT: dict[str, Any] = {
     "answers": Grant,
     "answer": lambda _act, given, **_: _grant_line(given),
     "status": 201,
-    "creates": True,
 }
 
 

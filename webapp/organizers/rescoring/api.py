@@ -141,7 +141,6 @@ def _begun(act: Act, version: ScoringVersion) -> Any:
     answers=VersionStarted,
     answer=_begun,
     status=202,
-    creates=True,
 )
 def prepare_rescoring(act: Act, sent: RescoringRequest) -> ScoringVersion:
     """Prepare a rescoring with a checked solution or checked settings, without changing any leaderboard.
@@ -168,7 +167,6 @@ def prepare_rescoring(act: Act, sent: RescoringRequest) -> ScoringVersion:
     done="The settings are being checked against the live solution.",
     home=lambda slug: url_for("organize_rescoring.index", slug=slug),
     **organizing.starts("api.rescoring_settings"),
-    creates=True,
 )
 def check_rescoring_settings(act: Act, sent: MetricRequest) -> OrganizerJob:
     """Check changed settings against the live solution."""

@@ -56,7 +56,7 @@ FIGURES = f"{DESK}/figures"
 
 
 @blueprint.post("/competitions")
-@operation(Scope.ORGANIZE, answers=Draft, status=201, tag=TAG, creates=True)
+@operation(Scope.ORGANIZE, answers=Draft, status=201, tag=TAG)
 def create_competition(json: NewCompetition) -> Any:
     """Create a draft, new or as a copy of another competition; only its organizers can see it."""
     with writing() as session:

@@ -274,7 +274,6 @@ def _stored(act: Act, name: str, status: int) -> Any:
     answers=DataFileStored,
     answer=lambda act, name: _stored(act, name, 201),
     status=201,
-    creates=True,
 )
 def upload_data_file(act: Act, sent: DataFileForm, prepared: NamedBlob) -> str:
     """Upload a data file, replacing one with the same name, and start its check."""
@@ -332,7 +331,6 @@ def check_data_file(act: Act, name: str) -> None:
     answers=BenchmarkLine,
     answer=lambda _act, added: _benchmark(added.submission),
     status=201,
-    creates=True,
 )
 def add_baseline(act: Act, sent: BaselineForm, prepared: NamedBlob) -> NewSubmission:
     """Add a prediction file as a benchmark."""

@@ -212,7 +212,6 @@ def _draft(_act: Act, draft: Competition) -> Any:
     answers=Draft,
     answer=_draft,
     status=201,
-    creates=True,
     after=lambda _act, draft: prose.format_saved(draft.slug),
 )
 def next_stage(act: Act, sent: NextStageRequest) -> Competition:

@@ -310,7 +310,6 @@ def _stored(act: Act, name: str) -> Any:
     answers=FigureStored,
     answer=_stored,
     status=201,
-    creates=True,
 )
 def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture], **_: str) -> str:
     """Upload a PNG, JPEG or WebP picture for the texts, replacing one with the same name."""

@@ -289,7 +289,6 @@ def _show_started(job: OrganizerJob, slug: str, **_: Any) -> ResponseReturnValue
     answers=Started,
     answer=_started,
     status=202,
-    creates=True,
 )
 def upload_solution(act: Act, sent: SolutionForm, prepared: list[NamedBlob]) -> OrganizerJob:
     """Upload a solution and start its check; for a published competition, a corrected solution."""
