@@ -22,7 +22,7 @@ from grader.metrics.bias.prepared import (
     prepare_as,
     refuse_where,
 )
-from grader.text import folded, listed, not_installed
+from grader.text import folded, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,6 @@ class Inputs:
             if values is not None:
                 with problems.collect():
                     arrays[name] = as_vector(name, _column(name, values, frame), rows=rows, finite=True)
-                    if name == "sample_weight":
-                        refuse_where(arrays[name] < 0, name, "zero or positive")
         clusters = None
         if cluster is not None:
             with problems.collect():
@@ -84,28 +82,16 @@ class Inputs:
 
 
 def is_table(values: Any) -> bool:
-    """Return whether values are a mapping or data frame, without resolving the schema of a lazy frame."""
+    """Return whether values are a mapping or a data frame of any library."""
     return _is_mapping(values) or any(hasattr(type(values), name) for name in ("columns", "column_names"))
 
 
 def columns_of(argument: str, frame: Any) -> Mapping[Any, Any]:
-    """Return the columns of a mapping or data frame by name."""
+    """Return the columns of a mapping or pandas data frame by name."""
     if _is_mapping(frame):
         return frame  # type: ignore[no-any-return]
-    if hasattr(frame, "to_pydict"):  # pyarrow
-        return {name: frame[name] for name in frame.column_names}
-    if hasattr(frame, "get_columns"):  # polars
-        return {column.name: column for column in frame.get_columns()}
     kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}"
-    try:
-        import narwhals
-    except ImportError:
-        raise ImportError(not_installed("narwhals", f"`{argument}` (a {kind})", "frames")) from None
-    try:
-        lazy = narwhals.from_native(frame).lazy()
-    except TypeError:
-        raise TypeError(f"`{argument}` must be a data frame or map names to arrays, not a {kind}.") from None
-    return {column.name: column.to_numpy() for column in lazy.collect().iter_columns()}
+    raise TypeError(f"`{argument}` must be a pandas data frame or map names to arrays, not a {kind}.")
 
 
 def _is_mapping(frame: Any) -> bool:

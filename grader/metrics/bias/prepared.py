@@ -1,7 +1,5 @@
 """Prepared splits for scoring many submissions."""
 
-import io
-import json
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +7,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +25,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class PreparedSplit:
     """The positive rows of one split and the rows that mention each identity.
 
-    Instances are created by `prepare`. They are immutable, can be pickled, and can be stored with
-    `to_bytes`.
+    Instances are created by `prepare`. They are immutable and can be pickled.
 
     Attributes
     ----------
@@ -78,43 +74,6 @@ class PreparedSplit:
     def __getstate__(self) -> dict[str, object]:
         """Exclude the layout from pickles, because it is large and quick to recompute."""
         return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
-
-    def to_bytes(self) -> bytes:
-        """Serialize the split for `from_bytes` as plain arrays, without pickle."""
-        blob = io.BytesIO()
-        np.savez(
-            blob,
-            identities=np.frombuffer(json.dumps([self.names, self.in_score]).encode(), dtype=np.uint8),
-            rows=np.array(self.rows),
-            labels=np.packbits(self.labels),
-            sizes=np.array([rows.size for rows in self.members], dtype=np.int64),
-            members=np.concatenate([np.empty(0, np.int64), *self.members]).astype(np.uint32),
-        )
-        return blob.getvalue()
-
-    @classmethod
-    def from_bytes(cls, blob: bytes) -> "PreparedSplit":
-        """Deserialize a split from the output of `to_bytes`.
-
-        Raises
-        ------
-        ValueError
-            If the blob was not created by `to_bytes`.
-        """
-        try:
-            with np.load(io.BytesIO(blob), allow_pickle=False) as arrays:
-                names, in_score = json.loads(arrays["identities"].tobytes())
-                labels = np.unpackbits(arrays["labels"], count=int(arrays["rows"])).astype(bool)
-                ends = np.cumsum(arrays["sizes"])[:-1]
-                members = np.split(arrays["members"].astype(np.int64), ends) if names else []
-        except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
-            raise ValueError("The blob does not contain a prepared split.") from error
-        return cls(
-            _frozen(labels),
-            tuple(names),
-            tuple(in_score),
-            tuple(_frozen(rows) for rows in members),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,14 +235,7 @@ class Problems:
 
 
 def as_array(argument: str, values: Any) -> NDArray[Any]:
-    """Convert any column, table or tensor to an array, in which missing values are NaN or None."""
-    if hasattr(values, "detach"):  # PyTorch
-        values = values.detach().cpu().double().numpy()
-    if isinstance(values, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(values), np.array(None), values.astype(object).data)
-    # NumPy converts pyarrow's chunked dictionaries without their missing values.
-    if getattr(values, "null_count", 0) and hasattr(values, "to_pylist"):
-        return np.array(values.to_pylist(), dtype=object)
+    """Convert any column or table to an array, in which missing values are NaN or None."""
     try:
         array = np.asarray(values)
     except ValueError:

@@ -1,17 +1,12 @@
-"""Bias reports as tables: text, Markdown, LaTeX, HTML and a heatmap."""
+"""Bias reports as tables: text and Markdown."""
 
-import html
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from grader.metrics.bias.subgroups import BIAS_AUCS, CELLS, SubgroupReport
-from grader.text import aligned, markdown_table, not_installed
+from grader.metrics.bias.subgroups import CELLS, SubgroupReport
+from grader.text import aligned, markdown_table
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from grader.metrics.bias.reports import BiasReport
 
 Reports = Mapping[str, Mapping[str, "BiasReport"]]  # maps models and splits to reports
@@ -24,10 +19,6 @@ HEADINGS = {
     "positive_aeg": "positive AEG",
     "negative_aeg": "negative AEG",
 }
-_LATEX = str.maketrans(
-    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {char: "\\" + char for char in "&%$#_{}"}
-)
 _TEXTS = ("model", "split", "identity", "in_score")
 _COLUMNS = (*_TEXTS, "rows", "positives", "score", "overall_auc", *CELLS)
 
@@ -71,62 +62,6 @@ def as_markdown(reports: Reports) -> str:
     """Return a Markdown table with rounded values."""
     columns, lines = _rounded_table(reports)
     return markdown_table(lines, ["---" if name in _TEXTS else "---:" for name in columns])
-
-
-def as_latex(reports: Reports) -> str:
-    """Return a LaTeX table (booktabs) with rounded values."""
-    columns, lines = _rounded_table(reports)
-    texts = ([cell.translate(_LATEX) or "--" for cell in line] for line in lines)
-    heading, *body = (" & ".join(line) + " \\\\\n" for line in texts)
-    sides = "".join("l" if name in _TEXTS else "r" for name in columns)
-    return (
-        f"\\begin{{tabular}}{{{sides}}}\n\\toprule\n{heading}\\midrule\n{''.join(body)}"
-        "\\bottomrule\n\\end{tabular}\n"
-    )
-
-
-def as_html(reports: Reports) -> str:
-    """Return an HTML table with rounded values, in the colors of the surrounding page."""
-    columns, lines = _rounded_table(reports)
-    sides = ["left" if name in _TEXTS else "right" for name in columns]
-    heading, *body = (
-        "".join(
-            f'<{kind} style="text-align: {side}">{html.escape(cell)}</{kind}>'
-            for side, cell in zip(sides, line, strict=True)
-        )
-        for line, kind in zip(lines, ["th", *["td"] * (len(lines) - 1)], strict=True)
-    )
-    rows = "".join(f"<tr>{line}</tr>\n" for line in body)
-    return f"<table>\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
-
-
-def heatmap(report: "BiasReport", intervals: Any, ax: "Axes | None") -> "Axes":
-    """Plot the three AUCs of each identity with their values and intervals."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError(not_installed("matplotlib", "`plot`", "plot")) from None
-    if not (names := list(report.by_group)):
-        raise ValueError("`plot` requires a report with at least one identity.")
-    if intervals and (missing := [name for name in names if name not in intervals.cells]):
-        raise ValueError(f"`intervals` lacks {len(missing)} identities: {', '.join(missing)}.")
-    values = np.array([[line[cell] for cell in BIAS_AUCS] for line in report.by_group.values()], np.float64)
-    if ax is None:
-        height = 1 + (0.5 if intervals else 0.35) * len(names)
-        ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
-    ax.set_facecolor("0.85")  # undefined cells
-    image = ax.imshow(values.reshape(-1, 3), cmap="cividis", vmin=0.5, vmax=1, aspect="auto")
-    ax.set_xticks(range(3), [HEADINGS[cell] for cell in BIAS_AUCS])
-    ax.set_yticks(range(len(names)), names, parse_math=False)
-    for (row, column), value in np.ndenumerate(values):
-        text = "-" if np.isnan(value) else f"{value:.3f}"
-        interval = intervals.cells[names[row]][BIAS_AUCS[column]] if intervals else None
-        if interval and interval.low is not None:
-            text += f"\n{interval.low:.3f} to {interval.high:.3f}"
-        color = "white" if value < 0.75 else "black"
-        ax.text(column, row, text, ha="center", va="center", color=color, fontsize="small")
-    ax.figure.colorbar(image, ax=ax, label="AUC", extend="min")
-    return ax
 
 
 def _block(title: str, report: "BiasReport") -> str:

@@ -1,8 +1,7 @@
 """Bias report on a submission for one split: score, terms, AUCs of each identity."""
 
-import html
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,11 @@ from grader.metrics.bias.counts import Comparison, PairCounts
 from grader.metrics.bias.inputs import Inputs
 from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.bias.pair_counting import count_pairs
-from grader.metrics.bias.prepared import FloatArray
 from grader.metrics.bias.score import EXACT, exact_mean, exact_score, rounded
 from grader.metrics.bias.subgroups import (
     BIAS_AUCS,
     CELLS,
     MEANS,
-    BiasAuc,
     Cell,
     SubgroupReport,
     Undefined,
@@ -28,12 +25,10 @@ from grader.metrics.bias.subgroups import (
     reason,
     subgroup_report,
 )
-from grader.metrics.bias.weighted_counts import count_weighted
 from grader.text import not_installed
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +100,6 @@ class BiasReport:
         """The three AUCs and two AEGs of each identity by name."""
         return {line.name: {cell: getattr(line, cell) for cell in CELLS} for line in self.subgroups}
 
-    def difference(self) -> dict[Cell, float | None]:
-        """Return the largest minus the smallest value of each metric among the identities, as in fairlearn.
-
-        Undefined values are skipped. The difference is None if the metric is undefined for all identities.
-        """
-        return {cell: self._compared(cell, lambda low, high: high - low) for cell in CELLS}
-
-    def ratio(self) -> dict[BiasAuc, float | None]:
-        """Return the smallest divided by the largest value of each AUC among the identities, as in fairlearn.
-
-        Undefined values are skipped. The ratio is None if no value of the AUC is above 0.
-        """
-        return {
-            cell: self._compared(cell, lambda low, high: low / high if high else None) for cell in BIAS_AUCS
-        }
-
-    def _compared(self, cell: Cell, of: Callable[[float, float], float | None]) -> float | None:
-        values = [value for line in self.subgroups if (value := getattr(line, cell)) is not None]
-        return of(min(values), max(values)) if values else None
-
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas data frame with one row per identity; undefined values are NaN."""
         try:
@@ -134,30 +109,6 @@ class BiasReport:
         columns = [field.name for field in fields(SubgroupReport)]
         frame = pd.DataFrame([line.as_dict() for line in self.subgroups], columns=columns)
         return frame.astype(dict.fromkeys(CELLS, float)).set_index("name").rename_axis("identity")
-
-    def to_markdown(self) -> str:
-        """Return a Markdown table, with the score and the power means in the first row."""
-        return report_tables.as_markdown({"": {"": self}})
-
-    def to_latex(self) -> str:
-        """Return a LaTeX table for the package booktabs, with the same rows as `to_markdown`."""
-        return report_tables.as_latex({"": {"": self}})
-
-    def _repr_html_(self) -> str:
-        reasons = "".join(f"<p>{html.escape(str(each))}</p>\n" for each in self.undefined)
-        return f"<div>\n{report_tables.as_html({'': {'': self}})}{reasons}</div>\n"
-
-    def plot(self, *, intervals: Any = None, ax: "Axes | None" = None) -> "Axes":
-        """Plot a heatmap of the three AUCs of each identity; requires the extra ``fairboard[plot]``.
-
-        Parameters
-        ----------
-        intervals : UncertaintyReport, optional
-            The result of `bias_intervals` for the same rows, whose intervals are shown below the values.
-        ax : matplotlib.axes.Axes, optional
-            The axes to plot in; by default, those of a new figure.
-        """
-        return report_tables.heatmap(self, intervals, ax)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, used for each split in ``fairboard score --json``."""
@@ -177,7 +128,6 @@ def bias_report(
     positive: object = None,
     settings: MetricSettings | None = None,
     in_score: Collection[str] | None = None,
-    sample_weight: ArrayLike | str | None = None,
 ) -> BiasReport:
     """Measure the unintended bias of a model.
 
@@ -204,29 +154,23 @@ def bias_report(
     in_score : collection of str, optional
         The identities, or the name of one, that enter the power means; all others are only reported. By
         default, all identities enter.
-    sample_weight : array_like, shape (n,), or str, optional
-        Finite weights that are not negative. A pair of rows counts the product of their weights. A row of
-        weight 0 is treated as absent. Competition scores and receipts never use weights.
 
     Returns
     -------
     BiasReport
-        Undefined values are None. `BiasReport.undefined` contains the reasons. With `sample_weight`, `rows`,
-        `positives` and `size` are the numbers of rows with a weight above 0.
+        Undefined values are None. `BiasReport.undefined` contains the reasons.
 
     Raises
     ------
     ValueError, TypeError
         If an argument has the wrong type, shape, length or content. The message contains all problems.
-    ImportError
-        If a lazy or remote data frame is given, and narwhals is not installed.
 
     Notes
     -----
-    Lists, tensors of PyTorch, and the columns of NumPy, pandas, polars and pyarrow are accepted. Rows are
-    matched by position, as in NumPy; the index of a pandas object is ignored. The definitions are those of
-    Borkan et al., "Nuanced Metrics for Measuring Unintended Bias with Real Data for Text Classification"
-    (2019), and of the evaluation page of the Kaggle competition.
+    Lists, arrays and columns of pandas are accepted. Rows are matched by position, as in NumPy; the index of
+    a pandas object is ignored. The definitions are those of Borkan et al., "Nuanced Metrics for Measuring
+    Unintended Bias with Real Data for Text Classification" (2019), and of the evaluation page of the Kaggle
+    competition.
 
     Examples
     --------
@@ -238,21 +182,8 @@ def bias_report(
     >>> report.score, report.subgroups[0].positive_aeg
     (1.0, 0.5)
     """
-    numbers = {"sample_weight": sample_weight}
-    inputs = Inputs.of(y_true, y_score, subgroups, data, positive, settings, in_score, numbers=numbers)
-    if sample_weight is not None:
-        return _weighted_report(inputs, inputs.numbers["sample_weight"])
+    inputs = Inputs.of(y_true, y_score, subgroups, data, positive, settings, in_score)
     return report(count_pairs(inputs.split, inputs.y_score), inputs.settings)
-
-
-def _weighted_report(inputs: Inputs, weights: FloatArray) -> BiasReport:
-    weighted = report(count_weighted(inputs.split, inputs.y_score, weights), inputs.settings)
-    labels = inputs.split.labels[weights > 0]
-    lines = []
-    for line, rows in zip(weighted.subgroups, inputs.split.members, strict=True):
-        own = inputs.split.labels[rows[weights[rows] > 0]]
-        lines.append(replace(line, size=own.size, positives=int(own.sum())))
-    return replace(weighted, rows=labels.size, positives=int(labels.sum()), subgroups=tuple(lines))
 
 
 def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:

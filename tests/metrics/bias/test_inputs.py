@@ -1,15 +1,12 @@
 """Accepted data structures and error messages of the high-level functions."""
 
-import builtins
 import datetime
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
-from fairboard import BiasReport, MetricSettings, bias_report, identities_from_text
+from fairboard import MetricSettings, bias_report, identities_from_text
 
 LABELS = [1, 0, 1, 0, 1, 0, 1, 0]
 SCORES = [0.9, 0.3, 0.4, 0.2, 0.8, 0.8, 0.1, 0.6]
@@ -29,43 +26,21 @@ EXPECTED = bias_report(np.array(LABELS), np.array(SCORES), {"cat": mentions(CAT)
 BY_TOPIC = bias_report(LABELS, SCORES, {name: [topic == name for topic in TOPIC] for name in ("cat", "dog")})
 
 
-def arrow_dictionary(values: list[object]) -> pa.ChunkedArray:
-    halves = [pa.array(part).dictionary_encode() for part in (values[:3], values[3:])]
-    return pa.chunked_array(halves)
-
-
 SEQUENCES = {
     "list": list,
     "list with NaN": lambda values: [np.nan if value is None else value for value in values],
     "list with NA": lambda values: [pd.NA if value is None else value for value in values],
     "tuple": tuple,
     "numpy": lambda values: np.array(values, dtype=object),
-    "masked": lambda values: np.ma.MaskedArray(
-        [values[0] if value is None else value for value in values], [value is None for value in values]
-    ),
     "pandas": lambda values: pd.Series(values, index=range(8, 0, -1)),
     "pandas object": lambda values: pd.Series(values, dtype=object),
     "pandas nullable": lambda values: pd.Series(values).convert_dtypes(),
     "pandas categorical": lambda values: pd.Series(values, dtype="category"),
-    "pandas arrow": lambda values: pd.Series(
-        pd.array(pa.array(values), dtype=pd.ArrowDtype(pa.array(values).type))
-    ),
-    "polars": pl.Series,
-    "polars categorical": lambda values: (
-        pl.Series(values, dtype=pl.Categorical) if isinstance(values[0], str) else pl.Series(values)
-    ),
-    "pyarrow": pa.array,
-    "pyarrow chunks": lambda values: pa.chunked_array([pa.array(values[:3]), pa.array(values[3:])]),
-    "pyarrow dictionary": arrow_dictionary,
 }
 FRAMES = {
     "dict": dict,
     "pandas": lambda columns: pd.DataFrame(columns).set_index("s", drop=False),
     "pandas nullable": lambda columns: pd.DataFrame(columns).convert_dtypes(),
-    "polars": pl.DataFrame,
-    "polars lazy": pl.LazyFrame,
-    "pyarrow": pa.table,
-    "pyarrow batch": pa.RecordBatch.from_pydict,
 }
 
 
@@ -97,10 +72,9 @@ def test_report_does_not_depend_on_the_type_of_the_data_frame(make):
     [
         list,
         np.array,
-        lambda rows: np.ma.masked_invalid(rows),
         lambda rows: pd.DataFrame(rows).convert_dtypes().to_numpy(),
     ],
-    ids=["lists", "array", "masked", "objects with NA"],
+    ids=["lists", "array", "objects with NA"],
 )
 def test_columns_of_a_two_dimensional_array_are_named_by_their_numbers(make):
     report = bias_report(
@@ -251,22 +225,8 @@ def test_settings_of_another_type_are_rejected():
     )
 
 
-def test_frame_that_requires_narwhals_names_the_extra(monkeypatch: pytest.MonkeyPatch):
-    real = builtins.__import__
-
-    def without_narwhals(name: str, *rest: object) -> object:
-        if name == "narwhals":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without_narwhals)
-    with pytest.raises(ImportError, match=r"`data` \(a polars\.LazyFrame\) needs narwhals, .*whl\[frames\]"):
-        bias_report("y", "s", ["cat"], data=pl.LazyFrame(COLUMNS))
-    assert isinstance(bias_report("y", "s", ["cat"], data=pl.DataFrame(COLUMNS)), BiasReport)
-
-
 def test_object_that_is_no_data_frame_is_rejected():
     with pytest.raises(
-        TypeError, match=r"`data` must be a data frame or map names to arrays, not a builtins\.int\."
+        TypeError, match=r"`data` must be a pandas data frame or map names to arrays, not a builtins\.int\."
     ):
         bias_report("y", "s", ["cat"], data=5)

@@ -1,4 +1,4 @@
-"""Prepared splits: positive labels, identity mentions, storage."""
+"""Prepared splits: positive labels and identity mentions."""
 
 import pickle
 
@@ -56,35 +56,12 @@ def split() -> PreparedSplit:
     return prepare(rng.random(101), identities, in_score=["cat"])
 
 
-@pytest.mark.parametrize(
-    "copied",
-    [
-        lambda split: PreparedSplit.from_bytes(split.to_bytes()),
-        lambda split: pickle.loads(pickle.dumps(split)),
-    ],
-    ids=["bytes", "pickle"],
-)
-def test_stored_split_has_the_same_counts(split, copied):
+def test_pickled_split_has_the_same_counts(split):
     y_score = np.random.default_rng(4).random(101)
     before = count_pairs(split, y_score)
-    again = copied(split)
+    again = pickle.loads(pickle.dumps(split))
     assert (again.names, again.in_score) == (split.names, (True, False, False))
     assert count_pairs(again, y_score) == before
-
-
-def test_equal_splits_are_stored_as_equal_bytes(split):
-    assert PreparedSplit.from_bytes(split.to_bytes()).to_bytes() == split.to_bytes()
-
-
-def test_split_without_identities_can_be_stored():
-    split = PreparedSplit.from_bytes(prepare([1, 0, 1], {}).to_bytes())
-    assert (split.rows, split.positives, split.names) == (3, 2, ())
-
-
-@pytest.mark.parametrize("blob", [b"", b"anything", b"PK\x03\x04 broken"])
-def test_other_blob_is_rejected(blob):
-    with pytest.raises(ValueError, match="does not contain a prepared split"):
-        PreparedSplit.from_bytes(blob)
 
 
 def test_prepared_split_is_immutable(split):
