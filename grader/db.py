@@ -81,7 +81,7 @@ _TRANSIENT_SQLITE = frozenset(
 APART = frozenset({
     "account_link", "alembic_version", "announced_upload", "api_token", "audit_entry", "backup_run",
     "content_state", "factor_step", "fair_play_mark", "identity", "known_address", "login",
-    "login_place", "mail", "notification", "notification_read", "recovery_code", "repeatable_request",
+    "login_place", "mail", "recovery_code", "repeatable_request",
     "scoring_job", "second_factor", "setup_link", "submission_grant", "tally", "webhook",
     "webhook_delivery",
 })

@@ -3,7 +3,7 @@
 from flask import Flask
 
 from webapp.accounts import api as accounts
-from webapp.accounts import notifications, people, second_factors
+from webapp.accounts import people, second_factors
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.leaderboards import api as leaderboards
@@ -61,7 +61,6 @@ ROUTES = (
     fair_play,
     entry,
     profile,
-    notifications,
     people,
     second_factors,
 )

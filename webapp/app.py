@@ -17,7 +17,7 @@ from grader.worker.broker import Hints
 from grader.worker.children.checker import Checker
 from grader.worker.children.formatter import Formatter
 from webapp import api_routes, health, routes
-from webapp.http import confirmation, errors, inbox, middleware, parameters
+from webapp.http import confirmation, errors, middleware, open_requests, parameters
 from webapp.http.site import Hinting, Site
 from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, formats
@@ -63,7 +63,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined] # keep the documented key order
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    for module in (assets, formats, inbox, *ROUTES):
+    for module in (assets, formats, open_requests, *ROUTES):
         module.init_app(app)
     counters.enable(settings.metrics_dir())
     middleware.init_app(app, site, body_limits=uploads.BODY_LIMITS)

@@ -12,7 +12,6 @@ from grader.services.accounts import identities
 from grader.services.competitions import organizers
 from webapp.accounts import (
     access,
-    notifications,
     own_account,
     people,
     second_factors,
@@ -52,7 +51,7 @@ from webapp.teams import entry, profile
 from webapp.teams import pages as team_pages
 
 FAMILIES = (
-    *(own_account, notifications, people, assets),
+    *(own_account, people, assets),
     *(competition_pages, downloads),
     *(entry, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),

@@ -418,7 +418,7 @@ def restore(
 ) -> Restored:
     """Fill an empty installation from a backup and upgrade its tables.
 
-    Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails and notifications about
+    Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails about
     events that have probably happened since the backup are not sent, because they may already have been sent.
     All rows are committed at once, so an interrupted restore can be repeated. Until then, no process accepts
     the database. Raises NotABackup, CannotRestore or UnknownTables.
@@ -548,7 +548,7 @@ def _free_claims(session: Session) -> None:
 def _hold_mails_back(session: Session, *, made_at: datetime, now: datetime) -> int:
     """Give up waiting e-mails; return their number.
 
-    Notifications about results of submissions that were pending at `made_at`, and about later reveals, are
+    E-mails about results of submissions that were pending at `made_at`, and about later reveals, are
     marked as sent, so that no user receives them twice.
     """
     waiting = session.scalars(

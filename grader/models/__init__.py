@@ -19,7 +19,7 @@ from grader.models.competitions import (
     RosterEntry,
     SectionUse,
 )
-from grader.models.notifications import Mail, Notification, NotificationRead
+from grader.models.mail import Mail
 from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
 from grader.models.people import (
     AccountLink,
@@ -95,8 +95,6 @@ __all__ = [
     "LoginPlace",
     "Mail",
     "MergeRequest",
-    "Notification",
-    "NotificationRead",
     "OffReason",
     "Organizer",
     "OrganizerJob",

@@ -494,17 +494,6 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_table(
-        "notification",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
-        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id")),
-        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
-        sa.Column("kind", sa.String(32), nullable=False),
-        sa.Column("subject_id", sa.Integer()),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Index("ix_notification_competition_id_team_id_user_id", "competition_id", "team_id", "user_id"),
-    )
-    op.create_table(
         "participation",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
@@ -645,17 +634,6 @@ def upgrade() -> None:
         sa.Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),
     )
     op.create_table(
-        "notification_read",
-        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
-        sa.Column(
-            "notification_id",
-            sa.Integer(),
-            sa.ForeignKey("notification.id", ondelete="CASCADE"),
-            nullable=False,
-        ),
-        sa.PrimaryKeyConstraint("user_id", "notification_id"),
-    )
-    op.create_table(
         "score",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
@@ -778,7 +756,6 @@ def downgrade() -> None:
     op.drop_table("standing")
     op.drop_table("scoring_job")
     op.drop_table("score")
-    op.drop_table("notification_read")
     op.drop_table("dispute")
     op.drop_table("webhook")
     op.drop_table("team_member")
@@ -787,7 +764,6 @@ def downgrade() -> None:
     op.drop_table("submission")
     op.drop_table("scoring_version")
     op.drop_table("participation")
-    op.drop_table("notification")
     op.drop_table("merge_request")
     op.drop_table("team")
     op.drop_table("solution")

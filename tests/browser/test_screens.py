@@ -99,7 +99,6 @@ def populate(live) -> Paths:
         "results": "/competitions/old/results",
         "account": "/account",
         "account-page": "/account/page",
-        "notifications": "/notifications",
         "team": f"{here}/team",
         "team-profile": f"{here}/teams/{profile}",
         "compare": f"{here}/submissions/compare?candidate={fates['scored']}&baseline={fates['scored'] - 1}",

@@ -1,1 +1,1 @@
-"""Accounts: login, profile, notifications, administration (pages and API)."""
+"""Accounts: login, profile, administration (pages and API)."""

@@ -27,7 +27,7 @@ from grader.services.teams.waiting import Waiting
 from grader.visibility import Field, Viewer, visible
 from webapp.competitions import home, prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import errors, inbox, lookups
+from webapp.http import errors, lookups, open_requests
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
@@ -97,7 +97,7 @@ def card_groups(session: Any, competitions: Sequence[Competition], now: datetime
     views = {each.id: CompetitionView(each, now) for each in competitions}
     running = [each for each in competitions if views[each.id].is_open]
     left = limits.left_of_teams(session, competitions=running, team_ids=teams, now=now)
-    items = inbox.items()
+    items = open_requests.items()
     cards = (
         Card(
             competition=views[each.id],
@@ -155,7 +155,6 @@ def _home(slug: str) -> str:
         now = own.now if own else db.now(session)
         view = CompetitionView(competition, now)
         posted = announcements.shown(session, competition=competition)
-        has_unread = bool(posted and g.user) and announcements.is_unread(session, posted[0], user=g.user)
         content = home.read(session, competition, view, own, now)
         overview = prose.stored(competition, slug, competition.overview)
     return render_template(
@@ -165,7 +164,6 @@ def _home(slug: str) -> str:
         metric=view.metric(),
         overview=overview,
         rescored=mail.news(competition),
-        has_unread=has_unread,
         announcements=[(each, prose.stored(each, slug, each.body)) for each in posted],
     )
 

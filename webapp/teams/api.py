@@ -12,7 +12,7 @@ from grader.services.limits import limits
 from grader.services.submissions import selections
 from grader.services.teams import invitations, memberships, mergers, rosters
 from grader.services.teams.waiting import WaitingKind
-from webapp.http import inbox
+from webapp.http import open_requests
 from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.fields import Answer, Moment
@@ -76,7 +76,7 @@ TAG = "teams"
 
 
 class WaitingItem(Answer):
-    """A pending request, or `count` requests of one kind; `team` and `person` sent the request."""
+    """An open request, or `count` requests to join; `team` and `person` sent the request."""
 
     kind: WaitingKind
     competition: str
@@ -87,7 +87,7 @@ class WaitingItem(Answer):
 
 
 class WaitingList(Answer):
-    """The pending items, longest wait first."""
+    """The open requests, oldest first."""
 
     waiting: list[WaitingItem]
 
@@ -95,7 +95,7 @@ class WaitingList(Answer):
 @blueprint.get("/waiting")
 @operation(Scope.READ, answers=WaitingList, tag=TAG)
 def waiting_list() -> WaitingList:
-    """List pending items: invitations, merge requests, and decisions for organizers to make."""
+    """List open requests: invitations, merge requests, and requests to join for organizers."""
     return WaitingList(
         waiting=[
             WaitingItem(
@@ -106,6 +106,6 @@ def waiting_list() -> WaitingList:
                 person=item.person or None,
                 since=item.since,
             )
-            for item in inbox.items()
+            for item in open_requests.items()
         ]
     )

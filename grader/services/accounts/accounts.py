@@ -21,8 +21,6 @@ from grader.models import (
     KnownAddress,
     LoginPlace,
     Mail,
-    Notification,
-    NotificationRead,
     Participation,
     RecoveryCode,
     RequestState,
@@ -46,7 +44,6 @@ from grader.text import folded, plain_text
 
 ABOUT_MAX_LENGTH = 2000
 _decoys: dict[PasswordHasher, str] = {}
-NOTIFIED = (NotificationRead, Notification)
 FACTORS: tuple[Any, ...] = (FactorStep, RecoveryCode, SecondFactor)
 NO_PASSWORD = "!"  # noqa: S105  (not a valid hash, so no password matches it)
 
@@ -339,7 +336,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links, e-mails, uploads, roster entries and login data; withdraw requests."""
     tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, LoginPlace, Mail)
-    for table in (*tables, *NOTIFIED, *FACTORS):
+    for table in (*tables, *FACTORS):
         session.execute(delete(table).where(table.user_id == person.id))
     session.execute(
         update(Participation)

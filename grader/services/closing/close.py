@@ -19,7 +19,6 @@ from grader.errors import OrganizerError
 from grader.models import (
     Competition,
     CompetitionState,
-    Notification,
     Split,
     Standing,
     Submission,
@@ -30,14 +29,12 @@ from grader.models import (
     User,
     on_board,
 )
-from grader.services import notifications
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
 from grader.services.mail import letters, outbox
-from grader.services.notifications import NotificationKind
 from grader.services.standings import rows
 from grader.services.standings.ranks import Standings
 from grader.visibility import Phase
@@ -155,16 +152,8 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     now = now or db.now(session)
     if phases.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
         raise NotClosed(competition.closes_at)
-    was_settled = phases.is_settled(competition)
     _settle(session, competition, count_pending(session, competition=competition), now)
     session.flush()
-    notified = select(Notification.id).where(
-        Notification.competition_id == competition.id,
-        Notification.kind == NotificationKind.CLOSED,
-        Notification.created_at >= competition.closes_at,
-    )
-    if not was_settled and session.scalar(notified.limit(1)) is None:
-        notifications.tell(session, competition=competition, kind=NotificationKind.CLOSED, now=now)
     return competition
 
 
@@ -195,9 +184,6 @@ def reveal(
     competition.revealed_at = now
     session.flush()
     _mail_reveal(session, competition=competition, now=now)
-    notifications.tell(
-        session, competition=competition, kind=NotificationKind.REVEALED, by=actor.user, now=now
-    )
     _record(
         session,
         competition,

@@ -10,16 +10,13 @@ from grader.errors import ErrorKind, OrganizerError, SeveralProblems
 from grader.models import (
     Announcement,
     Competition,
-    Notification,
     Participation,
     RequestState,
     TeamMember,
     User,
 )
-from grader.services import notifications
 from grader.services.competitions.acting import Act
 from grader.services.mail import letters, outbox
-from grader.services.notifications import NotificationKind
 from grader.text import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200
@@ -47,10 +44,6 @@ def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
     made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
     session.add(made)
     session.flush()
-    kind = NotificationKind.ANNOUNCEMENT
-    notifications.tell(
-        session, competition=competition, kind=kind, subject_id=made.id, by=act.actor.user, now=now
-    )
     mail_count = _mail(session, competition, made, now) if by_mail else 0
     act.record(
         "announcement.post",
@@ -92,17 +85,6 @@ def withdraw(act: Act, *, announcement_id: int) -> Announcement:
 def shown(session: Session, *, competition: Competition) -> list[Announcement]:
     """Return the announcements that have not been withdrawn, newest first."""
     return list(session.scalars(_newest(competition).where(Announcement.withdrawn_at.is_(None))))
-
-
-def is_unread(session: Session, announcement: Announcement, *, user: User) -> bool:
-    """Return whether a user has an unread notification of an announcement."""
-    query = select(Notification.id).where(
-        Notification.competition_id == announcement.competition_id,
-        Notification.kind == NotificationKind.ANNOUNCEMENT.value,
-        Notification.subject_id == announcement.id,
-        Notification.id.in_(notifications.unread(user.id)),
-    )
-    return session.scalar(query.limit(1)) is not None
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Announcement]:

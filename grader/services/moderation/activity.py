@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, func, literal, select, union_all
+from sqlalchemy import ColumnElement, Select, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from grader.models import (
@@ -18,10 +18,10 @@ from grader.models import (
     RequestState,
     Submission,
     SubmissionStatus,
+    Team,
     TeamMember,
 )
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
-from grader.services.teams import waiting
 
 DAYS = 30
 REASON_COUNT = 8
@@ -92,6 +92,20 @@ def counts(session: Session, *, competition: Competition, snapshot: Snapshot = N
     )
 
 
+def _is_appeal() -> ColumnElement[bool]:
+    """Return the condition that a question is from a disqualified team.
+
+    The correlated subquery makes the database find the open questions first.
+    """
+    return (
+        select(Team.id)
+        .join(Submission, Submission.team_id == Team.id)
+        .where(Submission.id == Dispute.submission_id, Team.disqualified_at.is_not(None))
+        .correlate(Dispute)
+        .exists()
+    )
+
+
 def _waiting(competition: Competition) -> Select[Any]:
     """Return the statement that counts the open tasks of organizers."""
     is_asked = (Dispute.competition_id == competition.id, Dispute.answered_at.is_(None))
@@ -99,7 +113,7 @@ def _waiting(competition: Competition) -> Select[Any]:
     counted = (
         count.where(Participation.competition_id == competition.id, Participation.state == RequestState.OPEN),
         count.where(*is_asked),
-        count.where(*is_asked, waiting.is_appeal()),
+        count.where(*is_asked, _is_appeal()),
         count.where(DataFile.competition_id == competition.id, DataFile.check_state == DataCheckState.HELD),
     )
     return select(*(each.scalar_subquery() for each in counted))

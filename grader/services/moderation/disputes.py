@@ -8,12 +8,10 @@ from sqlalchemy.orm import Session, joinedload
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
-from grader.services import notifications
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.acting import Act
 from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
-from grader.services.notifications import NotificationKind
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.services.submissions import accepting
 from grader.text import plain_text
@@ -183,10 +181,6 @@ def _tell_organizers(
 
 
 def _tell_team(session: Session, competition: Competition, dispute: Dispute, now: datetime) -> None:
-    kind, submission = NotificationKind.ANSWER, dispute.submission
-    notifications.tell(
-        session, competition=competition, kind=kind, team=submission.team, subject_id=submission.id, now=now
-    )
     members = session.scalars(
         select(User)
         .join(TeamMember, TeamMember.user_id == User.id)

@@ -25,7 +25,6 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import notifications
 from grader.services.audit.log import Actor
 from grader.services.competitions import boards, lookup, settings
 from grader.services.competitions.acting import Act
@@ -33,7 +32,6 @@ from grader.services.competitions.metric import Rules
 from grader.services.data_files import files
 from grader.services.jobs import leased_rows
 from grader.services.limits import grants
-from grader.services.notifications import NotificationKind
 from grader.services.rescoring import mail, preparation
 from grader.services.scoring import jobs
 from grader.services.solutions import publication
@@ -244,9 +242,6 @@ def _switch(act: Act, version: ScoringVersion, amends: Amends, lose_scores: bool
     )
     publication.write_again(session, competition=competition, actor=act.actor, now=now)
     _compensate(act, amends, version)
-    is_rollback = version.number < retired.number
-    kind = NotificationKind.ROLLED_BACK if is_rollback else NotificationKind.RESCORED
-    notifications.tell(session, competition=competition, kind=kind, by=act.actor.user, now=now)
     if version.notice:
         mail.write(session, competition=competition, version=version, before=retired, now=now)
     reach("publish.before_commit")

@@ -12,7 +12,6 @@ from grader.models import (
     MAIN_BOARD,
     Competition,
     CompetitionState,
-    Notification,
     Participation,
     RequestState,
     Split,
@@ -23,7 +22,6 @@ from grader.models import (
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
-from grader.services.notifications import NotificationKind
 from grader.services.people import names
 from grader.services.standings.ranks import Standings
 from grader.services.teams import participations, rosters
@@ -105,8 +103,7 @@ def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> 
         else:
             made.append(_copy(act, team, [each.user.id for each in joining], taken))
             session.add_all(_admitted(act, each, known.get(each.user.id)) for each in joining)
-    notice = {"competition_id": stage.id, "kind": NotificationKind.CARRIED.value, "created_at": act.now}
-    session.add_all(Notification(team=team, **notice) for team in made)
+    session.add_all(made)
     if made:
         act.record(
             "team.carry_over",
@@ -157,7 +154,7 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
     return found
 
 
-def _copy(act: Act, team: Team, member_ids: Sequence[int], taken: set[str | None]) -> Team:
+def _copy(act: Act, team: Team, member_ids: Sequence[int], taken: set[str]) -> Team:
     """Return a new team in this stage; a name that is taken gets a number, and a given name stays given."""
     name, number = team.name, 1
     while taken & {names.name_key(name), names.name_shape(name)}:

@@ -1,4 +1,4 @@
-"""E-mails and notifications about teams: entry, invitations, mergers, moderation."""
+"""E-mails about teams: entry, invitations, mergers, moderation."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,11 +7,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
-from grader.services import notifications
 from grader.services.competitions import organizers, team_names
 from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
-from grader.services.notifications import NotificationKind
 from grader.services.teams import rosters
 
 
@@ -32,9 +30,7 @@ def asked_to_join(
 
 
 def decided(session: Session, *, competition: Competition, user: User, admits: bool, now: datetime) -> None:
-    """Notify and e-mail a person about the organizers' decision on a request to join."""
-    kind = NotificationKind.ADMITTED if admits else NotificationKind.REFUSED
-    notifications.tell(session, competition=competition, kind=kind, user=user, now=now)
+    """E-mail a person about the organizers' decision on a request to join."""
     key = f"entry:{competition.id}:{now:%Y%m%dT%H%M%S}"
     _send(session, "admitted" if admits else "not-admitted", [user], competition, key, now)
 
@@ -56,39 +52,33 @@ def merge_asked(session: Session, *, competition: Competition, request: MergeReq
 def merge_refused(
     session: Session, *, competition: Competition, request: MergeRequest, now: datetime
 ) -> None:
-    """Notify the requesting team of the rejection of its merge request, and e-mail its leader."""
-    team = request.from_team
-    notifications.tell(
-        session, competition=competition, kind=NotificationKind.MERGE_REFUSED, team=team, now=now
-    )
-    _send_merger(session, "merge-refused", [team.leader], competition, request, now)
+    """E-mail the leader of the requesting team about the rejection of its merge request."""
+    _send_merger(session, "merge-refused", [request.from_team.leader], competition, request, now)
 
 
 def merged(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
-    """Notify and e-mail the members of the merged team."""
-    team = request.from_team
-    notifications.tell(session, competition=competition, kind=NotificationKind.MERGED, team=team, now=now)
-    _send_merger(session, "merged", _people(session, team), competition, request, now)
+    """E-mail the members of the merged team."""
+    _send_merger(session, "merged", _people(session, request.from_team), competition, request, now)
 
 
 def disqualified(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Notify and e-mail a team about its disqualification, the reason and how to appeal."""
-    _moderated(session, competition, team, NotificationKind.DISQUALIFIED, now)
+    """E-mail a team about its disqualification, the reason and how to appeal."""
+    _moderated(session, competition, team, "disqualified", now)
 
 
 def reinstated(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Notify and e-mail a team about its reinstatement."""
-    _moderated(session, competition, team, NotificationKind.REINSTATED, now)
+    """E-mail a team about its reinstatement."""
+    _moderated(session, competition, team, "reinstated", now)
 
 
 def renamed(session: Session, *, competition: Competition, team: Team, reason: str, now: datetime) -> None:
-    """Notify and e-mail a team about its new name and the reason."""
-    _moderated(session, competition, team, NotificationKind.RENAMED, now, reason=reason)
+    """E-mail a team about its new name and the reason."""
+    _moderated(session, competition, team, "renamed", now, reason=reason)
 
 
 def name_freed(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Notify and e-mail a team that it can choose its name again."""
-    _moderated(session, competition, team, NotificationKind.NAME_FREED, now)
+    """E-mail a team that it can choose its name again."""
+    _moderated(session, competition, team, "name-freed", now)
 
 
 def how_to_appeal(contact: str) -> str:
@@ -101,12 +91,10 @@ def _moderated(
     session: Session,
     competition: Competition,
     team: Team,
-    kind: NotificationKind,
+    letter: str,
     now: datetime,
     **values: Any,
 ) -> None:
-    notifications.tell(session, competition=competition, kind=kind, team=team, now=now)
-    letter = kind.value.replace("_", "-")
     key = f"team-{letter}:{team.id}:{now:%Y%m%dT%H%M%S}"
     values |= {"team": team, "appeal": how_to_appeal(competition.contact)}
     _send(session, letter, _people(session, team), competition, key, now, **values)

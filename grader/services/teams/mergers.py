@@ -24,7 +24,6 @@ from grader.models import (
     Team,
     TeamMember,
 )
-from grader.services import notifications
 from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
 from grader.services.limits import limits
@@ -296,7 +295,6 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     invitations.end_all(session, team=taken, now=now)
     invitations.end_of_members(session, team=into, now=now)
     _close_requests(session, taken, now)
-    notifications.follow_merger(session, taken=taken, into=into)
     into.division, taken.division = into.division or taken.division, None
     taken.leader_id = None
     taken.merged_into_id = into.id

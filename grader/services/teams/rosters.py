@@ -9,7 +9,6 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     Competition,
     MergeRequest,
-    Notification,
     Participation,
     RosterEntry,
     SectionUse,
@@ -296,8 +295,6 @@ def _end(session: Session, team: Team) -> None:
     """
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id))
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
-    of_team = Notification.competition_id == team.competition_id, Notification.team_id == team.id
-    session.execute(delete(Notification).where(*of_team))
     with_team = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(with_team))
     has_traces = or_(

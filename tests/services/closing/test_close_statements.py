@@ -26,7 +26,6 @@ write
     select standing
     select mail
     insert mail
-    insert notification
     insert audit_entry
     select standing
     insert content_state

@@ -115,7 +115,7 @@ def test_teams_merge_by_alias_and_learn_names_from_the_merger(service, make, act
         found = lookup.get(session, slug=competition.slug)
         ada = memberships.of_person(session, competition=found, user=service.user("ada"), now=service.now)
         assert [each.other for each in ada.own.proposals] == [known["bob"]]
-        (item,) = waiting.for_person(session, user=service.user("ada"), now=service.now).waiting
+        (item,) = waiting.for_person(session, user=service.user("ada"), now=service.now).requests
         assert (item.team, item.person) == (known["bob"], "")
         letter = session.scalars(select(Mail).where(Mail.key.contains("merge-asked"))).one()
         assert "bob" not in f"{letter.subject}{letter.body}"

@@ -25,7 +25,6 @@ write
 """
 END = """\
     insert audit_entry
-    insert notification
     insert content_state
 """
 WHILE_IT_RUNS = BEGIN + END

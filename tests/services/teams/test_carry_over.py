@@ -13,7 +13,6 @@ from grader.models import (
     CompetitionState,
     EntryMode,
     KeptIdentity,
-    Notification,
     Organizer,
     Participation,
     RequestState,
@@ -25,14 +24,12 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services import notifications
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup, organizers
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.data_files import files
 from grader.services.moderation import decisions
-from grader.services.paging import Part
 from grader.services.rescoring import versions
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake
@@ -179,12 +176,6 @@ def test_all_teams_enter_with_members_leader_name_and_division(service, act, fol
         assert [each.user.name for each in rosters.members(session, team=team)] == ["ada", "bob"]
         original = session.get_one(Team, team.carried_from_id)
         assert (original.name, original.competition_id) == ("Lovelace", competition.id)
-        kinds = [
-            each.kind
-            for each in notifications.slice_of(session, user=service.user("bob"), part=Part()).rows
-            if each.competition_id == stage.id
-        ]
-        assert kinds == ["carried"]
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "team.carry_over")).one()
         assert entry.public_text == "The organizers carried 2 teams over from the previous stage."
     assert entry_of(service, stage, "ada") is EntryState.JOINED
@@ -196,11 +187,6 @@ def test_all_teams_enter_with_members_leader_name_and_division(service, act, fol
         ("Lovelace", None, "already in this stage"),
         ("Dan", None, "already in this stage"),
     ]
-    with service.database.read() as session:
-        count = select(func.count()).where(
-            Notification.competition_id == stage.id, Notification.kind == "carried"
-        )
-        assert session.scalar(count) == 2
 
 
 def test_members_accept_the_rules_again_only_if_the_text_differs_or_they_had_not_accepted_it(

@@ -1,4 +1,4 @@
-"""Requests awaiting a user's decision, across all competitions."""
+"""Open requests on which a user decides, across all competitions."""
 
 from datetime import timedelta
 
@@ -6,7 +6,6 @@ import pytest
 
 from grader.models import EntryMode, Role
 from grader.services.competitions import organizers
-from grader.services.moderation import disputes
 from grader.services.teams import admissions, invitations, mergers, participations, teams, waiting
 from tests.fixtures.service import TESTS
 from tests.fixtures.statements import recorded
@@ -21,7 +20,7 @@ def waits(service):
     def lines(user: str, *, after=timedelta(), **options) -> list[str]:
         who = service.user(user, **options)
         with service.database.read() as session:
-            found = waiting.for_person(session, user=who, now=service.now + after).waiting
+            found = waiting.for_person(session, user=who, now=service.now + after).requests
         return [" ".join(filter(None, [e.kind, e.slug, str(e.count), e.team, e.person])) for e in found]
 
     return lines
@@ -82,21 +81,6 @@ def test_entry_request_waits_for_users_who_may_decide(service, act, waits):
         service.act(
             admissions.decide, competition=competition, user=service.user(name), admits=True, actor=TESTS
         )
-    assert waits("edda") == []
-
-
-def test_question_waits_for_organizers_until_it_is_answered(service, waits):
-    competition = service.competition()
-    make_editor(service, competition, "edda")
-    accepted = service.submit(competition)
-    asked = service.act(
-        disputes.ask,
-        user=service.user("ada"),
-        submission_id=accepted.submission.id,
-        question="Is row r7 labelled right?",
-    )
-    assert waits("edda") == ["question toxicity 1"]
-    service.act(disputes.answer, competition=competition, dispute_id=asked.id, answer="It is.")
     assert waits("edda") == []
 
 

@@ -141,17 +141,6 @@ def test_the_state_of_the_teams_files_is_shown_as_the_feedback_mode_allows(arena
     assert "Costs the most in #" in after and "Submissions left" not in after
 
 
-def test_an_unread_announcement_is_marked_as_new(arena):
-    arena.competition()
-    root, ann = arena.person("Root", is_admin=True), arena.person("Ann")
-    arena.submit(ann, arena.truth.predictions(noise=2))
-    news = {"title": "A file is new", "body": "Hello.", "act": "post"}
-    assert root.confirm(f"{HERE}/organize/announcements", news).status_code == 303
-    assert "Announcement new A file is new" in main_text(ann.browser.get(HERE))
-    ann.post("/notifications/read")
-    assert "Announcement A file is new" in main_text(ann.browser.get(HERE))
-
-
 def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
     arena.competition(closes_at=arena.now() + 2 * DAY, max_daily_submissions=4)
     ann = arena.person("Ann")

@@ -118,7 +118,7 @@ class Switch:
 def _notification(notice: str) -> str:
     """Describe how participants are notified; shown first, because e-mails cannot be recalled."""
     if not current_site().settings.sends_mail():
-        return "All participants get a notification."
+        return "No e-mail is sent because this site sends none."
     if notice.strip():
         return "Every team with scored files gets the message by e-mail."
     return "No e-mail is sent because the message is blank."

@@ -102,7 +102,7 @@ def test_the_next_action_of_a_draft_without_a_solution_is_its_setup(arena, root)
     assert (asked.status_code, "has no solution yet" in asked.text) == (400, True)
 
 
-def test_open_requests_are_listed_on_the_console_and_counted_by_the_bell(arena, root):
+def test_open_requests_are_listed_on_the_console(arena, root):
     competition = arena.competition()
     people = [arena.person("Ann"), arena.person("Bob")]
     ids = [arena.submit(person, arena.truth.predictions(seed=3)) for person in people]
@@ -146,20 +146,6 @@ def test_open_requests_are_listed_on_the_console_and_counted_by_the_bell(arena, 
     assert "The check of the settings failed." in page
     for words in ("1 data file held back", "1 appeal against a disqualification", "2 questions about scores"):
         assert f">{words}</a>" in page
-    told = Desk(root)("GET", "/api/v1/waiting").json["waiting"]
-    assert {item["kind"]: item["count"] for item in told} == {"appeal": 1, "question": 2, "data": 1}
-    waiting = " ".join(re.sub(r"<[^>]+>", " ", root.browser.get("/notifications").text).split())
-    assert "1 appeal from a disqualified team" in waiting and "1 data file held back by the check" in waiting
-
-
-def test_an_appeal_after_the_reveal_is_counted_by_the_bell(arena, root):
-    arena.competition()
-    ann = arena.person("Ann")
-    submission_id = arena.submit(ann, arena.truth.predictions())
-    arena.score_all()
-    arena.reveal()
-    ann.post(f"{HERE}/submissions/{submission_id}/question", {"question": "Why?"})
-    assert "1 new notification" in root.browser.get("/").text
 
 
 def test_all_setup_steps_are_one_navigation_entry(arena, root):
