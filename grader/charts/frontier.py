@@ -29,12 +29,6 @@ FIRST = 4  # number of labeled teams if the Pareto front is shorter
 SMALLEST_SPREAD = 0.0015
 BIAS_NAMES = ("Overall AUC", "Worst bias term")
 LARGEST = 1e15  # larger values are shown at this value, so that differences of values stay finite
-STYLE = (
-    "svg{background:#fff}text{font:12px sans-serif;fill:#23282d}.tick,.level-text,.axis{fill:#5b6369}"
-    ".tick,.axis{text-anchor:middle}.level-text{text-anchor:end}.level{stroke:#e3dfd8}.front,.leader{fill:none}"
-    ".front{stroke:#c8571b;stroke-width:1.5}.leader{stroke:#8b8f8f}.dot{fill:#0b6e86;fill-opacity:.55}"
-    ".dot.best{fill:#c8571b;fill-opacity:1}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +77,6 @@ def labeled(drawn: Cloud, own: int | None = None) -> list[int]:
     first = [place for place in range(min(FIRST, len(drawn.spots))) if place not in best]
     found = best + first[: max(0, FIRST - len(best))]
     return found if own is None or own in found else [own, *found]
-
-
-def frontier_file(drawn: Cloud, names: Mapping[int, str]) -> str:
-    """Return the wide chart as an SVG file with its own styles."""
-    svg = frontier_chart(drawn, names=names, own=None)[0].replace("The table below", "boards/private.csv")
-    start = f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * WIDE.width}" '
-    return svg.replace("<svg ", start, 1).replace(">", f"><style>{STYLE}</style>", 1) + "\n"
 
 
 def frontier_chart(drawn: Cloud, *, names: Mapping[int, str], own: int | None) -> tuple[str, str]:
