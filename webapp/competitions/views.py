@@ -160,7 +160,8 @@ class CompetitionView:
         """The parameters of the metric if organizers wrote it, or else those of a new one."""
         metric = self._choice.metric
         known = metric.python if isinstance(metric, NamedMetric) else None
-        return {"title": "", "direction": "highest", "decimals": 5, "arguments": {}} | (known or {})
+        usual = {"title": "", "direction": "highest", "decimals": 5, "nonnegative": False, "arguments": {}}
+        return usual | (known or {})
 
     def left_until(self, moment: datetime) -> str:
         """Return the time left until a date, such as `3 d 4 h`."""
