@@ -105,7 +105,6 @@ read
     select submission, score
     select submission
     select standing
-    select standing
     select solution
 """
 LIST_BY_API = """
@@ -150,9 +149,8 @@ read
     select content_state
 """
 # The page is not in the cache, so its rows and charts are read too.
-TIES = "    select standing, paired_difference\n"
-BOARD_OF_A_MEMBER = AGAIN_OF_A_MEMBER + ROWS + CHARTS + TIES
-BOARD_OF_A_STRANGER = AGAIN_OF_A_STRANGER + "    select clock_timestamp\n" + ROWS + CHARTS + TIES
+BOARD_OF_A_MEMBER = AGAIN_OF_A_MEMBER + ROWS + CHARTS
+BOARD_OF_A_STRANGER = AGAIN_OF_A_STRANGER + "    select clock_timestamp\n" + ROWS + CHARTS
 HOME_AGAIN = """
 read
     select login, user_account
@@ -174,7 +172,6 @@ HOME_OF_A_MEMBER = (
     select submission, score
     select submission
     select score
-    select standing, paired_difference
 """
 )
 TEAM_PAGE = """
@@ -191,7 +188,7 @@ read
     select user_account, team_member
     select standing
 """
-BOARD_BY_API = AGAIN_OF_A_STRANGER + ROWS + TIES
+BOARD_BY_API = AGAIN_OF_A_STRANGER + ROWS
 
 
 @pytest.fixture
