@@ -80,8 +80,8 @@ _TRANSIENT_SQLITE = frozenset(
 # fmt: off
 APART = frozenset({
     "account_link", "alembic_version", "announced_upload", "api_token", "audit_entry", "backup_run",
-    "content_state", "factor_step", "fair_play_mark", "identity", "known_address", "login",
-    "login_place", "mail", "recovery_code", "repeatable_request",
+    "content_state", "factor_step", "identity", "known_address", "login",
+    "mail", "recovery_code", "repeatable_request",
     "scoring_job", "second_factor", "setup_link", "submission_grant", "tally", "webhook",
     "webhook_delivery",
 })

@@ -263,11 +263,6 @@ class Settings(BaseSettings):
         description="Accounts that must set up a second factor before using other pages: none, "
         "administrators, or organizers (which includes administrators).",
     )
-    note_shared_logins: bool = Field(
-        True,
-        description="Whether to keep hashes of login addresses and browsers for 30 days, to show organizers "
-        "which teams share an address or a browser.",
-    )
     sign_up: SignUp = Field(
         SignUp.OPEN,
         description="Who may create an account: open, invite (with an administrator's link) or closed. "

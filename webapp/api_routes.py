@@ -24,7 +24,6 @@ from webapp.organizers.console import (
 from webapp.organizers.console import (
     teams as organizers_teams,
 )
-from webapp.organizers.fair_play import api as fair_play
 from webapp.organizers.rescoring import api as rescoring
 from webapp.organizers.setup import api as setup
 from webapp.organizers.setup import data_files, metric_file, publishing, settings_page, solution
@@ -58,7 +57,6 @@ ROUTES = (
     roster,
     audit,
     exports,
-    fair_play,
     entry,
     profile,
     people,

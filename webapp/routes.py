@@ -34,7 +34,6 @@ from webapp.organizers.console import (
     teams,
 )
 from webapp.organizers.console import organizers as organizers_page
-from webapp.organizers.fair_play import pages as fair_play_pages
 from webapp.organizers.rescoring import difference_page, version_page
 from webapp.organizers.rescoring import pages as rescoring_pages
 from webapp.organizers.setup import (
@@ -56,7 +55,7 @@ FAMILIES = (
     *(entry, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),
     *(console, submissions, teams, disputes, announcements),
-    *(organizers_page, roster, audit, exports, fair_play_pages, rescoring_pages, closing_pages),
+    *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
 )
 # These modules add their pages to another module's blueprint.
 ADDED_TO_FAMILIES = (
@@ -74,7 +73,6 @@ PAGES = {
     "organize_console": "Console",
     "organize_submissions": "Submissions",
     "organize_teams": "Teams",
-    "fair_play": "Fair play",
     "organize_disputes": "Questions",
     "organize_announcements": "Announcements",
     "organize_rescoring": "Rescoring",
@@ -144,7 +142,7 @@ def _organizers_page() -> str | None:
     family = request.blueprint or ""
     if family in SETUP:
         return "organize_settings"
-    return family if family == "fair_play" or family.startswith("organize_") else None
+    return family if family.startswith("organize_") else None
 
 
 def _front_endpoint(family: str) -> str | None:

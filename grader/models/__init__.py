@@ -1,6 +1,6 @@
 """Database tables: columns, constraints, relationships."""
 
-from grader.models.audit import AuditEntry, FairPlayMark
+from grader.models.audit import AuditEntry
 from grader.models.backups import BackupRun
 from grader.models.competitions import (
     Announcement,
@@ -32,8 +32,6 @@ from grader.models.people import (
     KnownAddress,
     LinkPurpose,
     Login,
-    LoginPlace,
-    PlaceKind,
     RecoveryCode,
     SecondFactor,
     SetupLink,
@@ -84,7 +82,6 @@ __all__ = [
     "FactorKind",
     "FactorPurpose",
     "FactorStep",
-    "FairPlayMark",
     "Figure",
     "Identity",
     "JobState",
@@ -92,7 +89,6 @@ __all__ = [
     "KnownAddress",
     "LinkPurpose",
     "Login",
-    "LoginPlace",
     "Mail",
     "MergeRequest",
     "OffReason",
@@ -100,7 +96,6 @@ __all__ = [
     "OrganizerJob",
     "OrganizerJobKind",
     "Participation",
-    "PlaceKind",
     "RecoveryCode",
     "RequestState",
     "RevealRule",

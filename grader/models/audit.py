@@ -1,9 +1,9 @@
-"""Tables for the audit log and for organizers' marks on the Fair play page."""
+"""Table of the audit log."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import JSON, ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base
@@ -36,19 +36,3 @@ class AuditEntry(Base):
     public_text: Mapped[str] = mapped_column(Text)
 
     actor: Mapped[User | None] = relationship()
-
-
-class FairPlayMark(Base):
-    """A record that a row of the Fair play page, such as "team 3", was reviewed, with the reason."""
-
-    __tablename__ = "fair_play_mark"
-    __table_args__ = (UniqueConstraint("competition_id", "line"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
-    line: Mapped[str] = mapped_column(String(64))
-    reason: Mapped[str] = mapped_column(Text)
-    marked_by_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
-    marked_at: Mapped[datetime]
-
-    marked_by: Mapped[User | None] = relationship()

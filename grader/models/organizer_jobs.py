@@ -20,7 +20,6 @@ class OrganizerJobKind(enum.StrEnum):
     - `solution` writes the file of a published solution.
     - `diagnose` computes the diagnosis of a submission.
     - `data` scans data files for labels.
-    - `fair_play` scans submissions for signs of probing and copying.
     """
 
     CHECK = "check"
@@ -28,7 +27,6 @@ class OrganizerJobKind(enum.StrEnum):
     SETTINGS = "settings"
     DIAGNOSE = "diagnose"
     DATA = "data"
-    FAIR_PLAY = "fair_play"
 
 
 class OrganizerJob(Base):

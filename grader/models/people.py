@@ -191,32 +191,6 @@ class KnownAddress(Base):
     last_login_at: Mapped[datetime] = mapped_column(index=True)
 
 
-class PlaceKind(enum.StrEnum):
-    """The origins of logins that are stored: an IP address or a browser."""
-
-    ADDRESS = "address"
-    BROWSER = "browser"
-
-
-class LoginPlace(Base):
-    """The keyed hash of an IP address or a browser from which a user has logged in.
-
-    Unlike the hash of a `KnownAddress`, it is the same for all users. Organizers can therefore see that
-    accounts share an address or a browser, but not which one.
-    """
-
-    __tablename__ = "login_place"
-    __table_args__ = (UniqueConstraint("user_id", "place_hash"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
-    kind: Mapped[PlaceKind] = mapped_column(stored_enum(PlaceKind, name="kind"))
-    place_hash: Mapped[str] = mapped_column(String(64), index=True)
-    login_count: Mapped[int]
-    first_login_at: Mapped[datetime]
-    last_login_at: Mapped[datetime] = mapped_column(index=True)
-
-
 class ApiToken(Base):
     """An API token, stored as its SHA-256 and optionally limited to one competition.
 

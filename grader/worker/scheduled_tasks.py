@@ -15,16 +15,13 @@ from grader.models import (
     Identity,
     KeptIdentity,
     KnownAddress,
-    LoginPlace,
     Tally,
 )
 from grader.services import counting, uploads
 from grader.services.accounts import kept_identities, logins
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.competitions import lookup
 from grader.services.data_files import checks
-from grader.services.fair_play import report as fair_play
 from grader.services.scoring import retries
 from grader.services.submissions import rejected_files
 from grader.storage import blobs
@@ -35,13 +32,11 @@ from grader.worker.process.repeating import Lane
 
 EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] = (
     (Tally, counting.is_old),
-    (LoginPlace, logins.is_old_place),
     (KnownAddress, logins.is_old_address),
     (Identity, logins.is_old_identity),
     (KeptIdentity, kept_identities.is_old),
 )
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
-JOBS = (fair_play,)
 SOLUTIONS_SECONDS = 15
 RECORDS_SECONDS = 600
 FILES_SECONDS = 300
@@ -66,7 +61,6 @@ class Calendar:
             unsettled = close.unsettled(session, now=now)
             due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
-            due_jobs = [(jobs, each) for jobs in JOBS for each in jobs.due(session, now=now)]
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
@@ -74,11 +68,6 @@ class Calendar:
             self._settle(competition)
         for competition in due:
             self._reveal(competition)
-        for jobs, competition in due_jobs:
-            with self._database.write() as session:
-                locked, now = lookup.lock(session, competition_id=competition.id), db.now(session)
-                if any(each.id == locked.id for each in jobs.due(session, now=now)):
-                    jobs.request(session, competition=locked, actor=None, now=now)
 
     def _settle(self, competition: Competition) -> None:
         try:

@@ -263,16 +263,6 @@ def upgrade() -> None:
         sa.Column("expires_at", TIME, nullable=False),
     )
     op.create_table(
-        "fair_play_mark",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
-        sa.Column("line", sa.String(64), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("marked_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
-        sa.Column("marked_at", TIME, nullable=False),
-        sa.UniqueConstraint("competition_id", "line", name="uq_fair_play_mark_competition_id_line"),
-    )
-    op.create_table(
         "figure",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
@@ -326,17 +316,6 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_table(
-        "login_place",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
-        sa.Column("kind", _enum("kind", "address", "browser"), nullable=False),
-        sa.Column("place_hash", sa.String(64), nullable=False, index=True),
-        sa.Column("login_count", sa.Integer(), nullable=False),
-        sa.Column("first_login_at", TIME, nullable=False),
-        sa.Column("last_login_at", TIME, nullable=False, index=True),
-        sa.UniqueConstraint("user_id", "place_hash", name="uq_login_place_user_id_place_hash"),
-    )
-    op.create_table(
         "mail",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("key", sa.String(128), unique=True),
@@ -373,7 +352,6 @@ def upgrade() -> None:
                 "settings",
                 "diagnose",
                 "data",
-                "fair_play",
             ),
             nullable=False,
         ),
@@ -773,13 +751,11 @@ def downgrade() -> None:
     op.drop_table("organizer_job")
     op.drop_table("organizer")
     op.drop_table("mail")
-    op.drop_table("login_place")
     op.drop_table("login")
     op.drop_table("known_address")
     op.drop_table("kept_identity")
     op.drop_table("identity")
     op.drop_table("figure")
-    op.drop_table("fair_play_mark")
     op.drop_table("factor_step")
     op.drop_table("data_file")
     op.drop_table("audit_entry")

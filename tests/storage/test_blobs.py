@@ -61,8 +61,6 @@ NAME_NO_BLOB = {
     "audit_entry.times": "names of fields",
     "competition.entry_code": "a code",
     "competition.formatted": "HTML",
-    "fair_play_mark.line": "name of a row",
-    "login_place.place_hash": "a hash",
     "kept_identity.identity_hash": "a hash",
     "known_address.address_hash": "a hash",
     "organizer_job.progress": "numbers",

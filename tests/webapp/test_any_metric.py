@@ -466,25 +466,6 @@ def test_a_data_file_with_the_true_values_of_another_metric_is_held_back(arena, 
         assert ("agrees with the label" in told and "target" in told) == leaks, found
 
 
-@KINDS
-def test_similar_files_are_found_under_another_metric(arena, clock, kind):
-    task = kind()
-    olga, _, numbers = opened(arena, task)
-    dan = Desk(arena.person("Dan"))
-    dan("POST", f"{HERE}/join", json={})
-    data = submission(task, 1).replace(b"\n", b"\r\n")
-    sent = {"data": data, "content_type": "text/csv"}
-    copy = dan("POST", f"{HERE}/submissions", **sent, expect=201).json["id"]
-    olga.work()
-    olga("POST", f"{DESK}/fair-play", expect=202)
-    olga.work()
-    found = olga("GET", f"{DESK}/fair-play").json
-    assert [(each["one"]["submission_id"], each["other"]["submission_id"]) for each in found["pairs"]] == [
-        (numbers[1], copy)
-    ]
-    assert (found["file_count"], found["unread_count"], found["teams"]) == (5, 0, []), found
-
-
 PAGES = (
     "", "/evaluation", "/data", "/log", "/kaggle", "/leaderboard",
     "/leaderboard?sort=score&order=asc", "/leaderboard?sort={term}", "/leaderboard?q=a", "/leaderboard.csv",

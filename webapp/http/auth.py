@@ -146,17 +146,8 @@ def start_session(
     )
     _end_current_login(db_session)
     response = make_response(redirect(target))
-    browsers = remember(site, response, user, cookie_name=device_cookie(site))
+    remember(site, response, user, cookie_name=device_cookie(site))
     _note_address(db_session, user)
-    if site.settings.note_shared_logins:
-        logins.note_place(
-            db_session,
-            user=user,
-            address=request.remote_addr,
-            browsers=browsers,
-            secret=site.settings.secret(),
-            now=db.now(db_session),
-        )
     _clear_session()
     response.set_cookie(
         login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
@@ -264,11 +255,8 @@ def number_of(site: Site, user: User | None, *, cookie_name: str) -> str | None:
     )
 
 
-def remember(site: Site, response: Response, user: User, *, cookie_name: str) -> list[str]:
-    """Add the device cookie to the response to a login; an existing device id is kept.
-
-    Returns the device ids of all accounts that have used this device.
-    """
+def remember(site: Site, response: Response, user: User, *, cookie_name: str) -> None:
+    """Add the device cookie to the response to a login; an existing device id is kept."""
     number = number_of(site, user, cookie_name=cookie_name) or secrets.token_hex(8)
     others = [entry for entry in _read(site, cookie_name) if entry[0] != user.id]
     entries = [(user.id, number, _mark(site, user)), *others][:MOST]
@@ -280,7 +268,6 @@ def remember(site: Site, response: Response, user: User, *, cookie_name: str) ->
         httponly=True,
         samesite="Lax",
     )
-    return [device for _, device, _ in entries]
 
 
 def _read(site: Site, cookie_name: str) -> list[_Entry]:

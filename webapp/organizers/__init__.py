@@ -1,1 +1,1 @@
-"""Organizers' pages and API: setup, console, close, rescoring, fair play."""
+"""Organizers' pages and API: setup, console, close, rescoring."""

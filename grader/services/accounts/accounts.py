@@ -19,7 +19,6 @@ from grader.models import (
     FactorStep,
     Identity,
     KnownAddress,
-    LoginPlace,
     Mail,
     Participation,
     RecoveryCode,
@@ -335,7 +334,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links, e-mails, uploads, roster entries and login data; withdraw requests."""
-    tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, LoginPlace, Mail)
+    tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, Mail)
     for table in (*tables, *FACTORS):
         session.execute(delete(table).where(table.user_id == person.id))
     session.execute(

@@ -5,7 +5,6 @@ Addresses and browsers are stored as keyed hashes, so they can only be compared.
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Select, delete, exists, select
@@ -13,7 +12,6 @@ from sqlalchemy.orm import Session, contains_eager
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.hosts import network
 from grader.models import (
     ApiToken,
     FactorPurpose,
@@ -22,8 +20,6 @@ from grader.models import (
     KnownAddress,
     LinkPurpose,
     Login,
-    LoginPlace,
-    PlaceKind,
     SecondFactor,
     User,
 )
@@ -34,8 +30,6 @@ from grader.text import one_line
 USER_AGENT_MAX_LENGTH = 300
 LINK_LIFETIME = timedelta(days=1)
 INTERVAL = timedelta(minutes=5)
-PLACES_KEPT = timedelta(days=30)
-MOST_PLACES = 30  # per user
 KNOWN_KEPT = timedelta(days=90)
 IDENTITY_PENDING = timedelta(minutes=30)  # to choose the name of a new account
 MOST_KNOWN = 20  # per user
@@ -190,30 +184,6 @@ def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
         session.flush()
 
 
-def note_place(
-    session: Session, *, user: User, address: str | None, browsers: Sequence[str], secret: str, now: datetime
-) -> None:
-    """Count a login from an address and a browser; keep only the user's most recent ones."""
-    counting.hold_lock(session, f"login places of {user.id}")
-    mine = select(LoginPlace).where(LoginPlace.user_id == user.id)
-    known = {each.place_hash: each for each in session.scalars(mine)}
-    for kind, place_hash in _places(address, browsers, secret):
-        login_place = known.get(place_hash)
-        if login_place is None:
-            login_place = LoginPlace(
-                user_id=user.id, kind=kind, place_hash=place_hash, login_count=0, first_login_at=now
-            )
-            session.add(login_place)
-        login_place.login_count += 1
-        login_place.last_login_at = now
-    _keep_newest(session, LoginPlace, user, MOST_PLACES)
-
-
-def is_old_place(now: datetime) -> ColumnElement[bool]:
-    """Return the SQL condition for addresses and browsers without a recent login."""
-    return LoginPlace.last_login_at <= now - PLACES_KEPT
-
-
 def is_old_address(now: datetime) -> ColumnElement[bool]:
     """Return the SQL condition for known addresses without a recent login."""
     return KnownAddress.last_login_at <= now - KNOWN_KEPT
@@ -222,13 +192,6 @@ def is_old_address(now: datetime) -> ColumnElement[bool]:
 def is_old_identity(now: datetime) -> ColumnElement[bool]:
     """Return the SQL condition for people who did not create an account in time."""
     return Identity.user_id.is_(None) & (Identity.last_login_at <= now - IDENTITY_PENDING)
-
-
-def _places(address: str | None, browsers: Sequence[str], secret: str) -> Iterator[tuple[PlaceKind, str]]:
-    if network_address := network(address):
-        yield PlaceKind.ADDRESS, keyed_hash(secret, f"shared address {network_address}")
-    for number in dict.fromkeys(browsers):
-        yield PlaceKind.BROWSER, keyed_hash(secret, f"shared browser {number}")
 
 
 def keyed_hash(secret: str, text: str) -> str:
@@ -255,7 +218,7 @@ def note_known_address(session: Session, *, user: User, address_hash: str, now: 
         session.add(KnownAddress(user_id=user.id, address_hash=address_hash, last_login_at=now))
     else:
         known_address.last_login_at = now
-    _keep_newest(session, KnownAddress, user, MOST_KNOWN)
+    _keep_newest(session, user)
 
 
 def forget_known_addresses(session: Session, *, user: User) -> None:
@@ -263,10 +226,14 @@ def forget_known_addresses(session: Session, *, user: User) -> None:
     session.execute(delete(KnownAddress).where(KnownAddress.user_id == user.id))
 
 
-def _keep_newest(session: Session, table: type[LoginPlace | KnownAddress], user: User, most: int) -> None:
+def _keep_newest(session: Session, user: User) -> None:
     session.flush()
-    newest_first = select(table).where(table.user_id == user.id).order_by(table.last_login_at.desc())
-    for surplus in session.scalars(newest_first.order_by(table.id.desc()).offset(most)):
+    newest_first = (
+        select(KnownAddress)
+        .where(KnownAddress.user_id == user.id)
+        .order_by(KnownAddress.last_login_at.desc(), KnownAddress.id.desc())
+    )
+    for surplus in session.scalars(newest_first.offset(MOST_KNOWN)):
         session.delete(surplus)
     session.flush()
 

@@ -48,8 +48,6 @@ WORDS = {
     "dispute.answer": "answered a question about {}",
     "entry.admit": "admitted {}",
     "entry.refuse": "did not admit {}",
-    "fair_play.mark": "marked {} as reviewed on the Fair play page",
-    "fair_play.start": "started the fair-play analysis under {}",
     "figure.remove": "removed the {}",
     "figure.upload": "uploaded the {}",
     "grant.give": "gave extra submissions to {}",

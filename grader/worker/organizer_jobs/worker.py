@@ -21,7 +21,7 @@ from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection, Unfin
 from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim, Result
 from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
-from grader.worker.organizer_jobs import checks, closing, fair_play
+from grader.worker.organizer_jobs import checks, closing
 from grader.worker.organizer_jobs.context import Handler, TurnOver, Work, WorkLost, problems_of
 from grader.worker.process import ending, holders
 from grader.worker.process.ending import Stopped
@@ -32,7 +32,6 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.SOLUTION: closing.write_solution,
     OrganizerJobKind.SETTINGS: checks.check_settings,
     OrganizerJobKind.DATA: checks.check_data,
-    OrganizerJobKind.FAIR_PLAY: fair_play.look,
 }
 
 logger = logging.getLogger(__name__)

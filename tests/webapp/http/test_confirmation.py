@@ -42,7 +42,7 @@ account.ask_for_reset account.choose_notices account.create_token account.descri
 organize_announcements.edit organize_roster.import_students account.new_recovery_codes
 account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
 account.switch_page
-account.verify entry.decide fair_play.look fair_play.mark
+account.verify entry.decide
 organize_console.pause organize_console.resume
 organize_settings.preview organize_settings.accept_metric organize_settings.remove_figure
 organize_settings.upload_figure organize_settings.upload_metric_file organize_creating.create

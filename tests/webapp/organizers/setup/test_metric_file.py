@@ -93,10 +93,6 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     refused = olga("POST", f"{DESK}/ties", expect=409).json
     assert refused["error"] == "ties_not_publishable" and "complete file" in refused["message"]
     assert refused["message"] in olga.person.browser.get("/competitions/next/organize/ties").text
-    olga("POST", f"{DESK}/fair-play", expect=202)
-    olga.work()
-    found = olga("GET", f"{DESK}/fair-play").json
-    assert (found["file_count"], found["unread_count"]) == (2, 0), found
     exported = olga("GET", f"{DESK}/exports/scores.json").json["rows"]
     assert [(row["split"], row["rows"]) for row in exported[:2]] == [("public", 20), ("private", 20)]
     copied = "\n".join(["id,x", *(f"{row},{kind}" for row, _, kind, _ in ROWS), ""]).encode()

@@ -1,1 +1,0 @@
-"""Fair play analysis for organizers: signs of probing and of copied files."""

@@ -1,1 +1,0 @@
-"""Organizers' Fair play page: signs of probing, similar files, shared logins."""
