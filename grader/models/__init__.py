@@ -56,7 +56,6 @@ from grader.models.standings import (
 )
 from grader.models.submissions import AnnouncedUpload, Dispute, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
-from grader.models.webhooks import BodyFormat, Delivery, OffReason, Webhook
 from grader.ranking.selection import SubmissionKind
 
 __all__ = [
@@ -68,14 +67,12 @@ __all__ = [
     "ApiToken",
     "AuditEntry",
     "BackupRun",
-    "BodyFormat",
     "Color",
     "Competition",
     "CompetitionState",
     "ContentState",
     "DataCheckState",
     "DataFile",
-    "Delivery",
     "Dispute",
     "DivisionChoice",
     "EntryMode",
@@ -91,7 +88,6 @@ __all__ = [
     "Login",
     "Mail",
     "MergeRequest",
-    "OffReason",
     "Organizer",
     "OrganizerJob",
     "OrganizerJobKind",
@@ -120,6 +116,5 @@ __all__ = [
     "TeamInvite",
     "TeamMember",
     "User",
-    "Webhook",
     "on_board",
 ]

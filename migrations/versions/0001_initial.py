@@ -576,29 +576,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("competition_id", "user_id", name="uq_team_member_competition_id_user_id"),
     )
     op.create_table(
-        "webhook",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column(
-            "competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False, index=True
-        ),
-        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
-        sa.Column("owner_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
-        sa.Column("url", sa.String(1000), nullable=False),
-        sa.Column("format", _enum("format", "json", "slack"), nullable=False),
-        sa.Column("events", JSON, nullable=False),
-        sa.Column("secret", sa.String(64), nullable=False),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("available_at", TIME, nullable=False),
-        sa.Column("failure_count", sa.Integer(), nullable=False),
-        sa.Column("failing_since", TIME),
-        sa.Column("off_at", TIME),
-        sa.Column("off_reason", _enum("off_reason", "switched_off", "failing", "owner_left")),
-        sa.Column("ranks", JSON),
-        sa.Column("ranks_told_at", TIME),
-        sa.Column("deadline_told", TIME),
-        sqlite_autoincrement=True,
-    )
-    op.create_table(
         "dispute",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
@@ -684,24 +661,6 @@ def upgrade() -> None:
             "submission_id",
         ),
     )
-    op.create_table(
-        "webhook_delivery",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("token", sa.String(32), nullable=False, unique=True),
-        sa.Column("webhook_id", sa.Integer(), sa.ForeignKey("webhook.id"), nullable=False),
-        sa.Column("event", sa.String(32), nullable=False),
-        sa.Column("subject_id", sa.Integer()),
-        sa.Column("details", JSON, nullable=False),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("available_at", TIME, nullable=False),
-        sa.Column("attempt_count", sa.Integer(), nullable=False),
-        sa.Column("attempted_at", TIME),
-        sa.Column("status", sa.Integer()),
-        sa.Column("duration_ms", sa.Integer()),
-        sa.Column("ended_at", TIME),
-        sa.Index("ix_webhook_delivery_ended_at_available_at", "ended_at", "available_at"),
-        sa.Index("ix_webhook_delivery_webhook_id_id", "webhook_id", "id"),
-    )
     if op.get_bind().dialect.supports_alter:  # in SQLite, the table already has the foreign key
         op.create_foreign_key(LIVE, "competition", "scoring_version", ["live_scoring_version_id"], ["id"])
     _protect_audit()
@@ -730,12 +689,10 @@ def downgrade() -> None:
     """Drop all tables."""
     if op.get_bind().dialect.supports_alter:
         op.drop_constraint(LIVE, "competition", type_="foreignkey")
-    op.drop_table("webhook_delivery")
     op.drop_table("standing")
     op.drop_table("scoring_job")
     op.drop_table("score")
     op.drop_table("dispute")
-    op.drop_table("webhook")
     op.drop_table("team_member")
     op.drop_table("team_invite")
     op.drop_table("submission_grant")

@@ -19,7 +19,6 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.system]
 NEVER_REUSED = {
     "announcement", "api_token", "data_file", "identity", "login", "merge_request", "organizer_job",
     "participation", "roster_entry", "scoring_version", "second_factor", "solution", "team", "team_invite",
-    "webhook",
 }  # fmt: skip
 
 
