@@ -39,7 +39,6 @@ POINTS = frozenset(
         "backup.before_record",
         "backup.after_record",
         "restore.before_commit",
-        "move.before_commit",
         "prune.after_record",
         "prune.after_object",
     }

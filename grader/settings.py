@@ -173,11 +173,6 @@ class Settings(BaseSettings):
     backup_keep_days: float = Field(
         30, gt=0, description="Age at which backups in the target are deleted, in days; the last one is kept."
     )
-    backup_recipients: str = Field(
-        "",
-        description="Public age or SSH keys that backups are encrypted for, separated by commas; by default, "
-        "backups are not encrypted.",
-    )
     backup_bucket_endpoint: str | None = Field(
         None, description="Address of the S3 server of the backups; by default AWS_ENDPOINT_URL."
     )
@@ -364,15 +359,6 @@ class Settings(BaseSettings):
     def _is_a_target(cls, target: str | None) -> str | None:
         return None if target is None else backup_target(target)
 
-    @field_validator("backup_recipients")
-    @classmethod
-    def _are_public_keys(cls, text: str) -> str:
-        for key in _listed(text):
-            if not key.startswith(("age1", "ssh-")):
-                # The text is not quoted, because it may be a private key.
-                raise ValueError("expected public keys that start with age1 or ssh-, separated by commas")
-        return text
-
     @field_validator("oidc_providers")
     @classmethod
     def _are_providers(cls, text: SecretStr | None) -> SecretStr | None:
@@ -440,10 +426,6 @@ class Settings(BaseSettings):
         if self.secret_key is not None:
             return self.secret_key.get_secret_value()
         return _kept_secret(self.data_dir / "secret_key")
-
-    def recipients(self) -> tuple[str, ...]:
-        """Return the public keys that backups are encrypted for."""
-        return tuple(sorted(_listed(self.backup_recipients)))
 
     def redis_url(self) -> str | None:
         """Return the URL of the broker for a Redis client, or None if there is no broker."""

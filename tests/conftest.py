@@ -88,7 +88,6 @@ LONGEST_FILES = (
     "faults/test_scoring.py",
     "webapp/organizers/console/test_running_pages.py",
     "services/exports/test_closing_results.py",
-    "maintenance/test_move.py",
     "security/test_organizer_states.py",
     "deploy/test_proxy.py",
     "services/teams/test_carry_over.py",

@@ -61,7 +61,7 @@ main = CommandGroup(
         },
         "Service": {
             "serve": CliEntry("grader.cli.service", "Run the site with its queue, worker and sweeper."),
-            "demo": CliEntry("grader.cli.service", "Run a generated demo competition.", "demo"),
+            "demo": CliEntry("grader.cli.service", "Run a generated demo competition."),
             "sweeper": CliEntry(
                 "grader.cli.service", ("Score submissions that no worker has finished in time.")
             ),
@@ -89,10 +89,8 @@ main = CommandGroup(
             "migrate": CliEntry(
                 "grader.cli.maintenance", "Upgrade the database schema to the installed version."
             ),
-            "migrate-to": CliEntry("grader.cli.maintenance", "Copy a SQLite database to PostgreSQL."),
             "backup": CliEntry("grader.cli.maintenance", "Create, list, verify and restore backups."),
             "restore": CliEntry("grader.cli.maintenance", "Restore a backup into an empty installation."),
-            "orphans": CliEntry("grader.cli.maintenance", "List or delete unreferenced blobs."),
         },
         "Shell": {"completion": CliEntry("grader.cli.group", "Print the shell completion script.")},
     },

@@ -1,32 +1,26 @@
-"""Maintenance commands: backup, restore, migrate, orphans, doctor."""
+"""Maintenance commands: backup, restore, migrate, doctor."""
 
 import dataclasses
 import json
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import SecretStr
-from sqlalchemy import make_url
 
 from grader import db
 from grader.cli.configuration import installed_settings, make_data_folder, require_entry
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import (
-    database_failures_in_a_sentence,
     opened,
     opened_database,
     running_out_of_room_in_a_sentence,
     storage_failures_in_a_sentence,
 )
 from grader.cli.output import ProgressLine
-from grader.cli.parameters import LocalPath
 from grader.db import Database
-from grader.maintenance import backup_store, backups, database_copies, doctor_checks, schema
+from grader.maintenance import backup_store, backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import DoctorFinding, Urgency
 from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings, backup_target
@@ -36,10 +30,6 @@ from grader.supervisor import lock, status
 from grader.supervisor.service import SETUP_PATH
 from grader.text import counted
 
-# An unescaped @ in the password would move a part of it into the host, which messages show.
-POSTGRESQL_URL = re.compile(
-    r"postgresql(\+psycopg)?://([^@]*@)?(\[[^]@]+\]|[^]@/?:[]*)(:\d+)?/[^@/?]+(\?[^@]*)?"
-)
 MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALARM  "}
 
 
@@ -67,11 +57,6 @@ class _BackupGroup(SubcommandGroup):
 
 _target = click.argument("target", type=_Target(), required=False)
 _name = click.option("--backup", "name", help="Name of a backup, from `fairboard backup list`. [newest]")
-_identity = click.option(
-    "--identity",
-    type=LocalPath(exists=True, dir_okay=False),
-    help="File with the private key (age or SSH) of an encrypted backup.",
-)
 
 
 @click.group(cls=_BackupGroup)
@@ -82,7 +67,7 @@ def backup() -> None:
     fairboard backup                                  # to FAIRBOARD_BACKUP_TARGET
     fairboard backup /mnt/backups                     # to a folder
     fairboard backup s3://bucket/prefix               # to a bucket
-    fairboard backup verify --identity backup.key
+    fairboard backup verify
     """
 
 
@@ -92,8 +77,8 @@ def create(target: str | None) -> None:
     """Back up the database, blobs and settings to TARGET; `fairboard backup TARGET` for short.
 
     The backup is consistent. Only content that is not yet in TARGET is copied. The database in it contains
-    labels and password hashes, so encrypt or protect the backup. Secret settings are not
-    included; the command lists those that a restore needs.
+    labels and password hashes, so protect the backup, for example in an encrypted bucket. Secret settings
+    are not included; the command lists those that a restore needs.
     """
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
         target = _chosen(target, here.settings)
@@ -102,14 +87,11 @@ def create(target: str | None) -> None:
     click.echo(
         f"{target}: backup {record.name} with the database as of {record.made_at.isoformat()} and "
         f"{counted(record.blob_count, 'blob')} ({counted(record.size, 'byte')}, "
-        f"{counted(made.copied, 'new byte')}"
-        f"{', encrypted' if record.recipients else ''})."
+        f"{counted(made.copied, 'new byte')})."
     )
     click.echo("Not in the backup, but needed for a restore:")
     for sentence in made.secrets:
         click.echo(f"- {sentence}")
-    if record.recipients:
-        click.echo(f"- The private key of one of these recipients: {', '.join(record.recipients)}.")
     if made.unusable:
         raise click.ClickException(
             f"{counted(len(made.unusable), 'blob')} in use could not be backed up (missing or "
@@ -135,7 +117,6 @@ def list_(target: str | None, as_json: bool) -> None:
             "made_at": each.made_at.isoformat(),
             "bytes": each.size,
             "blobs": each.blob_count,
-            "encrypted": bool(each.recipients),
             "missing_objects": len(each.damage(present)),
         }
         for each in records
@@ -145,8 +126,7 @@ def list_(target: str | None, as_json: bool) -> None:
     else:
         for row in rows:
             state = f"{row['missing_objects']} objects missing" if row["missing_objects"] else "complete"
-            kind = "encrypted" if row["encrypted"] else "plain"
-            click.echo(f"{row['name']}  {row['bytes']:>16,} bytes  {row['blobs']:>8,} blobs  {kind}  {state}")
+            click.echo(f"{row['name']}  {row['bytes']:>16,} bytes  {row['blobs']:>8,} blobs  {state}")
         if not rows:
             click.echo(f"{chosen} contains no backup.", err=True)
         for problem in problems:
@@ -158,27 +138,16 @@ def list_(target: str | None, as_json: bool) -> None:
 @backup.command()
 @_target
 @_name
-@_identity
-def verify(target: str | None, name: str | None, identity: Path | None) -> None:
-    """Restore a backup to a temporary database, and compare every row and every blob.
-
-    The database is a SQLite file in the data folder, which is deleted afterwards.
-    """
+def verify(target: str | None, name: str | None) -> None:
+    """Compare all files of a backup with their hashes, and the numbers of rows."""
     settings = installed_settings()
-    make_data_folder(settings)
-    with (
-        running_out_of_room_in_a_sentence(),
-        database_failures_in_a_sentence(),
-        storage_failures_in_a_sentence(),
-        ProgressLine("blobs") as line,
-    ):
-        found = _opened_backup(settings, target, name, identity)
-        with backups.scratch_database(settings, found) as scratch:
-            problems = backups.verify(found, scratch, tell=line.show)
+    with storage_failures_in_a_sentence(), ProgressLine("blobs") as line:
+        found = backups.open_backup(settings, _chosen(target, settings), name=name)
+        problems = backups.verify(found, tell=line.show)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
     click.echo(
-        f"The backup as of {found.record.made_at.isoformat()} is complete: all rows and "
+        f"The backup as of {found.record.made_at.isoformat()} is complete: all tables and "
         f"{counted(found.record.blob_count, 'blob')} match."
     )
 
@@ -186,8 +155,7 @@ def verify(target: str | None, name: str | None, identity: Path | None) -> None:
 @click.command()
 @_target
 @_name
-@_identity
-def restore(target: str | None, name: str | None, identity: Path | None) -> None:
+def restore(target: str | None, name: str | None) -> None:
     """Restore a backup of this or an earlier version from TARGET into an empty installation.
 
     \b
@@ -203,7 +171,7 @@ def restore(target: str | None, name: str | None, identity: Path | None) -> None
         running_out_of_room_in_a_sentence(),
         ProgressLine("blobs") as line,
     ):
-        found = _opened_backup(settings, target, name, identity)
+        found = backups.open_backup(settings, _chosen(target, settings), name=name)
         done = backups.restore(settings, database, open_storage(settings.storage()), found, tell=line.show)
     record, contents = found.record, found.contents
     click.echo(
@@ -229,13 +197,6 @@ def _chosen(target: str | None, settings: Settings) -> str:
     if target is None and settings.backup_target is None:
         raise click.ClickException(f"Specify a folder or a bucket, or set {PREFIX}BACKUP_TARGET.")
     return target or settings.backup_target or ""
-
-
-def _opened_backup(
-    settings: Settings, target: str | None, name: str | None, identity: Path | None
-) -> backups.Backup:
-    identities = [] if identity is None else backup_store.read_identities(identity)
-    return backups.open_backup(settings, _chosen(target, settings), name=name, identities=identities)
 
 
 @click.command()
@@ -270,67 +231,17 @@ def migrate(without_backup: bool, for_serve: bool) -> None:
         click.echo(f"{SETUP_PATH}{token}")
 
 
-@click.command("migrate-to")
-@click.argument("url")
-def migrate_to(url: str) -> None:
-    """Copy the SQLite database of a stopped installation to an empty PostgreSQL database.
-
-    \b
-    fairboard migrate-to postgresql://user:password@host/name
-
-    Compares all rows. The SQLite file does not change, and an interrupted copy leaves the target empty.
-    """
-    if not POSTGRESQL_URL.fullmatch(url):  # no message repeats it, because it contains a password
-        raise click.ClickException(
-            "The URL must be postgresql://user:password@host/name. Write @ in the password as %40."
-        )
-    with opened() as here:  # checks the schema
-        source = make_url(here.settings.database())
-    if source.get_backend_name() != "sqlite":
-        raise click.ClickException("This installation does not use SQLite.")
-    file = Path(source.database or "").resolve()
-    # Texts of a database with another encoding could otherwise not be read, not even its version.
-    readable = make_url(url).update_query_dict({"client_encoding": "utf8"}).render_as_string(False)
-    settings = here.settings.model_copy(update={"database_url": SecretStr(readable)})
-    with (
-        lock.hold(settings.data_dir.resolve()),
-        opened_database(settings) as target,
-        ProgressLine("rows") as line,
-    ):
-        count = database_copies.move(file, target, tell=line.show)
-    click.echo(
-        f"Copied and compared {counted(count, 'row')}. Set {PREFIX}DATABASE_URL to the URL of the target for "
-        "every process, then start the service. Blobs and the secret key stay where they are.\n"
-        f"{file} is unchanged: until the site has new data, you can return to it with the previous setting."
-    )
-
-
-@click.command()
-@click.option("--delete", is_flag=True, help="Delete the listed blobs.")
-def orphans(delete: bool) -> None:
-    """List blobs that have been unreferenced for a day; the sweeper deletes them once a day."""
-    with opened() as here:
-        if delete:
-            gone = blobs.collect(here.database, here.storage, is_sure=True)
-            click.echo(f"Deleted: {counted(gone.count, 'blob')} ({counted(gone.size, 'byte')}).")
-            return
-        listed = list(here.storage.blobs())
-        with here.database.read() as session:
-            unused = blobs.orphans(session, listed=listed, now=db.now(session))
-    size = sum(blob.size for blob in unused)
-    click.echo(
-        f"{counted(len(unused), 'unreferenced blob')} ({counted(size, 'byte')}). Use --delete to delete them."
-    )
-    for blob in unused:
-        click.echo(f"{blob.sha256}  {blob.size:>12,}  {blob.touched_at:%Y-%m-%d %H:%M} UTC")
-
-
 @click.command()
 @click.option("--read-all", is_flag=True, help="Read every blob in full; by default, blobs are only listed.")
+@click.option("--delete-orphans", is_flag=True, help="First delete all blobs that no row refers to.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def doctor(read_all: bool, as_json: bool) -> None:
+def doctor(read_all: bool, delete_orphans: bool, as_json: bool) -> None:
     """Diagnose problems with the installation and suggest fixes; exit with code 1 on an alarm."""
     settings = installed_settings()
+    if delete_orphans:
+        with opened() as here:
+            gone = blobs.collect(here.database, here.storage, is_sure=True)
+        click.echo(f"Deleted: {counted(gone.count, 'blob')} ({counted(gone.size, 'byte')}).", err=True)
     findings = list(_findings(settings, read_all))
     if as_json:
         click.echo(json.dumps({"findings": [dataclasses.asdict(each) for each in findings]}, indent=1))

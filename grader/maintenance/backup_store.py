@@ -1,13 +1,10 @@
-"""Backup stores in a folder or a bucket: encrypted objects, and records of complete backups.
+"""Backup stores in a folder or a bucket: objects, and records of complete backups.
 
 A store contains `objects/ab/abcdef…` and one record for each complete backup, `backups/NAME.json`. A record
-is written last and lists the objects that its backup needs, so that objects can be deleted without the
-private key. The name of an object is the SHA-256 hash of its content, or, in an encrypted backup, a keyed
-hash that does not reveal the content.
+is written last and lists the objects that its backup needs. The name of an object is the SHA-256 hash of its
+content.
 """
 
-import errno
-import hashlib
 import io
 import os
 import re
@@ -15,10 +12,10 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal
+from typing import IO, BinaryIO, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
@@ -43,19 +40,12 @@ class NotABackup(OrganizerError):
     public_name = "not_a_backup"
 
 
-class WrongKey(OrganizerError):
-    """The backup is encrypted, and no given identity can decrypt it."""
-
-    public_name = "wrong_key"
-
-
 class Record(BaseModel, frozen=True, extra="forbid"):
     """A complete backup: its time, its objects with their sizes, and the object with its contents."""
 
     name: str
     made_at: AwareDatetime
     fairboard: str
-    recipients: list[str]
     contents: str
     objects: dict[str, int]
     blob_count: int
@@ -151,32 +141,18 @@ Files = Folder | Bucket
 
 
 class Store:
-    """A backup store with its encryption."""
+    """A backup store."""
 
-    def __init__(self, files: Files, *, recipients: Sequence[str] = (), secret: str = "") -> None:
+    def __init__(self, files: Files) -> None:
         self.files = files
-        self.recipients = list(recipients)
-        self._key = hashlib.sha256("\n".join([secret, *recipients]).encode()).digest()
-
-    def name_of(self, sha256: str) -> str:
-        """Return the name of the object with this content.
-
-        Names depend on the recipients: after a change of keys, all content is encrypted for the new keys.
-        """
-        name = (
-            hashlib.blake2b(sha256.encode(), key=self._key, digest_size=32).hexdigest()
-            if self.recipients
-            else sha256
-        )
-        return f"{OBJECTS}/{name[:2]}/{name}"
 
     def objects(self) -> dict[str, int]:
         """Return the sizes of all objects."""
         return {name: size for name, size in self.files.sizes(OBJECTS).items() if _OBJECT.fullmatch(name)}
 
     def put(self, name: str, source: Source) -> int:
-        """Encrypt and store an object; return its stored size."""
-        return self.files.put(name, lambda target: self._seal(source, target))
+        """Store an object; return its size."""
+        return self.files.put(name, lambda target: shutil.copyfileobj(source, target, CHUNK_BYTES))
 
     def records(self) -> tuple[list[Record], list[str]]:
         """Return all complete backups, oldest first, and the messages about unreadable records."""
@@ -206,23 +182,9 @@ class Store:
         """Delete a backup; its objects remain."""
         self.files.delete(f"{RECORDS}/{record.name}.json")
 
-    def _seal(self, source: Source, target: IO[bytes]) -> None:
-        if not self.recipients:
-            return shutil.copyfileobj(source, target, CHUNK_BYTES)
-        import pyrage
-
-        relays = _Relay(source), _Relay(target)
-        try:
-            pyrage.encrypt_io(*relays, [_recipient(each) for each in self.recipients])
-        except pyrage.EncryptError:
-            for relay in relays:
-                if relay.error is not None:
-                    raise relay.error from None
-            raise
-
 
 def open_store(settings: Settings, target: str) -> Store:
-    """Return the store at a target, which encrypts for the recipients in the settings."""
+    """Return the store at a target."""
     files: Files = Folder(Path(target))
     if target.startswith("s3://"):
         configuration = {
@@ -233,9 +195,7 @@ def open_store(settings: Settings, target: str) -> Store:
             and settings.backup_bucket_secret.get_secret_value(),
         }
         files = Bucket(target, **{name: value for name, value in configuration.items() if value})
-    for key in settings.recipients():
-        _recipient(key)
-    return Store(files, recipients=settings.recipients(), secret=settings.secret())
+    return Store(files)
 
 
 def is_in_storage(settings: Settings, target: str, *, whole_bucket: bool = False) -> bool:
@@ -251,76 +211,13 @@ def is_in_storage(settings: Settings, target: str, *, whole_bucket: bool = False
     return places[1].startswith(places[0])
 
 
-def open_object(files: Files, name: str, identities: Sequence[Any] | None) -> BinaryIO:
-    """Open an object for reading; with `identities`, decrypt it into a temporary file.
+def name_of(sha256: str) -> str:
+    """Return the name of the object with this content."""
+    return f"{OBJECTS}/{sha256[:2]}/{sha256}"
 
-    Raises BlobMissing, StorageUnavailable, WrongKey or NotABackup.
-    """
+
+def open_object(files: Files, name: str) -> BinaryIO:
+    """Open an object for reading; raise BlobMissing, StorageUnavailable or NotABackup."""
     if not _OBJECT.fullmatch(name):
         raise NotABackup(f"The backup is damaged: {name!r} is not the name of an object.")
-    source = files.open(name)
-    if identities is None:
-        return source
-    import pyrage
-
-    target = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    try:
-        with source:
-            pyrage.decrypt_io(source, target, identities)
-    except (pyrage.DecryptError, OSError) as error:
-        target.close()
-        if disk.is_full(error) or "No space left" in str(error):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
-        if "No matching keys" in str(error):
-            raise WrongKey("None of the given identities can decrypt this backup.") from None
-        raise NotABackup(f"The object {name} is damaged: {error}.") from None
-    target.seek(0)
-    return target
-
-
-def read_identities(path: Path) -> list[Any]:
-    """Return the private keys in a file of age or SSH; raise WrongKey if there are none."""
-    import pyrage
-
-    text = path.read_text()
-    try:
-        if "PRIVATE KEY" in text:
-            return [pyrage.ssh.Identity.from_buffer(text.encode())]
-        lines = (line.strip() for line in text.splitlines())
-        found = [pyrage.x25519.Identity.from_str(line) for line in lines if line and line[0] != "#"]
-    except pyrage.IdentityError:
-        found = []
-    if not found:
-        raise WrongKey(f"{path} contains no private key of age (AGE-SECRET-KEY-…) or SSH.")
-    return found
-
-
-def _recipient(key: str) -> Any:
-    import pyrage
-
-    kind = pyrage.ssh if key.startswith("ssh-") else pyrage.x25519
-    try:
-        return kind.Recipient.from_str(key)
-    except pyrage.RecipientError as error:
-        raise WrongKey(f"FAIRBOARD_BACKUP_RECIPIENTS contains an invalid key, {key}: {error}.") from None
-
-
-class _Relay(io.RawIOBase):
-    """Passes reads and writes on and remembers their error, which the encryption replaces with a text."""
-
-    def __init__(self, file: Source) -> None:
-        self._file = file
-        self.error: BaseException | None = None
-
-    def read(self, size: int = -1) -> Any:
-        return self._remembering(self._file.read, size)
-
-    def write(self, data: Any) -> Any:
-        return self._remembering(self._file.write, data)
-
-    def _remembering(self, act: Callable[[Any], Any], value: Any) -> Any:
-        try:
-            return act(value)
-        except BaseException as error:
-            self.error = error
-            raise
+    return files.open(name)

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 AUTOMATIC_FOLDER = "backups"  # relative to the data folder
-SCRATCH, VERIFICATION = "backup-scratch-", "verify-scratch-"  # temporary folders in the data folder
+SCRATCH = "backup-scratch-"  # temporary folder in the data folder
 ANOTHER_FOLDER = (
     "Choose a folder on a larger disk, or free some space: `fairboard doctor` lists files that you can "
     "delete."
@@ -67,7 +67,6 @@ DISK_FULL = "A disk is full. Run `fairboard doctor` to see which files you can d
 BATCH = 1000
 BLOBS_AT_A_TIME = 8
 RENEW_SECONDS = 20
-SHOWN = 5
 
 Tell = Callable[[int, int], None]
 
@@ -118,16 +117,12 @@ class Restored:
 
 
 class _Contents(BaseModel):
-    """The contents of a backup, which are encrypted with it: descriptions of the database and the blobs.
-
-    `blobs` maps the hash of each blob to its object. `hashes` contains the hash of each file of a table.
-    """
+    """The contents of a backup: descriptions of the database and the blobs, by their hashes."""
 
     revision: str
     tables: dict[str, TableCopy]
-    hashes: dict[str, str]
     with_blobs: bool
-    blobs: dict[str, str] = {}
+    blobs: list[str] = []
     unusable_blobs: list[str] = []
     settings: str
     secrets: list[str]
@@ -135,16 +130,10 @@ class _Contents(BaseModel):
 
 
 class Backup:
-    """A backup in a store, with its decrypted contents."""
+    """A backup in a store, with its contents."""
 
-    def __init__(self, store: Store, record: Record, identities: Sequence[Any]) -> None:
+    def __init__(self, store: Store, record: Record) -> None:
         self.record, self._files = record, store.files
-        self._identities = identities if record.recipients else None
-        if record.recipients and not identities:
-            raise backup_store.WrongKey(
-                f"The backup {record.name} is encrypted. Specify the file with the private key: --identity "
-                "FILE."
-            )
         with self._opened(record.contents) as file:
             try:
                 self.contents = _Contents.model_validate_json(gzip.decompress(file.read()))
@@ -153,20 +142,20 @@ class Backup:
 
     def open_blob(self, sha256: str) -> IO[bytes]:
         """Open a blob; raise NotABackup."""
-        return self._opened(self.contents.blobs[sha256])
+        return self._opened(backup_store.name_of(sha256))
 
     @contextmanager
     def open_part(self, name: str) -> Iterator[IO[bytes]]:
         """Open a file of a table; raise NotABackup."""
         with self._opened(name) as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != self.contents.hashes[name]:  # type: ignore[arg-type]
+            if _digest(file) != name.rpartition("/")[2]:
                 raise NotABackup(f"The backup is damaged: the object {name} has changed.")
             file.seek(0)
             yield file
 
     def _opened(self, name: str) -> IO[bytes]:
         try:
-            return backup_store.open_object(self._files, name, self._identities)
+            return backup_store.open_object(self._files, name)
         except BlobMissing:
             raise NotABackup(f"The backup is damaged: the object {name} is missing.") from None
 
@@ -185,7 +174,7 @@ class _Writer:
 
     def add(self, sha256: str, open_source: Callable[[], Source]) -> str:
         """Store content with this hash; return the object's name; raise BlobMissing or BlobDamaged."""
-        name = self._store.name_of(sha256)
+        name = backup_store.name_of(sha256)
         size = self._present.get(name)
         if size is None or self._sizes.get(name, size) != size:
             with open_source() as source:
@@ -215,17 +204,15 @@ class _Checked(io.RawIOBase):
         return data
 
 
-def open_backup(
-    settings: Settings, target: str, *, name: str | None = None, identities: Sequence[Any] = ()
-) -> Backup:
-    """Return the newest or the named backup of a target; raise NotABackup or WrongKey."""
+def open_backup(settings: Settings, target: str, *, name: str | None = None) -> Backup:
+    """Return the newest or the named backup of a target; raise NotABackup."""
     store = backup_store.open_store(settings, target)
     records, problems = store.records()
     chosen = [record for record in records if name in (None, record.name)]
     if not chosen:
         what = f"no complete backup named {name}" if name else "no complete backup"
         raise NotABackup(" ".join([f"{target} contains {what}.", *problems]))
-    return Backup(store, chosen[-1], identities)
+    return Backup(store, chosen[-1])
 
 
 def run(
@@ -332,7 +319,6 @@ def make(
     contents = _Contents(
         revision=revision,
         tables={},
-        hashes={},
         with_blobs=storage is not None,
         settings=_settings_text(settings),
         secrets=needed_secrets(settings),
@@ -344,9 +330,9 @@ def make(
         for copy in contents.tables.values():
             for place, part in enumerate(copy.parts):
                 path = scratch / part
-                sha256 = _sha256(path)
+                with path.open("rb") as file:
+                    sha256 = _digest(file)
                 copy.parts[place] = writer.add(sha256, partial(io.FileIO, path))
-                contents.hashes[copy.parts[place]] = sha256
     if storage is not None:
         _add_blobs(storage, writer, contents, sorted(named), tell)
         if contents.unusable_blobs:
@@ -359,7 +345,6 @@ def make(
         name=f"{made_at:%Y%m%dT%H%M%S%fZ}",
         made_at=made_at,
         fairboard=version("fairboard"),
-        recipients=store.recipients,
         contents=described,
         objects=writer.objects,
         blob_count=len(contents.blobs),
@@ -442,26 +427,24 @@ def restore(
     return Restored(held, has_secret_key=_mark(settings) == backup.contents.secret_key_mark)
 
 
-def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> list[str]:
-    """Restore a backup into a scratch database and read every blob; return the problems.
+def verify(backup: Backup, *, tell: Tell | None = None) -> list[str]:
+    """Read a whole backup; return the problems.
 
-    Compares the rows of each table and the bytes of each blob with the hashes in the backup.
+    Compares each file with its hash and the number of rows of each table with that in the backup.
     """
     problems, contents = [], backup.contents
-    try:
-        with _filled(scratch, backup) as session:
-            lacking = blobs.required(session) - contents.blobs.keys() if contents.with_blobs else set()
-    except (NotABackup, CannotRestore) as error:
-        problems.append(error.message)
-    else:
-        if lacking:
-            problems.append(
-                f"{len(lacking):,} required blobs are not in the backup: {_some(sorted(lacking))}."
-            )
+    for name, copy in contents.tables.items():
+        try:
+            count = sum(1 for _ in database_copies.rows_in_parts(copy, backup.open_part))
+        except NotABackup as error:
+            problems.append(error.message)
+        else:
+            if count != copy.row_count:
+                problems.append(f"The table {name} has {count:,} rows instead of {copy.row_count:,}.")
     for done, sha256 in enumerate(contents.blobs, start=1):
         try:
             with backup.open_blob(sha256) as source:
-                is_same = hashlib.file_digest(source, "sha256").hexdigest() == sha256  # type: ignore[arg-type]
+                is_same = _digest(source) == sha256
         except NotABackup as error:
             problems.append(error.message)
         else:
@@ -470,18 +453,6 @@ def verify(backup: Backup, scratch: Database, *, tell: Tell | None = None) -> li
         if tell is not None:
             tell(done, backup.record.blob_count)
     return problems
-
-
-@contextmanager
-def scratch_database(settings: Settings, backup: Backup) -> Iterator[Database]:
-    """Open a temporary SQLite database in the data folder for a trial restore; raise UnknownTables."""
-    schema.require_known(backup.contents.revision)
-    with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=VERIFICATION) as folder:
-        database = Database(f"sqlite:///{Path(folder).absolute() / 'fairboard.db'}")
-        try:
-            yield database
-        finally:
-            database.dispose()
 
 
 def _require_empty(database: Database, backup: Backup) -> None:
@@ -514,20 +485,18 @@ def _add_blobs(
 ) -> None:
     """Add all available blobs, several at a time; the others are unusable."""
 
-    def add(sha256: str) -> str | None:
+    def add(sha256: str) -> bool:
         try:
-            return writer.add(sha256, partial(storage.open, sha256))
+            writer.add(sha256, partial(storage.open, sha256))
         except (BlobMissing, BlobDamaged):
-            return None
+            return False
+        return True
 
     with ThreadPoolExecutor(BLOBS_AT_A_TIME) as pool:
         for start in range(0, len(names), BATCH):  # an error cancels the rest of a batch
             batch = names[start : start + BATCH]
-            for sha256, stored in zip(batch, pool.map(add, batch), strict=True):
-                if stored is None:
-                    contents.unusable_blobs.append(sha256)
-                else:
-                    contents.blobs[sha256] = stored
+            for sha256, is_stored in zip(batch, pool.map(add, batch), strict=True):
+                (contents.blobs if is_stored else contents.unusable_blobs).append(sha256)
                 if tell is not None:
                     tell(len(contents.blobs), len(names) - len(contents.unusable_blobs))
 
@@ -670,9 +639,6 @@ def _scratch(settings: Settings) -> Iterator[Path]:
     """Create a temporary folder on the disk of the data folder; delete those of killed processes."""
     for left in settings.data_dir.glob(f"{SCRATCH}*"):
         shutil.rmtree(left, ignore_errors=True)
-    for left in settings.data_dir.glob(f"{VERIFICATION}*"):  # another process may be using a recent one
-        if time.time() - left.stat().st_mtime > timedelta(days=1).total_seconds():
-            shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=SCRATCH) as folder:
         yield Path(folder)
 
@@ -694,13 +660,8 @@ def _require_outside_storage(settings: Settings, target: str) -> None:
         raise CannotBackUp(f"The target {target} is in the blob storage. Choose another one.")
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (" and others" if len(names) > SHOWN else "")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digest(file: IO[bytes]) -> str:
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _mark(settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""Portable copies of a whole database, their import into SQLite or PostgreSQL, and moves to PostgreSQL.
+"""Portable copies of a whole database, and their import into SQLite or PostgreSQL.
 
 A copy contains one or several compressed files per table, with one row per line as a JSON array. Times are in
 UTC, and bytes are in Base64. Rows are otherwise unchanged, because the tables may have an older schema.
@@ -8,19 +8,16 @@ import base64
 import gzip
 import hashlib
 import json
-import os
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-import psutil  # type: ignore[import-untyped]
 from sqlalchemy import (
     JSON,
     Column,
@@ -33,7 +30,6 @@ from sqlalchemy import (
     Text,
     cast,
     delete,
-    event,
     func,
     insert,
     inspect,
@@ -43,16 +39,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.maintenance import schema
-from grader.text import counted
 
 PART_ROWS = 50_000  # unchanged parts are not copied again
 BATCH = 1000
 REVISION_TABLE = "alembic_version"
-OLDEST_POSTGRESQL = 14
 _EXACT = Context(prec=1000)
 
 
@@ -64,7 +57,7 @@ class DamagedDatabase(OrganizerError):
 
 
 class CannotRestore(OrganizerError):
-    """A restore or copy into this database is not possible; the message states the reason."""
+    """A restore into this database is not possible; the message states the reason."""
 
     public_name = "cannot_restore"
 
@@ -120,15 +113,13 @@ def filled(
     revision: str,
     copies: Copies,
     rows_of: Callable[[str], Rows],
-    check: Callable[[Connection], None] = lambda _: None,
 ) -> Iterator[Connection]:
     """Insert all copied rows into new tables of an unused database at a revision, and upgrade the tables.
 
-    The check, the tables, the rows, the upgrade and the block are one transaction. Raises CannotRestore if
+    The tables, the rows, the upgrade and the block are one transaction. Raises CannotRestore if
     the inserted rows differ from the copies.
     """
     with schema.migrating(database) as connection:
-        check(connection)
         schema.rebuild(connection, revision)
         with _without_references(connection):
             present = {table.name: table for table in tables(connection)}
@@ -159,44 +150,6 @@ def is_empty(database: Database) -> bool:
             for table in tables(connection)
             if table.name != REVISION_TABLE
         )
-
-
-def move(file: Path, target: Database, *, tell: Callable[[int, int, str], None]) -> int:
-    """Copy all rows of a current SQLite file to an empty PostgreSQL database; return their number.
-
-    No other process can open the file meanwhile. `tell` is called with the number of copied rows, the number
-    of all rows and the current table. Raises CannotRestore or DamagedDatabase.
-    """
-    source, done = Database(f"sqlite:///{file}", pool_size=1), 0
-    event.listen(source.engine, "connect", partial(_lock_file, file), insert=True)
-
-    def rows_of(name: str) -> Rows:
-        nonlocal done
-        digest = _Digest(present[name], copies[name].columns)
-        place = f"table {list(present).index(name) + 1} of {len(present)}: {name}"
-        for row in _read_rows(connection, present[name], copies[name].columns):
-            digest.add(row)
-            yield row
-            done += 1
-            if done % BATCH == 0 or done == total:
-                tell(done, total, place)
-        copies[name].digest = digest.value
-
-    with ExitStack() as stack, source.read() as session:
-        stack.callback(source.dispose)
-        connection = session.connection()
-        _require_intact(connection)
-        present = {table.name: table for table in tables(connection)}
-        copies = {name: TableCopy(table.columns.keys()) for name, table in present.items()}
-        for name, copy in copies.items():
-            copy.row_count = session.execute(select(func.count()).select_from(present[name])).scalar_one()
-        total = sum(copy.row_count for copy in copies.values())
-        with filled(
-            target, revision=schema.head(), copies=copies, rows_of=rows_of, check=_require_unused
-        ) as filling:
-            filling.execute(text("ANALYZE (SKIP_LOCKED)"))  # before autovacuum, plans would be bad
-            reach("move.before_commit")
-    return total
 
 
 def rows_in_parts(copy: TableCopy, open_part: OpenPart) -> Rows:
@@ -243,43 +196,6 @@ def _require_intact(connection: Connection) -> None:
         finding = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
         if finding != "ok":
             raise DamagedDatabase(finding=finding)
-
-
-def _lock_file(file: Path, connection: sqlite3.Connection, _record: object) -> None:
-    """Lock out all other connections until this new one is closed; raise CannotRestore."""
-    connection.execute("PRAGMA busy_timeout = 1000")
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        found = [
-            f"process {process.pid} ({process.info['name']})"
-            for process in psutil.process_iter(["name", "open_files"])
-            if process.pid != os.getpid()
-            and str(file) in {path for path, *_ in process.info["open_files"] or ()}
-        ]
-        users = ", ".join(found) or "another user or container"
-        raise CannotRestore(
-            f"{file} is in use ({error}) by {users}. Stop the units "
-            "fairboard-serve, -web, -worker, -sweeper and -metrics first, for example with `systemctl stop`."
-        ) from None
-    connection.execute("ROLLBACK")
-
-
-def _require_unused(connection: Connection) -> None:
-    """Raise CannotRestore unless a target is suitable and has no tables."""
-    release = int(connection.execute(text("SHOW server_version_num")).scalar_one()) // 10_000
-    encoding = connection.execute(text("SHOW server_encoding")).scalar_one()
-    if release < OLDEST_POSTGRESQL or encoding != "UTF8":
-        raise CannotRestore(
-            f"The target has the encoding {encoding} on PostgreSQL {release}. Create a database with the "
-            f"encoding UTF8 on PostgreSQL {OLDEST_POSTGRESQL} or later."
-        )
-    if names := sorted(inspect(connection).get_table_names()):
-        raise CannotRestore(
-            f"The target is not empty: it contains {counted(len(names), 'table')}, such as "
-            f"{', '.join(names[:5])}. Create an empty database."
-        )
 
 
 def _copy_in(connection: Connection, target: Table, copy: TableCopy, rows: Rows) -> bool:

@@ -177,7 +177,7 @@ def _what_to_free(settings: Settings) -> Iterator[DoctorFinding]:
     for size, folder, why in sorted(((_size(folder), folder, why) for folder, why in parts), reverse=True):
         if size:
             yield warning("disk", f"You can free up to {_megabytes(size)} in {folder}: {why}")
-    yield warning("disk", "To delete unreferenced blobs, run `fairboard orphans --delete`.")
+    yield warning("disk", "To delete unreferenced blobs, run `fairboard doctor --delete-orphans`.")
 
 
 def _size(folder: Path) -> int:

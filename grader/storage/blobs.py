@@ -76,7 +76,7 @@ class SuspiciousStorage(OrganizerError):
     public_name = "suspicious_storage"
     message = (
         "{orphan_count:,} of {blob_count:,} blobs are unreferenced, which is more than half. Check that this "
-        "storage belongs to this database. If it does, run `fairboard orphans --delete` to delete them."
+        "storage belongs to this database. If it does, delete them with `fairboard doctor --delete-orphans`."
     )
 
 

@@ -57,7 +57,7 @@ def test_every_path_of_every_command_is_local(name: str):
 
 
 def test_paths_of_options_and_arguments_are_among_the_checked_paths():
-    assert {"fairboard restore identity", "fairboard analyze html"} <= set(PATHS)
+    assert {"fairboard analyze html"} <= set(PATHS)
 
 
 @pytest.mark.parametrize("address", ["https://example.org/x", "backup@host:/srv/x"])

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import pyrage
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import select, update
@@ -19,7 +18,6 @@ from grader.services.mail import outbox
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 
-KEY = pyrage.x25519.Identity.generate()
 RUN = (
     "from grader.settings import load; from grader.db import Database\n"
     "from grader.maintenance import backups; from grader.storage.stores import open_storage\n"
@@ -45,10 +43,9 @@ LONG = pytest.mark.long
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], tmp_path: Path) -> Settings:
-    """Settings of an encrypted target in which only the last backup is kept."""
+    """Settings of a target in which only the last backup is kept."""
     return make_settings(
         backup_target=str(tmp_path / "backups"),
-        backup_recipients=str(KEY.to_public()),
         backup_keep_days=1e-9,
         sweep_interval_seconds=0.2,
     )
@@ -59,9 +56,8 @@ def usable(settings: Settings) -> list[str]:
     records, problems = backup_store.open_store(settings, settings.backup_target).records()
     assert problems == []
     for record in records:
-        backup = backups.open_backup(settings, settings.backup_target, name=record.name, identities=[KEY])
-        with backups.scratch_database(settings, backup) as scratch:
-            assert backups.verify(backup, scratch) == []
+        backup = backups.open_backup(settings, settings.backup_target, name=record.name)
+        assert backups.verify(backup) == []
     return [record.name for record in records]
 
 
@@ -107,8 +103,7 @@ def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
     if restored_to == "postgresql":
         url = request.getfixturevalue("empty_postgresql_url")
     other = settings.model_copy(update={"data_dir": folder, "database_url": SecretStr(url)})
-    (tmp_path / "key").write_text(f"{KEY}\n")
-    command = "-m", "grader.cli", "restore", "--identity", str(tmp_path / "key")
+    command = "-m", "grader.cli", "restore"
     processes.crash(other, *command, at="restore.before_commit")
     database = Database(url)
     assert database_copies.is_empty(database)
@@ -120,22 +115,6 @@ def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
     assert processes.python(other, *command).wait() == 0
     with database.read() as session:
         assert set(session.scalars(select(Mail.error))) == {backups.WHY_NOT_SENT}
-    database.dispose()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_killed_move_to_postgresql_leaves_it_empty_and_can_be_repeated(
-    service, settings: Settings, processes, empty_postgresql_url: str
-):
-    service.submit(service.competition())
-    service.database.dispose()
-    command = "-m", "grader.cli", "migrate-to", empty_postgresql_url.replace("+psycopg", "")
-    processes.crash(settings, *command, at="move.before_commit")
-    database = Database(empty_postgresql_url)
-    assert schema.current(database) is None
-    assert processes.python(settings, *command).wait() == 0
-    assert schema.is_current(database)
     database.dispose()
 
 

@@ -117,10 +117,6 @@ REACHED_IN = {
         "grader/maintenance/backups.py",
         "All rows of a backup are restored, but nothing is committed.",
     ),
-    "move.before_commit": (
-        "grader/maintenance/database_copies.py",
-        "All rows are copied to PostgreSQL, but nothing is committed.",
-    ),
     "prune.after_record": (
         "grader/maintenance/backups.py",
         "The record of an old backup is deleted, but not its objects.",

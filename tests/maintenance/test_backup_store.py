@@ -1,6 +1,7 @@
-"""Backup stores: incremental copies, encryption, damage, retention, schedule and lock."""
+"""Backup stores: incremental copies, damage, retention, schedule and lock."""
 
 import errno
+import hashlib
 import io
 import json
 import os
@@ -9,21 +10,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyrage
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
 from sqlalchemy import select
 
 from grader import db
 from grader.maintenance import backup_store, backups, doctor_checks
-from grader.maintenance.backup_store import NotABackup, WrongKey
+from grader.maintenance.backup_store import NotABackup
 from grader.maintenance.backups import BackupInterrupted, CannotBackUp
+from grader.maintenance.database_copies import CannotRestore
 from grader.models import BackupRun, Mail, User
 from grader.services import backup_runs
 from grader.services.backup_runs import RETRY_AFTER, BackupInProgress, BackupLost
@@ -32,7 +26,6 @@ from grader.settings import Settings
 pytestmark = pytest.mark.system
 
 DAY = timedelta(days=1)
-KEY = pyrage.x25519.Identity.generate()
 
 
 # These tests put, read, list and delete objects; the long run also repeats the others in a bucket.
@@ -48,10 +41,8 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def configured(service, target: str) -> Settings:
-    """Settings with an encrypted target."""
-    return service.settings.model_copy(
-        update={"backup_target": target, "backup_recipients": str(KEY.to_public())}
-    )
+    """Settings with a target."""
+    return service.settings.model_copy(update={"backup_target": target})
 
 
 def run(service, settings: Settings, **options):
@@ -60,14 +51,12 @@ def run(service, settings: Settings, **options):
     )
 
 
-def opened(settings: Settings, *identities, name: str | None = None):
-    return backups.open_backup(settings, settings.backup_target or "", identities=identities, name=name)
+def opened(settings: Settings, name: str | None = None):
+    return backups.open_backup(settings, settings.backup_target or "", name=name)
 
 
-def check(settings: Settings, *identities, name: str | None = None) -> list[str]:
-    backup = opened(settings, *identities, name=name)
-    with backups.scratch_database(settings, backup) as scratch:
-        return backups.verify(backup, scratch)
+def check(settings: Settings, name: str | None = None) -> list[str]:
+    return backups.verify(opened(settings, name))
 
 
 def status(service) -> backup_runs.BackupStatus:
@@ -96,75 +85,18 @@ def test_second_backup_copies_only_new_content(service, configured: Settings):
         third.record.name,
     ]
     for made in (first, again, third):
-        assert check(configured, KEY, name=made.record.name) == []
+        assert check(configured, name=made.record.name) == []
     found = status(service)
     assert found.last_success_at is not None and found.error is found.running_since is None
-
-
-def test_encrypted_store_reveals_no_content_and_requires_its_key(service, configured: Settings):
-    sha256 = service.submit(service.competition()).submission.sha256
-    run(service, configured)
-    files = store_of(configured).files
-    for folder in ("objects", "backups"):
-        for name in files.sizes(folder):
-            with files.open(name) as file:
-                content = file.read()
-            assert sha256 not in name and sha256.encode() not in content
-            assert name.startswith("backups") or content.startswith(b"age-encryption.org/v1")
-    with pytest.raises(WrongKey, match="--identity FILE"):
-        opened(configured)
-    with pytest.raises(WrongKey, match="None of the given identities"):
-        opened(configured, pyrage.x25519.Identity.generate())
-    assert check(configured, pyrage.x25519.Identity.generate(), KEY) == []
 
 
 @in_both
 def test_large_content_is_stored_in_pieces_and_read_back(configured: Settings):
     store, data = store_of(configured), os.urandom(1 << 20) * 20
-    name = store.name_of("large")
-    assert store.put(name, io.BytesIO(data)) == store.objects()[name] > len(data)
-    with backup_store.open_object(store.files, name, [KEY]) as file:
+    name = backup_store.name_of(hashlib.sha256(data).hexdigest())
+    assert store.put(name, io.BytesIO(data)) == store.objects()[name] == len(data)
+    with backup_store.open_object(store.files, name) as file:
         assert file.read() == data
-
-
-def test_new_key_encrypts_all_content_again(service, configured: Settings):
-    service.submit(service.competition())
-    first = run(service, configured)
-    other = pyrage.x25519.Identity.generate()
-    changed = configured.model_copy(update={"backup_recipients": str(other.to_public())})
-    second = run(service, changed)
-    assert not first.record.objects.keys() & second.record.objects.keys()
-    assert check(changed, other) == []
-    with pytest.raises(WrongKey):
-        opened(changed, KEY)
-
-
-def test_key_files_of_age_and_ssh_are_read(tmp_path: Path):
-    path = tmp_path / "key"
-    path.write_text(f"# created: today\n# public key: {KEY.to_public()}\n{KEY}\n")
-    (found,) = backup_store.read_identities(path)
-    assert str(found) == str(KEY)
-    private = Ed25519PrivateKey.generate()
-    path.write_bytes(private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
-    public = private.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
-    store = backup_store.Store(backup_store.Folder(tmp_path / "store"), recipients=[public])
-    store.put(store.name_of("x"), io.BytesIO(b"content"))
-    with backup_store.open_object(
-        store.files, store.name_of("x"), backup_store.read_identities(path)
-    ) as file:
-        assert file.read() == b"content"
-    path.write_text(str(KEY.to_public()))
-    with pytest.raises(WrongKey, match="contains no private key"):
-        backup_store.read_identities(path)
-
-
-def test_private_or_invalid_key_is_rejected_without_being_shown(service, configured: Settings):
-    with pytest.raises(ValueError, match="expected public keys") as refused:
-        Settings(backup_recipients=str(KEY))
-    assert "SECRET" not in str(refused.value)
-    wrong = configured.model_copy(update={"backup_recipients": "age1nonsense"})
-    with pytest.raises(WrongKey, match="FAIRBOARD_BACKUP_RECIPIENTS contains an invalid key"):
-        run(service, wrong)
 
 
 @in_both
@@ -175,16 +107,17 @@ def test_verification_names_each_damaged_and_missing_object_and_a_new_backup_rep
     damaged, missing = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
     run(service, configured)
     store = store_of(configured)
-    names = [opened(configured, KEY).contents.blobs[sha256] for sha256 in (damaged, missing)]
+    names = [backup_store.name_of(sha256) for sha256 in (damaged, missing)]
     with store.files.open(names[0]) as file:
         content = file.read()
     store.files.put(names[0], lambda file: _write(file, content[:-9] + bytes(9)))
     store.files.delete(names[1])
-    problems = check(configured, KEY)
-    assert [sum(name in each for each in problems) for name in names] == [1, 1] and len(problems) == 2
+    problems = check(configured)
+    assert [sum(sha256 in each for each in problems) for sha256 in (damaged, missing)] == [1, 1]
+    assert len(problems) == 2
     store.files.put(names[0], lambda file: _write(file, content[:-9]))
     assert run(service, configured).copied > 0
-    assert check(configured, KEY) == []
+    assert check(configured) == []
 
 
 def test_damaged_rows_and_description_are_found(service, target: str):
@@ -200,15 +133,20 @@ def test_damaged_rows_and_description_are_found(service, target: str):
         opened(settings)
 
 
-def test_verification_finds_rows_that_differ(service, configured: Settings, monkeypatch: pytest.MonkeyPatch):
+def test_verification_finds_missing_rows_and_a_restore_finds_rows_that_differ(
+    service, configured: Settings, tmp_path: Path
+):
     service.submit(service.competition())
     run(service, configured)
-    backup = opened(configured, KEY)
+    backup = opened(configured)
+    backup.contents.tables["submission"].row_count = 2
+    assert backups.verify(backup) == ["The table submission has 1 rows instead of 2."]
+    backup = opened(configured)
     backup.contents.tables["submission"].digest = "0" * 64
-    with backups.scratch_database(configured, backup) as scratch:
-        assert backups.verify(backup, scratch) == [
-            "The inserted rows differ from the copied ones in these tables: submission. No table was changed."
-        ]
+    other = db.Database(f"sqlite:///{tmp_path / 'other.db'}")
+    with pytest.raises(CannotRestore):
+        backups.restore(configured, other, service.storage, backup)
+    other.dispose()
 
 
 @in_both
@@ -223,7 +161,7 @@ def test_retention_keeps_what_a_kept_backup_needs(service, configured: Settings)
     assert [each.name for each in store.records()[0]] == [made[2].record.name]
     assert store.objects() == made[2].record.objects
     backups.prune(store, keep=timedelta(), now=now + 1000 * DAY)  # The last one is kept.
-    assert check(configured, KEY) == []
+    assert check(configured) == []
 
 
 def test_retention_keeps_the_last_undamaged_backup(service, configured: Settings):
@@ -233,7 +171,7 @@ def test_retention_keeps_the_last_undamaged_backup(service, configured: Settings
     store.files.delete(second.record.contents)
     backups.prune(store, keep=timedelta(), now=second.record.made_at + DAY)
     assert [each.name for each in store.records()[0]] == [first.record.name]
-    assert check(configured, KEY) == []
+    assert check(configured) == []
 
 
 def test_retention_deletes_nothing_if_a_record_is_unreadable(service, configured: Settings, caplog):
@@ -277,12 +215,11 @@ def test_forged_object_name_is_not_opened(service, configured: Settings, tmp_pat
     store, (record,) = store_of(configured), store_of(configured).records()[0]
     store.put_record(record.model_copy(update={"contents": name}))
     with pytest.raises(NotABackup, match="is not the name of an object"):
-        opened(configured, KEY)
+        opened(configured)
     store.put_record(record)
-    backup = opened(configured, KEY)
+    backup = opened(configured)
     backup.contents.tables["user_account"].parts[:] = [name]
-    with backups.scratch_database(configured, backup) as scratch:
-        assert "is not the name of an object" in backups.verify(backup, scratch)[0]
+    assert "is not the name of an object" in backups.verify(backup)[0]
 
 
 def test_target_in_the_blob_storage_is_rejected(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -405,7 +342,7 @@ def test_administrators_receive_one_email_until_a_backup_succeeds(service, confi
         (finding,) = doctor_checks.of_backups(configured, session)
     assert finding.level == "alarm" and "A disk is full." in finding.message
     run(service, configured)
-    assert status(service).error is None and check(configured, KEY) == []
+    assert status(service).error is None and check(configured) == []
     with monkeypatch.context() as patch:
         patch.setattr(backup_store.Store, "put_record", full)
         with pytest.raises(OSError, match="No space"):
@@ -414,9 +351,7 @@ def test_administrators_receive_one_email_until_a_backup_succeeds(service, confi
 
 
 def test_full_disk_under_a_draft_leaves_the_last_backup_usable(service, tmp_path: Path, monkeypatch):
-    settings = service.settings.model_copy(
-        update={"backup_target": str(tmp_path / "b"), "backup_recipients": str(KEY.to_public())}
-    )
+    settings = service.settings.model_copy(update={"backup_target": str(tmp_path / "b")})
     service.competition()
     run(service, settings)
     service.submit(service.competition("second"))
@@ -430,7 +365,7 @@ def test_full_disk_under_a_draft_leaves_the_last_backup_usable(service, tmp_path
             run(service, settings)
     assert list((tmp_path / "b" / "drafts").iterdir()) == []
     assert list(settings.data_dir.glob("backup-scratch-*")) == []
-    assert check(settings, KEY) == []
+    assert check(settings) == []
 
 
 def test_interrupted_backup_can_be_repeated_at_once(service, configured: Settings):
@@ -442,7 +377,7 @@ def test_interrupted_backup_can_be_repeated_at_once(service, configured: Setting
     with service.database.read() as session:
         assert session.scalars(select(BackupRun)).all() == []
     run(service, configured)
-    assert check(configured, KEY) == []
+    assert check(configured) == []
 
 
 def test_lost_lease_ends_a_backup_before_it_is_complete(service, configured: Settings, monkeypatch):
