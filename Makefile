@@ -101,8 +101,8 @@ secrets: ## generate passwords and a trial certificate for docker-compose.yml in
 	[ -e .env ] || echo COMPOSE_PROFILES=nginx > .env
 
 lock: ## regenerate requirements/*.lock from pyproject.toml
-	$(COMPILE) --extra demo --extra client --extra dev pyproject.toml -o requirements/dev.lock
-	echo uv | $(COMPILE) --constraints requirements/dev.lock --extra demo pyproject.toml - -o requirements/app.lock
+	$(COMPILE) --extra server --extra client --extra dev pyproject.toml -o requirements/dev.lock
+	echo uv | $(COMPILE) --constraints requirements/dev.lock --extra server pyproject.toml - -o requirements/app.lock
 	$(COMPILE) --constraints requirements/dev.lock --extra server pyproject.toml -o requirements/image.lock
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock

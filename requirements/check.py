@@ -14,9 +14,9 @@ from packaging.utils import canonicalize_name
 
 LOCKS = {
     "build.lock": ("build",),
-    "app.lock": ("demo",),
+    "app.lock": ("server",),
     "image.lock": ("server",),
-    "dev.lock": ("demo", "client", "dev"),
+    "dev.lock": ("server", "client", "dev"),
 }
 
 

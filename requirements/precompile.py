@@ -12,7 +12,7 @@ from grader.sandbox.zygote import import_packages
 
 # These modules start programs when they are imported.
 PROGRAMS = ("grader.cli.__main__", "webapp.wsgi")
-DEMO = "grader.demo"  # needs scikit-learn, which the image lacks
+DEMO = "grader.demo"  # never runs in the image
 LIBRARIES = (
     "celery.__main__",
     "celery.apps.worker",

@@ -187,9 +187,8 @@ IMPORTS = {
     "cli": "import pandas, fairboard",
     "server": "import webapp.app, grader.worker.app, grader.worker.sweeper",
     "client": "import grader.client",
-    "demo": "import grader.demo.run, sklearn",
 }
-SLOW_EXTRAS = ("server", "demo", "client", "cli")
+SLOW_EXTRAS = ("server", "client", "cli")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +198,7 @@ SLOW_EXTRAS = ("server", "demo", "client", "cli")
 def test_each_extra_is_sufficient_for_its_modules(install, tmp_path: Path, extra: str):
     python = install(extra) / "python"
     run(python, "-c", IMPORTS[extra], cwd=tmp_path)
-    if extra in ("cli", "server", "client", "demo"):
+    if extra in ("cli", "server", "client"):
         run(python, "-c", IMPORTS_OF_COMMANDS, extra, cwd=tmp_path)
 
 
@@ -241,10 +240,6 @@ def test_server_and_client_extras_run_a_site_without_scikit_learn(install, tmp_p
     server, client = install("server"), install("client")
     absent = "from importlib.util import find_spec; print([find_spec(name) for name in ('sklearn', 'scipy')])"
     assert run(server / "python", "-c", absent) == "[None, None]\n"
-    demo = subprocess.run([server / "fairboard", "demo"], capture_output=True, text=True)
-    assert demo.returncode == 1
-    assert "`demo` needs sklearn, which is not installed" in demo.stderr
-    assert "whl[demo]" in demo.stderr
     administrator = {"FAIRBOARD_ADMIN_NAME": "ada", "FAIRBOARD_ADMIN_PASSWORD": "correct horse battery"}
     with serving(server, tmp_path / "site", **administrator) as (address, environment):
         token = run(server / "fairboard", "token", "create", "ada", **environment).strip()
@@ -253,8 +248,8 @@ def test_server_and_client_extras_run_a_site_without_scikit_learn(install, tmp_p
 
 
 @pytest.mark.long
-def test_demo_extra_runs_the_demo(install):
-    assert "Traceback" not in run(install("demo") / "fairboard", "demo", "--check")
+def test_server_extra_runs_the_demo(install):
+    assert "Traceback" not in run(install("server") / "fairboard", "demo", "--check")
 
 
 @pytest.mark.long

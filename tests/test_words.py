@@ -25,7 +25,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "grader/services/exports/bundle_files.py": ("boards/ both", "boards/private"),  # a folder's name
     "grader/models/standings.py": ("`boards`",),  # a column's name
     "grader/ranking/selection.py": ("Boards The best",),  # a class's name
-    "grader/demo/corpus.py": ("anybody", "somebody"),  # generated comments
 }
 
 

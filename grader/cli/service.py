@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from grader.cli.configuration import installed_settings, load_settings, make_data_folder, require_entry
-from grader.cli.group import lacking
 from grader.cli.parameters import LocalPath
 from grader.observability import observe
 
@@ -71,13 +70,8 @@ def settings() -> None:
 @click.command()
 @click.option("--check", is_flag=True, help="Check the demo on a separate port and data folder, then exit.")
 def demo(check: bool) -> None:
-    """Serve a generated competition with a dozen honest models as teams, until Ctrl-C."""
-    # The message is printed first, because the import is slow.
-    click.echo("Starting the demo. The first start takes about a minute.")
-    try:
-        from grader.demo import run
-    except ModuleNotFoundError as error:
-        raise lacking(error, "demo", "demo") from error
+    """Serve a generated competition with seven teams, until Ctrl-C."""
+    from grader.demo import run
 
     if not check:
         run.serve(load_settings(), click.echo)

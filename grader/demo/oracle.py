@@ -1,20 +1,17 @@
-"""Independent demo leaderboard, computed from the files with pandas and scikit-learn.
+"""Independent demo leaderboard, computed from the files with pandas.
 
 This module uses no code of `grader.metrics`, `grader.files` or `grader.ranking`. It follows the benchmark
-kernel of the Jigsaw competition: one filter and one `roc_auc_score` for each identity and subset, and a plain
-power mean.
+kernel of the Jigsaw competition: one filter and one AUC for each identity and subset, and a plain power mean.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
 POWER = -5.0
 SELECTED_FOR_PRIVATE = 2
@@ -23,16 +20,7 @@ Split = Literal["public", "private"]
 Terms = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class SubmittedFile:
-    """A file that a team submitted."""
-
-    team: str
-    predictions: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A leaderboard row with its displayed numbers."""
 
     rank: int
@@ -44,29 +32,29 @@ class Line:
     bnsp_auc: Decimal
 
 
-def leaderboards(solution: Path, entries: Sequence[SubmittedFile]) -> dict[Split, list[Line]]:
-    """Return both leaderboards; of files with equal displayed scores, the earlier one ranks first.
+def leaderboards(solution: Path, entries: Sequence[tuple[str, Path]]) -> dict[Split, list[Line]]:
+    """Return both leaderboards of the teams' files; of files with equal scores, the earlier one ranks first.
 
     The public leaderboard contains the best file of each team. The private leaderboard contains the better of
     each team's two best files on the public leaderboard.
     """
     truth = pd.read_csv(solution)
-    sent = [pd.read_csv(entry.predictions) for entry in entries]
+    sent = [pd.read_csv(predictions) for _, predictions in entries]
     public = [_terms(truth, file, "public") for file in sent]
     private = [_terms(truth, file, "private") for file in sent]
     files = defaultdict(list)
-    for at, entry in enumerate(entries):
-        files[entry.team].append(at)
+    for at, (team, _) in enumerate(entries):
+        files[team].append(at)
     selected = {team: _best_first(files[team], public)[:SELECTED_FOR_PRIVATE] for team in files}
     return {"public": _rank(entries, files, public), "private": _rank(entries, selected, private)}
 
 
 def _rank(
-    entries: Sequence[SubmittedFile], candidates: Mapping[str, list[int]], terms: Sequence[Terms]
+    entries: Sequence[tuple[str, Path]], candidates: Mapping[str, list[int]], terms: Sequence[Terms]
 ) -> list[Line]:
     standing = [_best_first(files, terms)[0] for files in candidates.values()]
     return [
-        Line(rank, entries[at].team, _score(terms[at]), *(_round(term, TERM_STEP) for term in terms[at]))
+        Line(rank, entries[at][0], _score(terms[at]), *(_round(term, TERM_STEP) for term in terms[at]))
         for rank, at in enumerate(_best_first(standing, terms), start=1)
     ]
 
@@ -90,7 +78,9 @@ def _terms(truth: pd.DataFrame, sent: pd.DataFrame, split: Split) -> Terms:
     toxic, prediction = rows["target"] >= 0.5, rows["prediction"]
 
     def auc(kept: pd.Series) -> float:
-        return float(roc_auc_score(toxic[kept], prediction[kept]))
+        ranks, labels = prediction[kept].rank(), toxic[kept]
+        positives, negatives = labels.sum(), (~labels).sum()
+        return float((ranks[labels].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
     subgroup, bpsn, bnsp = [], [], []
     for name in identities:

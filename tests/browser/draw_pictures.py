@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -20,11 +21,10 @@ from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from grader.client import Client
-from grader.demo import competition as demo_competition
 from grader.demo import run
-from grader.demo.competition import Demo, DemoProgress
 from grader.demo.corpus import IDENTITY_WORDS
-from grader.demo.service import SLUG, CommandFailed, DemoInstallation
+from grader.demo.run import SLUG, Demo, DemoFailed
+from grader.settings import load
 from tests.browser import pictures
 from tests.browser.pictures import MODES, STEPS, THEMES, Picture
 
@@ -73,7 +73,6 @@ class Stage:
     """The running demo with the worked example of the documentation."""
 
     demo: Demo
-    progress: DemoProgress
     ids: dict[str, int]
 
     def path(self, path: str) -> str:
@@ -83,7 +82,7 @@ class Stage:
     def page(self, browser: Browser, person: str, *, width: int = PAGE_WIDTH, height: int = 900) -> Page:
         """Return a page of a new browser window with this person's session."""
         context = browser.new_context(
-            base_url=self.demo.installation.address,
+            base_url=self.demo.address,
             viewport={"width": width, "height": height},
             device_scale_factor=SCALE,
             reduced_motion="reduce",
@@ -91,7 +90,7 @@ class Stage:
         page = context.new_page()
         page.goto("/login")
         page.fill("[name=name]", person)
-        page.fill("[name=password]", self.progress.passwords[person])
+        page.fill("[name=password]", self.demo.accounts()[person].password)
         page.press("[name=password]", "Enter")
         page.wait_for_url(lambda address: "/login" not in address)
         return page
@@ -99,33 +98,29 @@ class Stage:
 
 @contextlib.contextmanager
 def _running_demo(folder: Path) -> Iterator[Stage]:
-    port = run._free_port()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
-    environment |= {**run.QUIET, "FAIRBOARD_DATA_DIR": str(folder), "FAIRBOARD_PORT": str(port)}
-    demo = Demo(
-        DemoInstallation("127.0.0.1", port, environment),
-        folder / "demo",
-        print,
-        demo_competition.steps(print),
-    )
-    with run._running(demo):
-        progress = demo_competition.set_up(demo)
-        yield _stage(demo, progress)
+    for name in [name for name in os.environ if name.startswith("FAIRBOARD_")]:
+        del os.environ[name]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    demo = Demo(load(data_dir=folder, port=port), print)
+    with run.serving(demo):
+        run.set_up(demo)
+        yield _stage(demo)
 
 
-def _stage(demo: Demo, progress: DemoProgress) -> Stage:
+def _stage(demo: Demo) -> Stage:
     """Submit the two files of the worked example, and create the other competitions; skip existing parts."""
     files = _write_example(demo)
     state = demo.folder / "stage.json"
     if not state.exists():
-        with demo.installation.client(progress.tokens[TEAM]) as client:
+        with demo.client(demo.accounts()[TEAM].token) as client:
             first = _submit(client, files[0], "Starter script")
             second = _submit(client, files[1], "Masked identities, word pairs")
         ids = {"first": first, "second": second, "open": first}
-        ids |= {mode: _create_with_mode(demo, progress, mode, files[0]) for mode in MODES if mode != "open"}
+        ids |= {mode: _create_with_mode(demo, mode, files[0]) for mode in MODES if mode != "open"}
         _create_draft(demo)
         state.write_text(json.dumps(ids))
-    return Stage(demo, progress, json.loads(state.read_text()))
+    return Stage(demo, json.loads(state.read_text()))
 
 
 def _write_example(demo: Demo) -> tuple[Path, Path]:
@@ -148,7 +143,7 @@ def _submit(client: Client, file: Path, description: str, *, competition: str = 
     return sent.id
 
 
-def _create_with_mode(demo: Demo, progress: DemoProgress, mode: str, file: Path) -> int:
+def _create_with_mode(demo: Demo, mode: str, file: Path) -> int:
     """Create a copy of the demo with another feedback mode, and submit a file of four teams; return an id."""
     text = (demo.folder / "competition.toml").read_text()
     text = text.replace(f'slug = "{SLUG}"', f'slug = "{mode}"').replace(
@@ -156,11 +151,11 @@ def _create_with_mode(demo: Demo, progress: DemoProgress, mode: str, file: Path)
     )
     settings = demo.folder / f"{mode}.toml"
     settings.write_text(text)
-    demo.installation.command("competition", "create", str(settings), "--publish")
-    sent = {TEAM: file} | {name: demo.folder / "predictions" / f"{name}.csv" for name in OTHERS}
+    demo.command("competition", "create", str(settings), "--publish")
+    sent = {TEAM: file} | {name: demo.folder / f"{name}.csv" for name in OTHERS}
     ids = {}
     for team, path in sent.items():
-        with demo.installation.client(progress.tokens[team]) as client:
+        with demo.client(demo.accounts()[team].token) as client:
             ids[team] = _submit(client, path, "Starter script", competition=mode)
     return ids[TEAM]
 
@@ -178,8 +173,8 @@ def _create_draft(demo: Demo):
     text = text.replace(f'slug = "{SLUG}"', 'slug = "kind-words"')
     text = re.sub(r'title = ".*"', 'title = "Kind words"', text).replace(', "first_submission.py"', "")
     (folder / "kind-words.toml").write_text(text)
-    with contextlib.suppress(CommandFailed):  # test.csv is held back
-        demo.installation.command("competition", "create", str(folder / "kind-words.toml"))
+    with contextlib.suppress(DemoFailed):  # test.csv is held back
+        demo.command("competition", "create", str(folder / "kind-words.toml"))
 
 
 def _write(content: bytes, path: Path):
@@ -258,8 +253,15 @@ def test_pictures_of_the_documentation(browser: Browser, tmp_path: Path):
         draw_side_by_side(stage, browser, folder, "modes", MODES, size=(420, 760))
         for picture in pictures.BEFORE_THE_RESCORING:
             draw(stage, browser, folder, picture)
-        command = stage.demo.installation.command
-        command("rescore", SLUG, str(stage.demo.corrected_solution), "--reason", REASON, "--preview")
+        command = stage.demo.command
+        command(
+            "rescore",
+            SLUG,
+            str(stage.demo.folder / "corrected_solution.csv"),
+            "--reason",
+            REASON,
+            "--preview",
+        )
         draw(stage, browser, folder, pictures.RESCORING)
         command("competition", "reveal", SLUG, "--yes")
         draw(stage, browser, folder, pictures.REVEAL)

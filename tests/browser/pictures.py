@@ -52,7 +52,6 @@ RESCORING = Picture(
     "organizer",
     "/competitions/demo/organize/rescoring/2/difference",
     (),
-    values=("4 of 16 teams",),
 )
 REVEAL = Picture(
     "reveal",

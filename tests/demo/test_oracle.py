@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.demo.oracle import SubmittedFile, leaderboards
+from grader.client.records import Leaderboard
+from grader.demo.check import disagreements
+from grader.demo.oracle import Line, leaderboards
 
 SOLUTION = """id,target,a,b,Usage
 1,1,1,0,Public
@@ -27,11 +29,11 @@ def solution(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def entry(tmp_path: Path):
-    def write(team: str, predictions: list[float]) -> SubmittedFile:
+    def write(team: str, predictions: list[float]) -> tuple[str, Path]:
         path = tmp_path / f"{team}-{len(list(tmp_path.iterdir()))}.csv"
         lines = [f"{at},{value}" for at, value in enumerate(predictions, start=1)]
         path.write_text("\n".join(["id,prediction", *lines]))
-        return SubmittedFile(team, path)
+        return team, path
 
     return write
 
@@ -65,3 +67,18 @@ def test_team_is_ranked_privately_by_the_better_of_its_two_best_public_files(sol
 def test_auc_of_zero_makes_its_power_mean_zero(solution, entry):
     (line,) = leaderboards(solution, [entry("t", INVERTED)])["public"]
     assert line.score == 0
+
+
+@pytest.mark.parametrize(
+    ("score", "ranks"), [("0.90001", (1, 2)), ("0.9", (2, 1)), ("0.9", (1,))], ids=["score", "ranks", "rows"]
+)
+def test_every_difference_from_the_independent_computation_is_named(score: str, ranks: tuple[int, ...]):
+    terms = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), 0.8)
+
+    def board(score: str, *ranks: int) -> Leaderboard:
+        rows = [{"rank": rank, "team": "t", "score": float(score), "terms": terms} for rank in (*ranks, None)]
+        return Leaderboard.of({"rows": rows})
+
+    expected = [Line(rank, "t", Decimal("0.9"), *[Decimal("0.8")] * 4) for rank in (1, 2)]
+    assert disagreements(board("0.9", 1, 2), expected) == []
+    assert disagreements(board(score, *ranks), expected)
