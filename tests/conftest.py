@@ -95,7 +95,6 @@ LONGEST_FILES = (
     "worker/test_sweeper.py",
     "webapp/http/test_lists.py",
     "worker/children/test_job_child.py",
-    "kaggle_client/test_organizers.py",
     "browser/test_second_factors.py",
     "demo/test_competition.py",
     "services/accounts/test_second_factors.py",

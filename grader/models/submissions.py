@@ -4,7 +4,7 @@ import enum
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -120,27 +120,17 @@ class Dispute(Base):
 
 
 class AnnouncedUpload(Base):
-    """An upload whose size was announced and whose parts may arrive in several requests.
-
-    An upload for a submission belongs to a competition; an organizer's upload has none yet. `parts` lists the
-    blobs received so far with their lengths. `sha256` is the hash of the complete file.
-    """
+    """An upload of a submission whose size was announced; `sha256` is None until the file has arrived."""
 
     __tablename__ = "announced_upload"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
-    competition_id: Mapped[int | None] = mapped_column(ForeignKey("competition.id"), index=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"), index=True)
     name: Mapped[str] = mapped_column(String(255))
     size_bytes: Mapped[int] = mapped_column(BigInteger)
-    parts: Mapped[list[list[Any]]] = mapped_column(JSON, default=list)
     sha256: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
     used_at: Mapped[datetime | None]
-
-    @property
-    def received_bytes(self) -> int:
-        """The number of bytes stored so far, counted from the start of the file."""
-        return self.size_bytes if self.sha256 else sum(int(size) for _, size in self.parts)

@@ -60,7 +60,6 @@ MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
     Solution.digest,
     OrganizerJob.parameters,
     OrganizerJob.result,
-    AnnouncedUpload.parts,
     AnnouncedUpload.sha256,  # optional, because a backup may lack files uploaded meanwhile
 )
 

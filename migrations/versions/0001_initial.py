@@ -176,10 +176,11 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
-        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), index=True),
+        sa.Column(
+            "competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False, index=True
+        ),
         sa.Column("name", sa.String(255), nullable=False),
         sa.Column("size_bytes", sa.BigInteger(), nullable=False),
-        sa.Column("parts", sa.JSON(), nullable=False),
         sa.Column("sha256", sa.String(64)),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("expires_at", TIME, nullable=False, index=True),

@@ -39,7 +39,6 @@ NAME_NO_BLOB = {
     "second_factor.name": "words",
     "api_token.token_sha256": "hash of a token",
     "announced_upload.token_sha256": "hash of a token",
-    "repeatable_request.fingerprint": "hash of a request",
     "login.token_sha256": "hash of a token",
     "setup_link.token_sha256": "hash of a token",
     "team.names_taken_away": "names of a team",
@@ -78,6 +77,7 @@ NAME_NO_BLOB = {
     "competition.stage_name": "a name",
     "roster_entry.student_id": "an id of a student",
     "roster_entry.section": "a name",
+    "roster_entry.link_sha256": "hash of a link",
 }
 
 

@@ -16,14 +16,13 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
-from grader.text import is_storable, utc
+from grader.text import is_storable
 from webapp.http import errors
 from webapp.http.context import OPEN_CALLS, reading
 from webapp.http.parameters import LARGEST, NO, YES, Unreadable, UnreadableBody, whole_number
 from webapp.http.site import current_site, site_link
 
 COMPETITIONS = "competitions.CompetitionApiService"
-BLOBS = "blobs.BlobApiService"
 OAUTH = "security.OAuthService"
 LOCALHOST = "localhost"  # the host name sent by a command that uses this site as its proxy
 
@@ -164,21 +163,6 @@ def page_address(endpoint: str, **values: Any) -> str:
 def time_text(moment: datetime | None) -> str | None:
     """Return a time in whole seconds of UTC, the only format that the command parses reliably."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if moment else None
-
-
-def asked_time(sent: SentFields, name: str) -> datetime | None:
-    """Return a time, or None if absent; raise Unreadable.
-
-    The command can send `…00.000+00:00Z`.
-    """
-    text = sent.text(name)
-    if not text:
-        return None
-    plain = text.removesuffix("Z") if "+" in text[10:] or "-" in text[10:] else text
-    try:
-        return utc(datetime.fromisoformat(plain))
-    except ValueError:
-        raise Unreadable(name, text, "a date and time, such as 2030-01-01T00:00:00Z") from None
 
 
 def asked_paging(sent: SentFields, *, usual_size: int, most: int = 1000) -> tuple[int, int]:

@@ -15,7 +15,6 @@ from webapp.kaggle_protocol import (
     data,
     leaderboards,
     old_routes,
-    organizers,
     protocol,
     submissions,
     uploads,
@@ -23,7 +22,7 @@ from webapp.kaggle_protocol import (
 
 blueprint = Blueprint("kaggle_command", __name__, url_prefix="/competitions/<slug>/kaggle")
 # These modules add their routes to the blueprint when imported.
-CALLS = (protocol, competitions, data, uploads, submissions, leaderboards, organizers, old_routes)
+CALLS = (protocol, competitions, data, uploads, submissions, leaderboards, old_routes)
 
 
 @blueprint.get("")

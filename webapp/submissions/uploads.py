@@ -147,11 +147,11 @@ def received_file() -> FileStorage:
     return file
 
 
-def require_room(*, continued_id: int | None = None) -> None:
+def require_room() -> None:
     """Raise NoSpace before the upload starts if the file would use the reserved disk space.
 
-    If this frees space for blobs, expired and idle announced uploads are deleted first, except the one that
-    the request continues, then rejected files, then the unused uploads of those who need most space.
+    If this frees space for blobs, expired and idle announced uploads are deleted first, then rejected files,
+    then the unused uploads of those who need most space.
 
     A body over the size limit needs no space, because it will be rejected.
     """
@@ -163,13 +163,13 @@ def require_room(*, continued_id: int | None = None) -> None:
         if not disk.is_short(site.settings, wanted_bytes=wanted_bytes, only_blobs=True):
             raise disk.NoSpace
         with site.database.write() as session:
-            names = uploads.forget_idle(session, now=db.now(session), except_id=continued_id)
+            names = uploads.forget_idle(session, now=db.now(session))
         if blobs.delete_unnamed(site.database, site.storage, sorted(names or ()), age=timedelta()):
             continue
         if rejected_files.delete(site.database, site.storage, kept_for=IDLE_AFTER):
             continue
         with site.database.write() as session:
-            names = uploads.forget_largest(session, except_id=continued_id)
+            names = uploads.forget_largest(session)
         if not blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta()):
             raise disk.NoSpace
 

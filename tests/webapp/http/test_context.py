@@ -87,12 +87,7 @@ def test_an_organizer_removed_after_opening_the_page_changes_nothing(arena, orga
     ("path", "sent"),
     [
         (f"{API}/organize/pause", {"message": "A break."}),
-        (
-            "/api/v1/competitions.CompetitionApiService/UpdateCompetitionSettings",
-            {"competitionName": "toxicity", "settings": {"title": "Mine"}, "updateMask": "title"},
-        ),
     ],
-    ids=["action", "kaggle command"],
 )
 def test_an_organizer_removed_before_the_api_write_changes_nothing(
     arena, organizer, before_writing, path: str, sent: dict[str, Any]

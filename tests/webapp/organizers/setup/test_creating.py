@@ -169,8 +169,6 @@ def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, 
 
     monkeypatch.setattr(lookup, "lock", wait_and_lock)
     client, api = arena.app.test_client(), f"/api/v1{HERE}"
-    kaggle = "/api/v1/competitions.CompetitionApiService/UpdateCompetitionSettings"
-    settings = {"competitionName": "toxicity", "settings": {"title": "Other"}, "updateMask": "title"}
     csv = {"file": (io.BytesIO(b"id,text\n1,a\n"), "train.csv")}
     for path, sent in (
         (f"{HERE}/settings/dates", {"data": page | {"max_daily_submissions": "7"}}),
@@ -180,7 +178,6 @@ def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, 
         (f"{api}/data", {"data": csv}),
         (f"{api}/data/train.csv", {"method": "DELETE"}),
         (f"{api}/accounts", {"json": {"names": ["Dora"]}}),
-        (kaggle, {"json": settings}),
     ):
         before, sender = time[0], {"headers": root.bearer} if path.startswith("/api") else {}
         if sender:
