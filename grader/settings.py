@@ -11,7 +11,6 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from email.headerregistry import Address
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -31,11 +30,9 @@ from grader.identity_providers import Provider, SignUp
 from grader.text import is_elsewhere, not_a_path
 
 PREFIX = "FAIRBOARD_"
-SERVED_SOURCES = f"{PREFIX}SERVED_SOURCES"  # `serve` sets it for its processes
 _FILE = "_FILE"
-# Names with these prefixes are not settings: ports in docker-compose.yml, the marker of processes that
-# `serve` starts, and variables of the tests.
-_NO_SETTINGS = ("publish", "served_", "crash_at", "test_", "campaign_")
+# Names with these prefixes are not settings: ports in docker-compose.yml, and variables of the tests.
+_NO_SETTINGS = ("publish", "crash_at", "test_", "campaign_")
 # A client that mistakes the site for its HTTP proxy sends this name.
 LOCAL_NAMES = frozenset({"localhost"})
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - this is a comparison, not a listener
@@ -96,16 +93,6 @@ def _variables() -> Iterator[_Variable]:
         if name.upper().startswith(PREFIX):
             setting = name.upper().removeprefix(PREFIX)
             yield _Variable(name, setting.removesuffix(_FILE).lower(), setting.endswith(_FILE))
-
-
-@dataclass(frozen=True, slots=True)
-class SettingSource:
-    """A setting in force and its source: default, environment, file or command. Secrets are masked."""
-
-    variable: str
-    value: str
-    source: str
-    description: str
 
 
 class FileVariables(EnvSettingsSource):
@@ -470,29 +457,6 @@ class Settings(BaseSettings):
     def providers(self) -> tuple[Provider, ...]:
         """Return the OpenID Connect providers."""
         return identity_providers.read(self.oidc_providers.get_secret_value() if self.oidc_providers else "")
-
-    def given(self) -> list[SettingSource]:
-        """Return all settings with their sources; secrets are masked."""
-        sources = self.sources()
-        return [
-            SettingSource(
-                PREFIX + name.upper(),
-                "" if (value := getattr(self, name)) is None else str(value),
-                sources[name],
-                field.description or "",
-            )
-            for name, field in type(self).model_fields.items()
-        ]
-
-    def sources(self) -> dict[str, str]:
-        """Return the source of each setting: default, environment, file or command."""
-        names = type(self).model_fields
-        sources = {name: "command" if name in self.model_fields_set else "default" for name in names}
-        for each in _variables():
-            if each.setting in names and os.environ[each.name]:
-                sources[each.setting] = "file" if each.is_file else "environment"
-        # `serve` passes some settings on to its processes, with their sources.
-        return sources | dict(each.split("=", 1) for each in os.environ.get(SERVED_SOURCES, "").split())
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that pass these settings to another process."""

@@ -8,6 +8,7 @@ import click
 from grader.cli.configuration import installed_settings, load_settings, make_data_folder, require_entry
 from grader.cli.parameters import LocalPath
 from grader.observability import observe
+from grader.settings import PREFIX
 
 
 @click.command()
@@ -62,9 +63,10 @@ def sweeper(heartbeat: Path | None) -> None:
 @click.command()
 def settings() -> None:
     """Show every setting with its variable, value (secrets masked) and description."""
-    for each in installed_settings().given():
-        click.echo(f"{each.variable}={each.value}")
-        click.echo(f"    {each.description}")
+    found = installed_settings()
+    for name, field in type(found).model_fields.items():
+        value = getattr(found, name)
+        click.echo(f"{PREFIX}{name.upper()}={'' if value is None else value}\n    {field.description}")
 
 
 @click.command()

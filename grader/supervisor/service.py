@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from grader.errors import OrganizerError
-from grader.settings import PREFIX, SERVED_SOURCES, Settings
+from grader.settings import PREFIX, Settings
 from grader.supervisor import lock, valkey
 from grader.supervisor.supervisor import Program, Supervisor
 
@@ -20,7 +20,6 @@ BACKLOG = 512
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
 SETUP_PATH = "/setup/"
-PASSED_ON = ("data_dir", "host", "port", "broker_url")  # settings in the environment of all processes
 # The class is given by name rather than imported, because grader must not depend on webapp.
 WEB_WORKER = "webapp.server.worker.Worker"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -91,12 +90,10 @@ def _start(
     supervisor: Supervisor, settings: Settings, data_dir: Path, web_socket: socket.socket, application: str
 ) -> None:
     host, port = web_socket.getsockname()[:2]
-    sources = settings.sources()
     environment = {
         f"{PREFIX}DATA_DIR": str(data_dir),
         f"{PREFIX}HOST": host,
         f"{PREFIX}PORT": str(port),
-        SERVED_SOURCES: " ".join(f"{name}={sources[name]}" for name in PASSED_ON),
     }
     broker_url = (
         settings.broker_url.get_secret_value() if settings.broker_url else _start_valkey(supervisor, data_dir)
