@@ -30,7 +30,7 @@ from webapp.organizers.setup import data_files, metric_file, publishing, setting
 from webapp.submissions import api as submissions
 from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
-from webapp.teams import entry, profile
+from webapp.teams import entry
 
 # These modules add their routes to the API blueprint when imported.
 ROUTES = (
@@ -58,7 +58,6 @@ ROUTES = (
     audit,
     exports,
     entry,
-    profile,
     people,
     second_factors,
 )

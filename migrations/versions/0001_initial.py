@@ -56,7 +56,6 @@ def upgrade() -> None:
         sa.Column("contact", sa.String(500), nullable=False, server_default=""),
         sa.Column("discussion_url", sa.String(500), nullable=False, server_default=""),
         sa.Column("color", sa.String(16), nullable=False, server_default="auto"),
-        sa.Column("cover", sa.String(80), nullable=False, server_default=""),
         sa.Column(
             "feedback",
             _enum("feedback", "open", "score", "tiered", "blind"),
@@ -91,7 +90,6 @@ def upgrade() -> None:
         sa.Column("divisions", sa.Text(), nullable=False, server_default=""),
         sa.Column("division_choice", sa.String(16), nullable=False, server_default="team"),
         sa.Column("division_deadline", TIME),
-        sa.Column("prizes", sa.Text(), nullable=False, server_default=""),
         sa.Column("entry_fields", sa.Text(), nullable=False, server_default=""),
         sa.Column("max_team_size", sa.Integer(), nullable=False, server_default="5"),
         sa.Column("max_daily_submissions", sa.Integer(), server_default="5"),
@@ -152,7 +150,6 @@ def upgrade() -> None:
         sa.Column("email_verified_at", TIME),
         sa.Column("about", sa.Text(), nullable=False, server_default=""),
         sa.Column("unwanted_notices", sa.JSON(), nullable=False, server_default="[]"),
-        sa.Column("page_key", sa.String(32), index=True, unique=True),
         sa.Column("deleted_at", TIME),
         sa.Column("suspended_at", TIME),
         sa.Column("suspension_reason", sa.Text(), nullable=False, server_default=""),

@@ -471,14 +471,14 @@ PAGES = (
     "/leaderboard?sort=score&order=asc", "/leaderboard?sort={term}", "/leaderboard?q=a", "/leaderboard.csv",
     "/leaderboard/private", "/leaderboard/private.csv", "/leaderboard/private/{own}", "/leaderboard/final/1",
     "/submissions", "/submissions/{own}", "/submissions/{own}/receipt", "/submissions/{other}",
-    "/submissions/compare", "/submissions/compare?candidate={own}&baseline={other}", "/teams/{team}",
-    "/results", "/team", "/join",
+    "/submissions/compare", "/submissions/compare?candidate={own}&baseline={other}",
+    "/teams/{team}/certificate", "/results", "/team", "/join",
 )  # fmt: skip
 ANSWERS = (
     f"{HERE}", f"{HERE}/pages", f"{HERE}/leaderboard", f"{HERE}/leaderboard?sort={{term}}",
     f"{HERE}/leaderboard?sort=score&order=asc", f"{HERE}/leaderboard?sort=score&order=desc",
     f"{HERE}/submissions", f"{HERE}/leaderboard?split=private", f"{HERE}/leaderboard/private/{{own}}",
-    f"{HERE}/results", f"{HERE}/teams/{{team}}", f"{HERE}/final-standings/1", f"{API}/submissions/{{own}}",
+    f"{HERE}/results", f"{HERE}/final-standings/1", f"{API}/submissions/{{own}}",
     f"{API}/submissions/{{own}}/losses", f"{API}/submissions/{{own}}/receipt",
 )  # fmt: skip
 FORBIDDEN = r"\bAUCs?\b|identit|toxic|BPSN|BNSP|weakest|four terms|subgroup|undefined|one half"

@@ -228,7 +228,6 @@ def figure(slug: str, name: str) -> Response:
         competition = competition_of(session, slug)
         stored = figures.get(session, competition=competition, name=name)
     answer = send_file(site.storage.open(stored.sha256), mimetype=stored.media_type, etag=stored.sha256)
-    # The texts name the version of a figure; covers do not.
     answer.cache_control.private = True
     answer.cache_control.max_age = KEPT_SECONDS if "version" in request.args else 0
     return answer

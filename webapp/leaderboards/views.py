@@ -95,7 +95,6 @@ class BoardView:
         *,
         own_team_id: int | None,
         classes: ClassNames,
-        prizes: Sequence[str] = (),
         is_revealed: bool = False,
     ) -> None:
         self.page = board.page
@@ -104,7 +103,7 @@ class BoardView:
         self.found_count = board.found_count
         self.search = wanted.search.strip()
         self.is_plain = wanted.is_plain
-        self.division, self.divisions, self.prizes = wanted.division, board.divisions, prizes
+        self.division, self.divisions = wanted.division, board.divisions
         self.rule, self.key = board.rule, wanted.board or None
         self.is_private = board.split is Split.PRIVATE
         self.terms = terms_of(board.about) if board.has_terms else ()

@@ -7,7 +7,6 @@ from zlib import crc32
 import regex
 from flask import Flask
 
-from grader.charts.pictures import cover
 from grader.models import Color
 from grader.ranking.order import error_text
 from grader.services.leaderboards import group_tables
@@ -105,7 +104,6 @@ def init_app(app: Flask) -> None:
         app.add_template_filter(filter_)
     app.add_template_filter(color_class)
     app.add_template_filter(shade)
-    app.add_template_filter(cover, "generated_cover")
     app.add_template_filter(group_tables.text, "group_value")
     app.add_template_filter(error_text)
     app.add_template_global(counted)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time
 from enum import StrEnum
-from functools import partial
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -96,19 +95,6 @@ _USUAL = "By default, 7 days before the close, or at the close if the competitio
 def division_names(text: str) -> tuple[str, ...]:
     """Return the names of the divisions of a valid setting."""
     return tuple(text.splitlines())
-
-
-def prizes_of(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the prizes by division, best rank first; those of the whole leaderboard have an empty name."""
-    return dict(map(_prizes, text.splitlines()))
-
-
-def _prizes(line: str) -> tuple[str, tuple[str, ...]]:
-    before, colon, after = line.partition(":")
-    prizes = tuple(prize.strip() for prize in (after if colon else line).strip(" ;").split(";"))
-    if not all(prizes):
-        raise ValueError("A prize is empty. Write the prizes for rank 1, rank 2 and so on, separated by ;.")
-    return before.strip() if colon else "", prizes
 
 
 def _titled(title: str) -> str:
@@ -268,16 +254,6 @@ class CompetitionSettings(BaseModel):
             choices={color: color.value for color in Color},
         ),
     ] = Color.AUTO
-    cover: Annotated[
-        Line,
-        Field(max_length=80),
-        Setting(
-            "cover",
-            "Cover",
-            "cover",
-            help="The name of a figure, such as cover.jpg. By default, a cover is generated from the title.",
-        ),
-    ] = ""
     feedback: Annotated[
         Feedback,
         Kind.CHOICE,
@@ -287,7 +263,7 @@ class CompetitionSettings(BaseModel):
             "feedback mode",
             help="The open mode gives participants the most help in improving their models. The other modes "
             "protect the "
-            "public labels: choose one if there are prizes and teams may submit many files.",
+            "public labels: choose one if much depends on the ranks and teams may submit many files.",
             fixed=_SHOWN,
             choices={
                 Feedback.OPEN: "open (default): everyone sees the public score and its terms; a team also "
@@ -588,17 +564,6 @@ class CompetitionSettings(BaseModel):
     data_description: Annotated[
         Text,
         Setting("texts.data", "Data", "data text", help="Shown above the list of files. Markdown."),
-    ] = ""
-    prizes: Annotated[
-        Lines,
-        AfterValidator(partial(_each_line, _prizes)),
-        Setting(
-            "texts.prizes",
-            "Prizes",
-            "prizes",
-            help="The prizes for rank 1, rank 2 and so on, separated by semicolons, such as $500; $200. For "
-            "a division, start the line with its name: Students: $100; a book.",
-        ),
     ] = ""
 
     def changed(self, **changes: Any) -> Self:
