@@ -27,7 +27,6 @@ from webapp.organizers.console import (
     announcements,
     audit,
     console,
-    disputes,
     exports,
     roster,
     submissions,
@@ -54,7 +53,7 @@ FAMILIES = (
     *(competition_pages, downloads),
     *(entry, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),
-    *(console, submissions, teams, disputes, announcements),
+    *(console, submissions, teams, announcements),
     *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
 )
 # These modules add their pages to another module's blueprint.
@@ -73,7 +72,6 @@ PAGES = {
     "organize_console": "Console",
     "organize_submissions": "Submissions",
     "organize_teams": "Teams",
-    "organize_disputes": "Questions",
     "organize_announcements": "Announcements",
     "organize_rescoring": "Rescoring",
     "organize_settings": "Setup",

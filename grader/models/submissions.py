@@ -98,27 +98,6 @@ class SubmissionGrant(Base):
     granted_at: Mapped[datetime]
 
 
-class Dispute(Base):
-    """A question about a submission's score, open until an organizer answers it."""
-
-    __tablename__ = "dispute"
-    __table_args__ = (Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
-    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"), index=True)
-    asked_by_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
-    asked_at: Mapped[datetime]
-    question: Mapped[str] = mapped_column(Text)
-    answer: Mapped[str] = mapped_column(Text, default="", server_default="")
-    answered_by_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
-    answered_at: Mapped[datetime | None]
-
-    submission: Mapped[Submission] = relationship()
-    asked_by: Mapped[User] = relationship(foreign_keys=[asked_by_id])
-    answered_by: Mapped[User | None] = relationship(foreign_keys=[answered_by_id])
-
-
 class AnnouncedUpload(Base):
     """An upload of a submission whose size was announced; `sha256` is None until the file has arrived."""
 

@@ -574,19 +574,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("competition_id", "user_id", name="uq_team_member_competition_id_user_id"),
     )
     op.create_table(
-        "dispute",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
-        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False, index=True),
-        sa.Column("asked_by_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
-        sa.Column("asked_at", TIME, nullable=False),
-        sa.Column("question", sa.Text(), nullable=False),
-        sa.Column("answer", sa.Text(), nullable=False, server_default=""),
-        sa.Column("answered_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
-        sa.Column("answered_at", TIME),
-        sa.Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),
-    )
-    op.create_table(
         "score",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
@@ -690,7 +677,6 @@ def downgrade() -> None:
     op.drop_table("standing")
     op.drop_table("scoring_job")
     op.drop_table("score")
-    op.drop_table("dispute")
     op.drop_table("team_member")
     op.drop_table("team_invite")
     op.drop_table("submission_grant")

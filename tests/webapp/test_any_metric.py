@@ -158,7 +158,8 @@ def opened(arena, task, *, feedback="open", **chosen):
     """Return an organizer and three participants of a competition, and the ids of their scored files."""
     olga = Desk(arena.person("Olga", is_admin=True))
     olga("POST", f"{API}/competitions", json={"slug": "any", "title": "Any"}, expect=201)
-    settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z", "feedback": feedback}
+    settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z", "contact": "x"}
+    settings["feedback"] = feedback
     if task.metric == "python":
         sample = io.BytesIO(submission(task, 0)), "sample.csv"
         upload_metric(olga, task.source, title="Distance", direction="lowest", decimals="3", sample=sample)

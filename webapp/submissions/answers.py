@@ -224,30 +224,6 @@ class Losses(Answer):
     within_chance: float | None
 
 
-class QuestionRequest(Sent):
-    """A question about a submission's score."""
-
-    question: Text
-
-
-class Question(Answer):
-    """A question about a submission's score; it is open while `answered_at` is null."""
-
-    id: int
-    submission_id: int
-    question: str
-    asked_at: Moment
-    answer: str
-    answered_at: Moment | None
-
-
-class QuestionList(Answer):
-    """The questions about a submission, oldest first."""
-
-    questions: list[Question]
-    next: None
-
-
 def allowance(limits: Allowance) -> Limits:
     """Return the limits as the API model."""
     return Limits.model_validate(limits)

@@ -1,4 +1,4 @@
-"""Submission pages: scores, file, receipt, final selection, question to the organizers."""
+"""Submission pages: scores, file, receipt, final selection."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -24,7 +24,6 @@ from grader.services.competitions import lookup, phases
 from grader.services.competitions.entry_fields import InvalidDetails
 from grader.services.leaderboards import submission_results
 from grader.services.limits import limits
-from grader.services.moderation import disputes
 from grader.services.rescoring import mail
 from grader.services.scoring import jobs, retries
 from grader.services.submissions import accepting, receipts, selections, viewers
@@ -73,7 +72,6 @@ def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = Non
         )
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
         position, is_being_scored = _progress(session, submission, now)
-        questions = disputes.of_submission(session, submission=submission)
         metric_log = jobs.metric_log(session, submission) if opened.viewer is Viewer.ORGANIZER else ""
         rescored = mail.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
@@ -92,9 +90,7 @@ def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = Non
         invalid=invalid.problems if invalid else (),
         metric_log=metric_log,
         is_own=opened.is_own,
-        disputes=questions,
         rescored=rescored[0] if rescored else None,
-        is_asked=any(each.answered_at is None for each in questions),
         steps=steps(position=position, is_being_scored=is_being_scored, was_checked=submission.was_checked),
         allowance=AllowanceView(allowance),
         can_select=can_select,
@@ -188,19 +184,6 @@ def describe(slug: str, submission_id: int) -> ResponseReturnValue:
     except InvalidDetails as error:
         return _page(slug, submission_id, invalid=error), errors.status_of(error)
     flash("Links and notes saved." if description is None else "Description saved.")
-    return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
-
-
-@blueprint.post("/submissions/<int:submission_id>/question")
-@auth.login_required
-def question(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Ask a question about the score of the team's submission."""
-    with writing() as session:
-        dispute = disputes.ask(
-            session, user=g.user, submission_id=submission_id, question=request.form.get("question", "")
-        )
-        _require_here(session.get_one(Submission, dispute.submission_id), slug)
-    flash("Question sent. The organizers' answer will appear here.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 
 

@@ -45,7 +45,6 @@ WORDS = {
     "data.hold": "held back the {}",
     "data.remove": "removed the {}",
     "data.upload": "uploaded the {}",
-    "dispute.answer": "answered a question about {}",
     "entry.admit": "admitted {}",
     "entry.refuse": "did not admit {}",
     "figure.remove": "removed the {}",

@@ -229,7 +229,7 @@ class CompetitionSettings(BaseModel):
             "contact",
             "Contact",
             "contact",
-            help="An e-mail address or a web page, visible to everyone. Optional.",
+            help="An e-mail address or a web page, visible to everyone. Required before publication.",
         ),
     ] = ""
     discussion_url: Annotated[

@@ -63,6 +63,9 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
     faults += [Fault(sentence, ("boards",)) for sentence in boards.parse(settings.boards, None).faults]
     if settings.opens_at is None and not is_draft:
         faults.append(Fault("A published competition needs an opening time.", ("opens_at",)))
+    if not settings.contact and not is_draft:
+        sentence = "Enter a contact, such as an e-mail address, for questions and appeals of teams."
+        faults.append(Fault(sentence, ("contact",)))
     return [*faults, *_order_problems(settings), *_reveal_problems(settings)]
 
 

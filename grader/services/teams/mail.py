@@ -83,8 +83,7 @@ def name_freed(session: Session, *, competition: Competition, team: Team, now: d
 
 def how_to_appeal(contact: str) -> str:
     """Return the sentence that explains how a team can appeal against a decision."""
-    other = f", or write to the organizers: {contact}" if contact else ""
-    return f"To appeal, ask a question on the page of one of your submissions{other}."
+    return f"To appeal, write to the organizers: {contact}"
 
 
 def _moderated(

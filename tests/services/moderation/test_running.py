@@ -192,7 +192,7 @@ def test_disqualified_team_sees_the_reason_and_how_to_appeal(service):
     with service.database.read() as session:
         first, second = session.scalars(select(Mail.body).order_by(Mail.id))
     assert "Two accounts" in first
-    assert "To appeal, ask a question" in first
+    assert "To appeal, write to the organizers" in first
     assert "chairs@example.org" in first
     assert "is back on the leaderboards" in second
 

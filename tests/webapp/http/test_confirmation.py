@@ -33,8 +33,8 @@ account.change_email account.change_password account.delete account.reset accoun
 account.sign_up_by_link account.link_identity account.sign_up_with entry.join
 account.add_factor account.second_factor account.unlock_factors
 organize_close.publish_solution
-organize_data.allow organize_disputes.answer organize_publishing.delete
-organize_teams.rename submissions.question submissions.submit
+organize_data.allow organize_publishing.delete
+organize_teams.rename submissions.submit
 """
 # Actions that can be undone or repeated, or that only add something.
 HARMLESS = """
