@@ -180,7 +180,6 @@ class Competition(_WithTexts, Base):
         server_default="team",
     )
     division_deadline: Mapped[datetime | None]
-    entry_fields: Mapped[str] = mapped_column(Text, default="", server_default="")
     max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
     max_daily_submissions: Mapped[int | None] = mapped_column(
         Integer().evaluates_none(),  # None means no limit, not the default

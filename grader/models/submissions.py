@@ -59,7 +59,6 @@ class Submission(Base):
     size_bytes: Mapped[int]
     file_name: Mapped[str] = mapped_column(String(255))
     description: Mapped[str] = mapped_column(Text, default="")
-    details: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")
     status: Mapped[SubmissionStatus] = mapped_column(stored_enum(SubmissionStatus, name="status"))
     submitted_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]

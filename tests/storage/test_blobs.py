@@ -73,7 +73,6 @@ NAME_NO_BLOB = {
     "tally.whose": "a hash",
     "user_account.unwanted_notices": "words",
     "team.division": "a name",
-    "submission.details": "links and notes",
     "competition.stage_name": "a name",
     "roster_entry.student_id": "an id of a student",
     "roster_entry.section": "a name",

@@ -8,7 +8,6 @@ from grader.charts.svg import robust_floor
 from grader.metrics.bias.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
 from grader.ranking.order import TERM_DECIMALS, Scale, error_text, term_text
-from grader.services.competitions.entry_fields import Detail
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
@@ -61,7 +60,6 @@ class RowView:
     is_own: bool
     counted_id: int | None
     alias: str
-    details: tuple[Detail, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +229,6 @@ class _Lines:
             is_own=row.team_id == self._own_team_id and not row.is_benchmark,
             counted_id=counted_id(row, self._board),
             alias=row.alias,
-            details=row.details,
         )
 
     def _bar(self, units: int) -> int:
@@ -302,12 +299,10 @@ def _header(board: Board) -> tuple[str, ...]:
     terms = (term.name for term in board.about.terms if board.has_terms)
     groups = () if board.worst is None else ("worst_group", "worst_group_score")
     columns = "rank", "team", *(("division",) if board.divisions else ()), "members", "score", *terms, *groups
-    details = (f"detail: {name}" for name in board.fields)
-    return *columns, "entries", "last_submitted_at", "rank_change", *details
+    return *columns, "entries", "last_submitted_at", "rank_change"
 
 
 def _cells(row: ShownRow, board: Board) -> tuple[str | float | None, ...]:
-    details = {each.name: each.value for each in row.details}
     return (
         row.rank,
         row.team,
@@ -319,7 +314,6 @@ def _cells(row: ShownRow, board: Board) -> tuple[str | float | None, ...]:
         row.entry_count,
         formats.iso(row.last_submitted_at),
         row.rank_change,
-        *(details.get(name) for name in board.fields),
     )
 
 

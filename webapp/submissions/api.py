@@ -96,7 +96,7 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
                 session, competition=state.competition, team=state.team, now=state.now
             )
     return SubmissionList(
-        submissions=[answers.line(each, scores.get(each.id), competition.entry_fields) for each in page.rows],
+        submissions=[answers.line(each, scores.get(each.id)) for each in page.rows],
         selection=answers.selection(choice) if choice else None,
         limits=answers.allowance(state.allowance),
         **ending(page),
@@ -148,15 +148,9 @@ def select(submission_id: int, json: SelectRequest) -> Selected:
 @blueprint.patch("/submissions/<int:submission_id>")
 @operation(Scope.SUBMIT, answers=SubmissionDetails, tag=TAG)
 def describe_submission(submission_id: int, json: EditRequest) -> SubmissionDetails:
-    """Change the description of a submission of the current user's team, or its links and notes."""
+    """Change the description of a submission of the current user's team."""
     with writing() as session:
-        accepting.describe(
-            session,
-            user=g.user,
-            submission_id=submission_id,
-            description=json.description,
-            details=json.details,
-        )
+        accepting.describe(session, user=g.user, submission_id=submission_id, description=json.description)
     return _details(submission_id)
 
 

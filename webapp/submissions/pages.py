@@ -21,7 +21,6 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Submission, SubmissionStatus
 from grader.services.competitions import lookup, phases
-from grader.services.competitions.entry_fields import InvalidDetails
 from grader.services.leaderboards import submission_results
 from grader.services.limits import limits
 from grader.services.rescoring import mail
@@ -34,9 +33,8 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.parameters import asked_number, asked_page, whole_number
 from webapp.http.site import current_site
 from webapp.presentation.terms import IDENTITY_TERMS
-from webapp.submissions import uploads
 from webapp.submissions.diagnosis import WaterfallView
-from webapp.submissions.views import AllowanceView, SubmissionView, detail_inputs, statuses_json, steps
+from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
 
@@ -55,11 +53,6 @@ def statuses(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def show(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show a submission with its status, scores and problems."""
-    return _page(slug, submission_id)
-
-
-def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = None) -> str:
-    """Return the page of a submission, with the entered links and notes if they are invalid."""
     with reading() as session:
         now = db.now(session)
         competition = competition_of(session, slug)
@@ -81,13 +74,10 @@ def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = Non
         choice = None
         if opened.is_own and can_select:
             choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
-    shown = SubmissionView(submission, summary, viewer=opened.viewer)
     return render_template(
         "submissions/show.html",
         competition=view,
-        submission=shown,
-        inputs=detail_inputs(competition, uploads.entered_details()) if invalid else shown.inputs,
-        invalid=invalid.problems if invalid else (),
+        submission=SubmissionView(submission, summary, viewer=opened.viewer),
         metric_log=metric_log,
         is_own=opened.is_own,
         rescored=rescored[0] if rescored else None,
@@ -169,21 +159,14 @@ def receipt(slug: str, submission_id: int) -> Response:
 @blueprint.post("/submissions/<int:submission_id>/description")
 @auth.login_required
 def describe(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Change the description of a submission, or its links and notes."""
-    description = request.form.get("description")
-    try:
-        with writing() as session:
-            described = accepting.describe(
-                session,
-                user=g.user,
-                submission_id=submission_id,
-                description=description,
-                details=uploads.entered_details(),
-            )
-            _require_here(described, slug)
-    except InvalidDetails as error:
-        return _page(slug, submission_id, invalid=error), errors.status_of(error)
-    flash("Links and notes saved." if description is None else "Description saved.")
+    """Change the description of a submission."""
+    description = request.form.get("description", "")
+    with writing() as session:
+        described = accepting.describe(
+            session, user=g.user, submission_id=submission_id, description=description
+        )
+        _require_here(described, slug)
+    flash("Description saved.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 
 
@@ -204,11 +187,6 @@ def select(slug: str, submission_id: int) -> ResponseReturnValue:
             _require_here(picked, slug)
     except selections.TooManySelected as error:
         return _swap(slug, submission_id, error)
-    except accepting.DetailsMissing as error:
-        flash(error.message)
-        return redirect(
-            url_for("submissions.show", slug=slug, submission_id=submission_id, _anchor="details"), 303
-        )
     flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
     if request.form.get("from") == "submission":
         return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)

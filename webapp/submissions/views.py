@@ -8,8 +8,7 @@ from typing import Any
 from grader.metrics.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text, term_text
-from grader.services.competitions import entry_fields, metric
-from grader.services.competitions.entry_fields import EntryField, Value
+from grader.services.competitions import metric
 from grader.services.competitions.metric import AnyMetric, NamedMetric
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
@@ -172,10 +171,6 @@ class SubmissionView:
         self.file_deleted_at = submission.file_deleted_at
         self.was_over_quota = rejected_files.was_over_quota(submission)
         self.description = submission.description
-        fields = submission.competition.entry_fields
-        self.details = entry_fields.shown(fields, submission.details)
-        self.missing = entry_fields.missing(fields, submission.details)
-        self.inputs = detail_inputs(submission.competition, entry_fields.values(fields, submission.details))
         self.submitted_at = submission.submitted_at
         self.status = submission.status.value
         self.is_final = submission.status is not SubmissionStatus.PENDING
@@ -192,12 +187,6 @@ class SubmissionView:
         self.compares_with = _other_best(summary, submission.id)
         self.shown = _shown(submission.competition, summary) if is_organizers else None
         self.withheld = _withheld(self.public, metric.of(submission.competition).metric)
-
-
-def detail_inputs(competition: Competition, values: Mapping[str, Value]) -> list[tuple[EntryField, Value]]:
-    """Return the fields of the form for links and notes with their values."""
-    fields = entry_fields.fields_of(competition.entry_fields)
-    return [(field, values.get(field.name, "")) for field in fields]
 
 
 def _shown(competition: Competition, summary: Overview) -> str | None:

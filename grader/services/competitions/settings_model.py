@@ -16,7 +16,6 @@ from pydantic_core import PydanticCustomError
 
 from grader.metrics import MetricSettings, registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
-from grader.services.competitions.entry_fields import MAX_FIELDS, EntryField
 from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
 from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Phase, Step
 
@@ -148,20 +147,6 @@ def _divided(text: str) -> str:
         if name.casefold() in names:
             raise ValueError(f"The division {name!r} is already listed.")
         names.add(name.casefold())
-
-    return _each_line(parse, text)
-
-
-def _fielded(text: str) -> str:
-    names: set[str] = set()
-
-    def parse(line: str) -> None:
-        name = EntryField.parse(line).name
-        if name.casefold() in names:
-            raise ValueError(f"The field {name!r} is already listed.")
-        names.add(name.casefold())
-        if len(names) > MAX_FIELDS:
-            raise ValueError(f"A competition can have at most {MAX_FIELDS} fields.")
 
     return _each_line(parse, text)
 
@@ -426,18 +411,6 @@ class CompetitionSettings(BaseModel):
             },
         ),
     ] = DivisionChoice.TEAM
-    entry_fields: Annotated[
-        Lines,
-        AfterValidator(_fielded),
-        Setting(
-            "entry.fields",
-            "Links and notes on submissions",
-            "links and notes",
-            help="One field per line with its kind: link, text or number, such as Paper: link. The "
-            "leaderboard shows the values. Fields such as Code: link, required must be filled in before a "
-            "team can select the submission.",
-        ),
-    ] = ""
     max_team_size: Annotated[
         Count,
         Setting(

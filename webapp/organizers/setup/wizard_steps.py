@@ -96,9 +96,9 @@ STEPS = (
                 "Divisions",
                 ("divisions", "division_choice", "division_deadline"),
             ),
-            ("Names and links", ("anonymity", "entry_fields")),
+            ("Names", ("anonymity",)),
         ),
-        folded=("Divisions", "Names and links"),
+        folded=("Divisions", "Names"),
     ),
     SettingsStep(
         "metric",
