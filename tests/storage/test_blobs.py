@@ -41,7 +41,6 @@ NAME_NO_BLOB = {
     "announced_upload.token_sha256": "hash of a token",
     "login.token_sha256": "hash of a token",
     "setup_link.token_sha256": "hash of a token",
-    "team.names_taken_away": "names of a team",
     "team_invite.token_sha256": "hash of a token",
     "api_token.name": "a name",
     "api_token.scopes": "words",

@@ -1,7 +1,6 @@
 """Submission pages: scores, file, receipt, final selection."""
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable
 from typing import Any
 
 from flask import (
@@ -64,7 +63,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
             session, submission=submission, viewer=opened.viewer, phase=view.phase
         )
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
-        position, is_being_scored = _progress(session, submission, now)
+        is_being_scored = _is_being_scored(session, submission)
         metric_log = jobs.metric_log(session, submission) if opened.viewer is Viewer.ORGANIZER else ""
         rescored = mail.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
@@ -81,7 +80,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         metric_log=metric_log,
         is_own=opened.is_own,
         rescored=rescored[0] if rescored else None,
-        steps=steps(position=position, is_being_scored=is_being_scored, was_checked=submission.was_checked),
+        steps=steps(is_being_scored=is_being_scored, was_checked=submission.was_checked),
         allowance=AllowanceView(allowance),
         can_select=can_select,
         would_count=choice is not None and submission.id in choice.reasons,
@@ -92,9 +91,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         ),
         beside=beside,
         identity_terms=IDENTITY_TERMS,
-        etag=_statuses([submission], {submission.id: position}, is_being_scored=is_being_scored).headers[
-            "ETag"
-        ],
+        etag=_statuses([submission], is_being_scored=is_being_scored).headers["ETag"],
     )
 
 
@@ -105,10 +102,8 @@ def status(slug: str, submission_id: int) -> ResponseReturnValue:
     with reading() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
-        position, is_being_scored = _progress(session, submission, db.now(session))
-    return _statuses(
-        [submission], {submission.id: position}, is_being_scored=is_being_scored
-    ).make_conditional(request)
+        is_being_scored = _is_being_scored(session, submission)
+    return _statuses([submission], is_being_scored=is_being_scored).make_conditional(request)
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
@@ -221,21 +216,12 @@ def _require_here(submission: Submission, slug: str) -> None:
         raise accepting.UnknownSubmission(submission_id=submission.id)
 
 
-def _progress(session: Any, submission: Submission, now: datetime) -> tuple[int | None, bool]:
-    """Return the visible queue position of a submission, and whether it is being scored now."""
-    if submission.status is not SubmissionStatus.PENDING:
-        return None, False
-    position = retries.queue_position(session, submission=submission, now=now)
-    return position, retries.is_being_scored(session, submission=submission)
+def _is_being_scored(session: Any, submission: Submission) -> bool:
+    is_pending = submission.status is SubmissionStatus.PENDING
+    return is_pending and retries.is_being_scored(session, submission=submission)
 
 
-def _statuses(
-    shown: Iterable[Submission],
-    positions: Mapping[int, int | None] | None = None,
-    *,
-    is_being_scored: bool = False,
-) -> Response:
-    known = {each: place for each, place in (positions or {}).items() if place is not None}
-    answer = jsonify(statuses_json(shown, known, is_being_scored=is_being_scored))
+def _statuses(shown: Iterable[Submission], *, is_being_scored: bool = False) -> Response:
+    answer = jsonify(statuses_json(shown, is_being_scored=is_being_scored))
     answer.add_etag()
     return answer

@@ -1,6 +1,6 @@
 """Submission view for pages and API: status, scores, problems."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -244,35 +244,27 @@ def _number(value: float | None, form: str) -> str:
     return "undefined" if value is None else format(value, form)
 
 
-def steps(*, position: int | None, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
+def steps(*, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
     """Return the steps of a pending submission with their states.
 
     A file that was not checked before submission is checked when it is scored.
     """
-    place = f", {formats.ordinal(position)}" if position and not is_being_scored else ""
     return [
         ("Received", "done"),
         *([("Checked", "done")] if was_checked else []),
-        (f"Queued{place}", "done" if is_being_scored else "here"),
+        ("Queued", "done" if is_being_scored else "here"),
         ("Scoring" if was_checked else "Checking and scoring", "here" if is_being_scored else ""),
         ("Score", ""),
     ]
 
 
-def statuses_json(
-    submissions: Iterable[Submission],
-    positions: Mapping[int, int] | None = None,
-    *,
-    is_being_scored: bool = False,
-) -> dict[str, Any]:
-    """Return the state that live pages poll; `positions` are queue positions by submission id."""
+def statuses_json(submissions: Iterable[Submission], *, is_being_scored: bool = False) -> dict[str, Any]:
+    """Return the state that live pages poll."""
     statuses = {str(submission.id): submission.status.value for submission in submissions}
     answer: dict[str, Any] = {
         "is_final": SubmissionStatus.PENDING.value not in statuses.values(),
         "statuses": statuses,
     }
-    if positions:
-        answer["positions"] = {str(submission_id): place for submission_id, place in positions.items()}
     if is_being_scored:
         answer["is_being_scored"] = True
     return answer

@@ -79,7 +79,6 @@ WORDS = {
     "team.carry_over": "carried teams over to {}",
     "team.disqualify": "disqualified {}",
     "team.divide": "changed the division of {}",
-    "team.free_name": "allowed {} to choose its name again",
     "team.reinstate": "reinstated {}",
     "team.rename": "renamed {}",
 }

@@ -76,11 +76,6 @@ def renamed(session: Session, *, competition: Competition, team: Team, reason: s
     _moderated(session, competition, team, "renamed", now, reason=reason)
 
 
-def name_freed(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """E-mail a team that it can choose its name again."""
-    _moderated(session, competition, team, "name-freed", now)
-
-
 def how_to_appeal(contact: str) -> str:
     """Return the sentence that explains how a team can appeal against a decision."""
     return f"To appeal, write to the organizers: {contact}"

@@ -51,7 +51,7 @@ organize_organizers.add organize_rescoring.check_settings
 organize_publishing.next_stage organize_publishing.unarchive organize_teams.carry_over
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss
 organize_solution.upload organize_submissions.mark organize_submissions.retry
-organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all
+organize_submissions.retry_all organize_teams.grant organize_teams.grant_to_all
 organize_teams.reinstate people.create_reset_link people.invite people.reinstate
 submissions.describe submissions.select submissions.submit_again
 teams.accept_link teams.answer_invitation

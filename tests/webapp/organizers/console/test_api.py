@@ -57,8 +57,7 @@ def test_teams_are_renamed_disqualified_and_given_submissions(olga: Desk):
     assert [each["name"] for each in teams] == ["Bob", "Ann"]
     bob = f"{DESK}/teams/{teams[0]['id']}"
     named = olga("PUT", f"{bob}/name", json={"name": "Kings", "reason": "Offensive"}).json
-    assert (named["name"], named["name_is_given"]) == ("Kings", True)
-    assert not olga("DELETE", f"{bob}/name").json["name_is_given"]
+    assert (named["name"], named["is_name_fixed"]) == ("Kings", True)
     out = olga("POST", f"{bob}/disqualification", json={"reason": "Two accounts"}).json
     assert out["disqualified_because"] == "Two accounts"
     assert len(olga("GET", f"{DESK}/teams?disqualified=true").json["teams"]) == 1
