@@ -1,7 +1,7 @@
 """Displayed names of teams: aliases in an anonymous competition.
 
 Organizers and the team itself see the name with the alias next to it, and everyone else only the alias.
-Members, their profile pages and everything else that can identify a team are hidden together with its name.
+Members and everything else that can identify a team are hidden together with its name.
 """
 
 from typing import Any

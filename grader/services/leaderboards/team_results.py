@@ -11,11 +11,11 @@ from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.ranking.selection import Competitor, Scored, SubmissionKind
 from grader.services.competitions import lookup, team_names
+from grader.services.leaderboards import lines
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.leaderboards.score_history import UnrankedTeam
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
-from grader.services.teams import rosters
 from grader.visibility import Field, Phase, Viewer, visible
 
 _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)
@@ -154,10 +154,10 @@ def award(session: Session, *, competition: Competition, team_id: int, phase: Ph
         raise UnrankedTeam(team_id=team_id)
     entry, rank = ranked
     team = session.get_one(Team, team_id)
-    members = () if team_names.are_hidden(competition) else rosters.members(session, team=team)
+    are_hidden = team_names.are_hidden(competition)
     return Award(
         team=team_names.shown(team, competition),
-        members=tuple(each.user.name for each in members),
+        members=() if are_hidden else tuple(lines.members_of(session, [team_id])[team_id]),
         rank=rank,
         team_count=standings.count_teams(),
         score=shown_scores.scale(competition, Split.PRIVATE).text(entry.score_units),
