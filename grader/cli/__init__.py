@@ -56,7 +56,7 @@ main = CommandGroup(
             "download": CliEntry("grader.cli.client.participant", "Download the data files.", "client"),
             "team": CliEntry("grader.cli.client.participant", "Show your entry, team and limits.", "client"),
             "mcp": CliEntry(
-                "grader.cli.client.participant", "Serve participant tools to an AI agent (MCP).", "client"
+                "grader.cli.client.participant", "Serve participant tools to an AI agent (MCP).", "mcp"
             ),
         },
         "Service": {

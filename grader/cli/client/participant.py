@@ -1,13 +1,12 @@
 """Participants' commands: submit, check, submissions, leaderboard, team, download, mcp."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from grader.cli.client.connection import competition_option, connected, connection_options
-from grader.cli.group import REJECTED, SITE
+from grader.cli.group import REJECTED, SITE, lacking
 from grader.cli.output import (
     TERMS,
     left,
@@ -399,8 +398,10 @@ def mcp(folder: Path, competition: str | None, site: str | None) -> None:
     submitting requires the `submit` scope. The site and token are taken from `fairboard login`, or from
     FAIRBOARD_SITE and FAIRBOARD_TOKEN.
     """
-    from grader.mcp.protocol import serve
-    from grader.mcp.tools import Tools, WorkFolder
+    try:
+        from grader.mcp import WorkFolder, server
+    except ModuleNotFoundError as error:
+        raise lacking(error, "mcp", "mcp") from error
 
     with connected(site, as_json=False, competition=competition) as client:
-        serve(Tools(client, WorkFolder(folder)), sys.stdin, sys.stdout)
+        server(client, WorkFolder(folder)).run()

@@ -21,7 +21,7 @@ print(json.dumps([code, loaded]), file=sys.stderr)
 """
 
 
-def loaded_after(environment: dict[str, str], *arguments: str, stdin: str = "") -> tuple[int, set[str]]:
+def loaded_after(environment: dict[str, str], *arguments: str) -> tuple[int, set[str]]:
     """Run a command; return its exit code and the packages that were loaded when it exited."""
     code = AFTER.format(arguments=list(arguments))
     # `httpx` imports rich, if it is installed, for its own command.
@@ -29,7 +29,6 @@ def loaded_after(environment: dict[str, str], *arguments: str, stdin: str = "") 
     done = subprocess.run(
         [sys.executable, "-c", without_rich + code],
         env=os.environ | environment,
-        input=stdin,
         capture_output=True,
         text=True,
     )
@@ -45,14 +44,6 @@ def test_submitting_loads_no_server_and_no_pandas(service, live_site, prediction
     ended, loaded = loaded_after(environment, "submit", str(tmp_path / "p.csv"))
     assert ended == 0
     assert not loaded & (SERVER | {"pandas", "numpy"})
-
-
-def test_serving_an_agent_loads_no_server_and_no_pandas(tmp_path: Path):
-    environment = {"FAIRBOARD_SITE": "http://127.0.0.1:9", "FAIRBOARD_TOKEN": "fb_x"}
-    hello = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
-    ended, loaded = loaded_after(environment, "mcp", str(tmp_path), stdin=hello)
-    assert ended == 0
-    assert not loaded & (SERVER | {"pandas", "numpy", "mcp", "starlette"})
 
 
 def test_pandas_is_loaded_only_for_a_table():

@@ -1,0 +1,173 @@
+"""Model Context Protocol server with tools for participants, which work in one folder."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+
+from grader.client import Client
+from grader.client.errors import ClientError, NotScoredInTime, Unusable
+from grader.client.files import PARTS
+
+# Hosts usually time out after a minute.
+LONGEST_WAIT_SECONDS = 50
+ROWS = 50
+INSTRUCTIONS = (
+    "A site with competitions that score predictions, for example for accuracy and unintended bias. Read a "
+    "competition, download its data, write a CSV file with the columns of the sample submission to the "
+    "folder {folder}, check it, submit it, and wait for its score. A competition is the last part of its "
+    "address; it is not needed if the site has only one."
+)
+READING = ToolAnnotations(read_only_hint=True, destructive_hint=False)
+CHANGING = ToolAnnotations(read_only_hint=False, destructive_hint=False)
+DOWNLOADING = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
+SELECTING = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True)
+Answer = dict[str, Any]
+
+
+class WorkFolder:
+    """The only folder in which the tools read and write files; paths outside it are rejected."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve(strict=True)
+
+    def existing(self, name: str) -> Path:
+        """Return the path of a file in the folder; raise Unusable for any other path."""
+        path = self._inside(name)
+        if not path.is_file():
+            raise Unusable(f"There is no file {name!r} in the folder {self.path}.")
+        return path
+
+    def new(self, name: str) -> Path:
+        """Return the path of a download; raise Unusable if it is outside the folder or is a link."""
+        path = self._inside(name)
+        if path.parent != self.path or any(
+            (self.path / f"{name}{part}").is_symlink() for part in ("", *PARTS)
+        ):
+            raise Unusable(f"{name!r} would not be a file directly in the folder {self.path}.")
+        return path
+
+    def _inside(self, name: str) -> Path:
+        try:
+            path = (self.path / name).resolve()
+        except (OSError, ValueError) as error:
+            raise Unusable(f"{name!r} is not a valid file name.") from error
+        if not path.is_relative_to(self.path) or path == self.path:
+            raise Unusable(
+                f"{name!r} is not in the folder {self.path}. The tools can access only files in this folder."
+            )
+        return path
+
+
+def server(client: Client, folder: WorkFolder) -> MCPServer:
+    """Return a server with the tools that the scopes of the client's token allow."""
+    made = MCPServer("fairboard", instructions=INSTRUCTIONS.format(folder=folder.path), log_level="WARNING")
+    tools, scopes = _Tools(client, folder), client.scopes()
+    for act, scope, annotations in (
+        (tools.list_competitions, "read", READING),
+        (tools.read_competition, "read", READING),
+        (tools.join_competition, "submit", CHANGING),
+        (tools.list_data_files, "read", READING),
+        (tools.download_data, "read", DOWNLOADING),
+        (tools.check_file, "submit", READING),
+        (tools.submit_file, "submit", CHANGING),
+        (tools.wait_for_score, "read", READING),
+        (tools.list_submissions, "read", READING),
+        (tools.select_submission, "submit", SELECTING),
+        (tools.read_leaderboard, "read", READING),
+    ):
+        if scope in scopes:
+            made.add_tool(_reporting(act), annotations=annotations)
+    return made
+
+
+def _reporting(act: Callable[..., Mapping[str, Any]]) -> Callable[..., Answer]:
+    """Return a tool whose anticipated errors reach the agent with all their problems."""
+
+    @wraps(act)
+    def tool(**arguments: Any) -> Answer:
+        try:
+            return dict(act(**arguments))
+        except (ClientError, OSError) as error:
+            problems = [each["message"] for each in getattr(error, "problems", ())]
+            raise ToolError("\n".join([str(error), *problems])) from error
+
+    return tool
+
+
+class _Tools:
+    """The tools; their docstrings describe them to the agent."""
+
+    def __init__(self, client: Client, folder: WorkFolder) -> None:
+        self._client = client
+        self._folder = folder
+
+    def list_competitions(self) -> Answer:
+        """List the competitions of the site."""
+        return {"competitions": [each.data for each in self._client.competitions()]}
+
+    def read_competition(self, competition: str | None = None) -> Answer:
+        """Read a competition's overview, evaluation, data and rules, with its dates, metric and limits."""
+        return {**self._client.pages(competition), **self._client.competition(competition).data}
+
+    def join_competition(
+        self,
+        competition: str | None = None,
+        accepted_rules_version: int | None = None,
+        code: str | None = None,
+    ) -> Answer:
+        """Join a competition. If it has rules, read them first and send their rules_version.
+
+        `code` is the entry code, if the competition requires one.
+        """
+        joined = self._client.join(competition, accepted_rules_version=accepted_rules_version, code=code)
+        return dict(joined)
+
+    def list_data_files(self, competition: str | None = None) -> Answer:
+        """List the data files of a competition. Use download_data to download them."""
+        return {"files": [each.data for each in self._client.data_files(competition)]}
+
+    def download_data(self, name: str, competition: str | None = None) -> Answer:
+        """Download a data file of a competition into the folder."""
+        path = self._folder.new(name)
+        self._client.download(name, path.parent, competition=competition)
+        return {"path": str(path), "size_bytes": path.stat().st_size}
+
+    def check_file(self, file: str, competition: str | None = None) -> Answer:
+        """Check a prediction file in the folder and list all its problems; this is not a submission."""
+        return dict(self._client.check(self._folder.existing(file), competition=competition).data)
+
+    def submit_file(self, file: str, competition: str | None = None, description: str = "") -> Answer:
+        """Submit a prediction file in the folder: a CSV, optionally compressed with gzip or ZIP.
+
+        The number of submissions per day is limited. Then call wait_for_score.
+        """
+        path = self._folder.existing(file)
+        sent = self._client.submit(path, competition=competition, description=description)
+        return dict(sent.data)
+
+    def wait_for_score(self, submission: int) -> Answer:
+        """Wait at most 50 s until a submission is scored, rejected or failed.
+
+        Call it again while the status is pending.
+        """
+        try:
+            return dict(self._client.wait(submission, timeout_seconds=LONGEST_WAIT_SECONDS).data)
+        except NotScoredInTime as pending:
+            return dict(pending.submission.data)
+
+    def list_submissions(self, competition: str | None = None) -> Answer:
+        """List the team's submissions with their public scores, and its remaining submissions."""
+        return dict(self._client.submissions(competition).data)
+
+    def select_submission(self, submission: int, selected: bool = True) -> Answer:
+        """Select a submission for the private leaderboard, or deselect it."""
+        return dict(self._client.select(submission, selected=selected))
+
+    def read_leaderboard(self, competition: str | None = None) -> Answer:
+        """Read the public leaderboard: the first 50 rows and your team's row."""
+        return dict(self._client.leaderboard(competition, most=ROWS).data)

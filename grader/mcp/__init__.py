@@ -1,1 +1,0 @@
-"""Model Context Protocol server for AI agents: participants' tools over standard streams."""
