@@ -1,9 +1,9 @@
-"""Metrics of unintended bias: exact AUCs per identity, intervals and comparisons; requires only NumPy.
+"""Metrics of unintended bias: exact AUCs per identity; requires only NumPy.
 
-`bias_report` measures one model, `bias_intervals` adds confidence intervals, and `compare_models` compares
-two models. To score many submissions, prepare the split once with `prepare`, then call `count_pairs` and
-`report` for each submission. To score the same predictions repeatedly, rank them once with `dense_ranks`,
-then call `count_ranks`. `grader.metrics` implements these functions.
+`bias_report` measures a model, and `bias_bootstrap` estimates how far its values, or the differences to those
+of a baseline, depend on the rows. To score many submissions, prepare the split once with `prepare`, then call
+`count_pairs` and `report` for each submission. To score the same predictions repeatedly, rank them once with
+`dense_ranks`, then call `count_ranks`. `grader.metrics` implements these functions.
 """
 
 from grader.metrics import (
@@ -30,17 +30,7 @@ from grader.metrics import (
     report,
     unintended_bias_score,
 )
-from grader.metrics.bias.analysis.intervals import Estimate, UncertaintyReport
-from grader.metrics.bias.analysis.model_reports import (
-    Confusion,
-    ConfusionReport,
-    bias_intervals,
-    compare_models,
-    confusion_report,
-)
-from grader.metrics.bias.analysis.paired_differences import Difference, PairedReport
 from grader.metrics.bias.bootstrap import BootstrapInterval, BootstrapReport, bias_bootstrap
-from grader.metrics.bias.expected_error import rows_needed
 from grader.metrics.bias.inputs import identities_from_text
 
 __all__ = [
@@ -49,28 +39,19 @@ __all__ = [
     "BiasReport",
     "BootstrapInterval",
     "BootstrapReport",
-    "Confusion",
-    "ConfusionReport",
-    "Difference",
-    "Estimate",
     "IdentityCounts",
     "MetricSettings",
     "PairCounts",
-    "PairedReport",
     "PowerMeans",
     "PreparedSplit",
     "RankArray",
     "SubgroupReport",
-    "UncertaintyReport",
     "Undefined",
     "UndefinedPolicy",
     "Weights",
     "bias_bootstrap",
-    "bias_intervals",
     "bias_report",
     "check_golden_vectors",
-    "compare_models",
-    "confusion_report",
     "count_pairs",
     "count_ranks",
     "dense_ranks",
@@ -78,6 +59,5 @@ __all__ = [
     "power_mean",
     "prepare",
     "report",
-    "rows_needed",
     "unintended_bias_score",
 ]

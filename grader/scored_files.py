@@ -31,7 +31,6 @@ from grader.metrics.interface import (
     Metric,
     MetricResult,
     Options,
-    RowInfluences,
     UnsuitablePredictions,
     UnsuitableTruth,
 )
@@ -82,12 +81,6 @@ class MetricSolution:
         """Return the values on each split; raise FileRejected if they are undefined."""
         encoded = self._encoded(submission)
         return {split: self.metric.score(prepared, encoded) for split, (_, prepared) in self.splits.items()}
-
-    def measured(self, submission: SubmissionFile, split: str) -> RowInfluences:
-        """Return the score on a split with the influences of its rows; raise FileRejected."""
-        measured = self.metric.measure(self.splits[split][1], self._encoded(submission))
-        assert measured is not None  # noqa: S101 (every built-in metric has influences)
-        return measured
 
     def _encoded(self, submission: SubmissionFile) -> Any:
         try:

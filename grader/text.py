@@ -112,11 +112,6 @@ def counted(count: int, noun: str, *, at_least: bool = False) -> str:
     return f"{'at least ' if at_least else ''}{count:,} {plural(noun, count)}"
 
 
-def approximate(count: float) -> str:
-    """Format a count with two significant digits, such as ``3,900``."""
-    return f"{float(f'{count:.2g}'):,.0f}"
-
-
 def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, total: int | None = None) -> str:
     """Join at most `most` names for use in a sentence, and count the rest.
 

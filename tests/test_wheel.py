@@ -34,14 +34,12 @@ print(found.score, sorted(loaded))
 FILES_ALONE = """
 import sys
 from pathlib import Path
+from fairboard import bias_bootstrap
 from grader.files import read_solution, read_submission
-from grader.metrics import prepare
-from grader.metrics.bias.analysis.influence import Sets
-from grader.metrics.bias.analysis.intervals import uncertainty_report
 solution = read_solution(Path(sys.argv[1]))
 predictions = read_submission(Path(sys.argv[2]), solution.row_ids).predictions
-sets = Sets(prepare(solution.labels, solution.identities))
-print(uncertainty_report(sets, predictions).cells["cat"]["subgroup_auc"].low)
+found = bias_bootstrap(solution.labels, predictions, solution.identities, samples=50)
+print(found.by_group["cat"]["subgroup_auc"].value)
 """
 
 

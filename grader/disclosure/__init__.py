@@ -1,5 +1,7 @@
 """Leak check for data files: detection of columns that disclose the solution."""
 
-from grader.disclosure.findings import ORDER, Disclosure, Examined, Hidden, TargetKind, Unopened
+from grader.disclosure.examination import Disclosure, Examined, examine
+from grader.disclosure.files import Unopened
+from grader.disclosure.hidden import Hidden, HiddenValues, Target, TargetKind
 
-__all__ = ["ORDER", "Disclosure", "Examined", "Hidden", "TargetKind", "Unopened"]
+__all__ = ["Disclosure", "Examined", "Hidden", "HiddenValues", "Target", "TargetKind", "Unopened", "examine"]

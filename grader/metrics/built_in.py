@@ -1,9 +1,8 @@
-"""The common part of the built-in metrics: truth, rows of a split, score with errors."""
+"""The common part of the built-in metrics: truth, rows of a split, score."""
 
 import hashlib
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, ClassVar
@@ -19,15 +18,13 @@ from grader.metrics.interface import (
     Direction,
     Exactness,
     FloatArray,
-    LaterErrors,
     MetricResult,
     Options,
     RowArray,
-    RowInfluences,
     TermSpec,
     UnsuitableTruth,
 )
-from grader.metrics.row_statistics import combined, exact_sum, influences_of, standard_error
+from grader.metrics.row_statistics import exact_sum
 
 TARGET, PREDICTION = "target", "prediction"
 CodeArray = NDArray[np.integer[Any]]
@@ -37,12 +34,11 @@ CodeArray = NDArray[np.integer[Any]]
 class SplitTruth:
     """The true values of the rows of one split, and their positions among all rows.
 
-    `fixed` are the row statistics that depend on the truth only, and `sums` their exact sums.
+    `sums` are the exact sums of the row statistics that depend on the truth only.
     """
 
     rows: RowArray
     truth: NDArray[Any]
-    fixed: tuple[FloatArray, ...] = ()
     sums: tuple[float, ...] = ()
 
 
@@ -109,10 +105,6 @@ class BuiltIn(ABC):
     def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
 
-    @abstractmethod
-    def measure(self, prepared: SplitTruth, encoded: Any) -> RowInfluences:
-        """Return the influences of the rows on the score."""
-
 
 class RowStatistics(BuiltIn):
     """A metric that is a function of means of row statistics: first the fixed ones, then those of a file."""
@@ -125,49 +117,24 @@ class RowStatistics(BuiltIn):
     def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
         """Return the statistics of each row."""
 
-    def combine(self, means: Sequence[complex]) -> complex:
-        """Return the score of the means; differentiable where `is_smooth`. By default, the first mean."""
+    def combine(self, means: Sequence[float]) -> float:
+        """Return the score of the means. By default, the first mean."""
         return means[0]
 
-    def is_smooth(self, _means: Sequence[float]) -> bool:
-        """Return whether `combine` is defined at the means; otherwise, the score is `at_edge`."""
-        return True
-
-    at_edge: ClassVar[float] = 0.0
-
     def prepare(self, truth: Columns, rows: RowArray) -> SplitTruth:
-        """Return the true values of the rows with their statistics; raise UnsuitableTruth."""
+        """Return the true values of the rows with the sums of their statistics; raise UnsuitableTruth."""
         split = super().prepare(truth, rows)
-        fixed = self.fixed(split.truth)
-        return SplitTruth(rows, split.truth, fixed, tuple(map(exact_sum, fixed)))
+        return SplitTruth(rows, split.truth, tuple(map(exact_sum, self.fixed(split.truth))))
 
     def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
-        sums, score, influences = self._values(prepared, encoded)
+        sums = [*prepared.sums, *map(exact_sum, self.rows(prepared.truth, encoded[prepared.rows]))]
+        score = self.combine([each / prepared.rows.size for each in sums])
         hexadecimal = [each.hex() for each in sums]
         evidence = {"rows": prepared.rows.size, "sums": hexadecimal, "cpu": cpu_features()}
-        return MetricResult(score, {}, evidence, LaterErrors(lambda: {"score": standard_error(influences())}))
-
-    def measure(self, prepared: SplitTruth, encoded: Any) -> RowInfluences:
-        """Return the influences of the rows on the score."""
-        _, score, influences = self._values(prepared, encoded)
-        return RowInfluences(score, influences())
-
-    def _values(
-        self, prepared: SplitTruth, encoded: Any
-    ) -> tuple[list[float], float, Callable[[], FloatArray]]:
-        """Return the sums, the score, and a function that computes the influences."""
-        of_file = self.rows(prepared.truth, encoded[prepared.rows])
-        sums = [*prepared.sums, *map(exact_sum, of_file)]
-        count = prepared.rows.size
-        means = [each / count for each in sums]
-        if not self.is_smooth(means):
-            return sums, self.at_edge, lambda: np.zeros(count)
-        score, gradient = combined(self.combine, means)
-        return sums, score, lambda: influences_of((*prepared.fixed, *of_file), means, gradient)
+        return MetricResult(score, {}, evidence)
 
 
-Slopes = tuple[float, FloatArray]  # a value, and its derivative by the share of each occurring cell
 # The evidence has the square of this number of counts.
 MOST_CLASSES = 1000
 
@@ -190,11 +157,6 @@ class ClassCounts:
         return int(self.counts.sum())
 
     @cached_property
-    def occurring(self) -> tuple[NDArray[np.intp], ...]:
-        """The true and the predicted class of each cell that has rows, in the order of the table."""
-        return np.nonzero(self.counts)
-
-    @cached_property
     def true(self) -> NDArray[np.int64]:
         """The number of rows of each true class."""
         return np.asarray(self.counts.sum(axis=1))
@@ -209,18 +171,6 @@ class ClassCounts:
         """The number of correct predictions of each class."""
         return np.diagonal(self.counts)
 
-    def deviations(self, slopes: FloatArray) -> FloatArray:
-        """Return the derivatives by the shares of the occurring cells, less their mean over the rows."""
-        return slopes - math.fsum(self.counts[self.occurring] / self.size * slopes)
-
-    def standard_error(self, slopes: FloatArray) -> float:
-        """Return the standard error of a value from its derivatives, by the delta method."""
-        size = self.size
-        if size < 2:
-            return 0.0
-        squares = self.counts[self.occurring] * self.deviations(slopes) ** 2
-        return math.sqrt(math.fsum(squares) / (size * (size - 1)))
-
 
 class CellMetric(BuiltIn):
     """A metric of the counts for each pair of true and predicted class: integers only.
@@ -232,8 +182,8 @@ class CellMetric(BuiltIn):
     compares_classes: ClassVar[bool] = False
 
     @abstractmethod
-    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
-        """Return `score` and the terms, each with its derivative by the share of each occurring cell."""
+    def values(self, cells: ClassCounts) -> Mapping[str, float]:
+        """Return `score` and the terms."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -256,19 +206,7 @@ class CellMetric(BuiltIn):
         """Compute the values of one file on one split."""
         cells = self._count(prepared, encoded)
         values = dict(self.values(cells))
-        slopes_of = {name: slopes for name, (_, slopes) in values.items()}
-        errors = LaterErrors(lambda: {name: cells.standard_error(each) for name, each in slopes_of.items()})
-        score, _ = values.pop("score")
-        terms = {name: value for name, (value, _) in values.items()}
-        return MetricResult(score, terms, {"cells": cells.counts.tolist()}, errors)
-
-    def measure(self, prepared: SplitTruth, encoded: CodeArray) -> RowInfluences:
-        """Return the influences of the rows on the score."""
-        cells = self._count(prepared, encoded)
-        score, slopes = self.values(cells)["score"]
-        deviations = np.zeros(cells.counts.shape)
-        deviations[cells.occurring] = cells.deviations(slopes)
-        return RowInfluences(score, deviations[prepared.truth, encoded[prepared.rows]])
+        return MetricResult(values.pop("score"), values, {"cells": cells.counts.tolist()})
 
     def _count(self, prepared: SplitTruth, encoded: CodeArray) -> ClassCounts:
         classes = len(self.options.classes)

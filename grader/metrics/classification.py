@@ -15,7 +15,6 @@ from grader.metrics.built_in import (
     CellMetric,
     ClassCounts,
     RowStatistics,
-    Slopes,
     ratio,
     require_classes,
 )
@@ -44,9 +43,9 @@ class Accuracy(CellMetric):
     title = "Accuracy"
     sentence = "The share of rows whose class is predicted correctly."
 
-    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
-        """Return the score with its derivative."""
-        return {"score": (ratio(cells.correct.sum(), cells.size), np.equal(*cells.occurring) * 1.0)}
+    def values(self, cells: ClassCounts) -> Mapping[str, float]:
+        """Return the score."""
+        return {"score": ratio(cells.correct.sum(), cells.size)}
 
 
 class BalancedAccuracy(CellMetric):
@@ -59,10 +58,10 @@ class BalancedAccuracy(CellMetric):
     def _terms(self) -> tuple[TermSpec, ...]:
         return tuple(TermSpec(f"recall_{each}", f"Recall of {each}") for each in self.options.classes)
 
-    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, float]:
         """Return the score and the recall of each class that occurs."""
         recalls = {
-            f"recall_{name}": _share(cells, place, cells.true, 1)
+            f"recall_{name}": ratio(cells.correct[place], cells.true[place])
             for place, name in enumerate(self.options.classes)
             if cells.true[place]
         }
@@ -93,13 +92,13 @@ class F1(CellMetric):
     def _terms(self) -> tuple[TermSpec, ...]:
         return (TermSpec("precision", "Precision"), TermSpec("recall", "Recall"))
 
-    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, float]:
         """Return the score, the precision and the recall; each is 0 if its divisor is 0."""
         place = _positive(self.options)
         return {
             "score": _f1(cells, place),
-            "precision": _share(cells, place, cells.predicted, 0),
-            "recall": _share(cells, place, cells.true, 1),
+            "precision": ratio(cells.correct[place], cells.predicted[place]),
+            "recall": ratio(cells.correct[place], cells.true[place]),
         }
 
 
@@ -113,7 +112,7 @@ class MacroF1(CellMetric):
     def _terms(self) -> tuple[TermSpec, ...]:
         return tuple(TermSpec(f"f1_{each}", f"F1 of {each}") for each in self.options.classes)
 
-    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
+    def values(self, cells: ClassCounts) -> Mapping[str, float]:
         """Return the score and the F1 of each class that occurs."""
         occurring = cells.true + cells.predicted
         each = {f"f1_{name}": _f1(cells, k) for k, name in enumerate(self.options.classes) if occurring[k]}
@@ -129,20 +128,14 @@ class MatthewsCorrelation(CellMetric):
     sentence = "The correlation between true and predicted classes; 0 for constant predictions."
     compares_classes = True
 
-    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
-        """Return the score with its derivative."""
+    def values(self, cells: ClassCounts) -> Mapping[str, float]:
+        """Return the score."""
         size, true, predicted = cells.size, cells.true.tolist(), cells.predicted.tolist()
         numerator = int(cells.correct.sum()) * size - _dot(true, predicted)
         squares = (size * size - _dot(predicted, predicted), size * size - _dot(true, true))
         if not all(squares):
-            return {"score": (0.0, np.zeros(cells.occurring[0].size))}
-        score = numerator / (math.sqrt(squares[0]) * math.sqrt(squares[1]))
-        area = size * size
-        n, a, b = numerator / area, squares[0] / area, squares[1] / area
-        t, p = cells.true[:, None] / size, cells.predicted[None, :] / size
-        slope_n = np.eye(len(true)) + ratio(cells.correct.sum(), size) - (p.T + t.T)
-        slopes = slope_n / math.sqrt(a * b) - n / math.sqrt(a * b) * ((1 - p) / a + (1 - t) / b)
-        return {"score": (score, slopes[cells.occurring])}
+            return {"score": 0.0}
+        return {"score": numerator / (math.sqrt(squares[0]) * math.sqrt(squares[1]))}
 
 
 class Kappa(CellMetric):
@@ -160,17 +153,14 @@ class Kappa(CellMetric):
     def _expected(self, true: list[int], predicted: list[int]) -> int:
         return sum(true) * sum(predicted) - _dot(true, predicted)
 
-    def values(self, cells: ClassCounts) -> Mapping[str, Slopes]:
-        """Return the score with its derivative; without expected disagreement, the score is 0."""
+    def values(self, cells: ClassCounts) -> Mapping[str, float]:
+        """Return the score; without expected disagreement, it is 0."""
         weights = self._weights(len(self.options.classes))
         size, true, predicted = cells.size, cells.true.tolist(), cells.predicted.tolist()
         observed, expected = int((weights * cells.counts).sum()), self._expected(true, predicted)
         if not expected:
-            return {"score": (0.0, np.zeros(cells.occurring[0].size))}
-        o, e = observed / size, expected / (size * size)
-        slope_e = (weights @ (cells.predicted / size))[:, None] + (weights @ (cells.true / size))[None, :]
-        slopes = -(weights * e - o * slope_e) / (e * e)
-        return {"score": (1 - size * observed / expected, slopes[cells.occurring])}
+            return {"score": 0.0}
+        return {"score": 1 - size * observed / expected}
 
 
 class QuadraticKappa(Kappa):
@@ -280,32 +270,12 @@ def _positive(options: Options) -> int:
     return options.classes.index(options.positive)
 
 
-def _share(cells: ClassCounts, place: int, totals: NDArray[np.int64], axis: int) -> Slopes:
-    """Return the share of correct predictions in the class's true (axis 1) or predicted (axis 0) rows."""
-    total, value = int(totals[place]), ratio(cells.correct[place], totals[place])
-    true, predicted = cells.occurring
-    slopes = np.zeros(true.size)
-    if total:
-        slopes[(true if axis else predicted) == place] -= value * cells.size / total
-        slopes[(true == place) & (predicted == place)] += cells.size / total
-    return value, slopes
+def _f1(cells: ClassCounts, place: int) -> float:
+    return ratio(2 * cells.correct[place], cells.true[place] + cells.predicted[place])
 
 
-def _f1(cells: ClassCounts, place: int) -> Slopes:
-    total = int(cells.true[place] + cells.predicted[place])
-    value = ratio(2 * cells.correct[place], total)
-    true, predicted = cells.occurring
-    slopes = np.zeros(true.size)
-    if total:
-        slopes[true == place] -= value * cells.size / total
-        slopes[predicted == place] -= value * cells.size / total
-        slopes[(true == place) & (predicted == place)] += 2 * cells.size / total
-    return value, slopes
-
-
-def _mean(values: Sequence[Slopes]) -> Slopes:
-    value = math.fsum(value for value, _ in values) / len(values)
-    return value, sum((slopes for _, slopes in values), np.zeros(values[0][1].shape)) / len(values)
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
 def _dot(one: Sequence[int], other: Sequence[int]) -> int:

@@ -4,25 +4,20 @@ import math
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-import numpy as np
-
 from grader.metrics.built_in import PREDICTION, TARGET, BuiltIn, encoding_of
 from grader.metrics.classification import LogLoss
 from grader.metrics.interface import (
     Columns,
     ColumnSpec,
     Description,
-    LaterErrors,
     MetricResult,
     Options,
     RowArray,
-    RowInfluences,
     TermSpec,
     UnsuitableTruth,
 )
 from grader.metrics.ranking import RocAuc
 from grader.metrics.regression import RootMeanSquaredError
-from grader.metrics.row_statistics import standard_error
 
 
 class MeanOverColumns:
@@ -81,20 +76,7 @@ class MeanOverColumns:
         results = {each: self._one.score(prepared[each], encoded[each]) for each in prepared}
         terms = {each: result.score for each, result in results.items()}
         evidence = {each: result.evidence for each, result in results.items()}
-
-        def errors() -> dict[str, float]:
-            of_score = standard_error(self.measure(prepared, encoded).rows)
-            return {"score": of_score, **{each: result.errors["score"] for each, result in results.items()}}
-
-        return MetricResult(_mean(terms.values()), terms, evidence, LaterErrors(errors))
-
-    def measure(self, prepared: dict[str, Any], encoded: dict[str, Any]) -> RowInfluences:
-        """Return the influences of the rows on the score."""
-        measured = [self._one.measure(prepared[each], encoded[each]) for each in prepared]
-        total = np.zeros_like(measured[0].rows)
-        for each in measured:
-            total += each.rows
-        return RowInfluences(_mean(each.score for each in measured), total / len(measured))
+        return MetricResult(_mean(terms.values()), terms, evidence)
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -1,4 +1,4 @@
-r"""Any metric by group: values with standard errors, the worst group, the gap, and a score over groups.
+r"""Any metric by group: values, the worst group, the gap, and a score over groups.
 
 A competition may rank by :math:`w \cdot \text{overall} + (1 - w) \cdot M_p(\text{groups})`, where
 :math:`M_p` is a power mean that stresses the worst group: p = -5 if the highest value is the best, and +5 if
@@ -17,15 +17,12 @@ from grader.metrics.interface import (
     Columns,
     Description,
     Direction,
-    LaterErrors,
     Metric,
     MetricResult,
     RowArray,
-    RowInfluences,
     TermSpec,
     UnsuitableTruth,
 )
-from grader.metrics.row_statistics import standard_error
 
 POWER = 5.0
 
@@ -57,15 +54,14 @@ class GroupRules:
 
 @dataclass(frozen=True, slots=True)
 class GroupValue:
-    """The value of one group, with its number of rows and, if the metric has one, its standard error."""
+    """The value of one group, with its number of rows."""
 
     rows: int
     score: float
-    error: float | None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the value as JSON data."""
-        return {"rows": self.rows, "score": self.score, "error": self.error}
+        return {"rows": self.rows, "score": self.score}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -140,42 +136,14 @@ class GroupedMetric:
         tables: dict[str, dict[str, Any]] = {column: {} for column in self._rules.columns}
         for (column, value), (places, data) in prepared.groups.items():
             result = self._metric.score(data, encoded)
-            tables[column][value] = GroupValue(
-                places.size, result.score, result.errors.get("score")
-            ).as_dict()
+            tables[column][value] = GroupValue(places.size, result.score).as_dict()
         weight = self._rules.weight
         if weight == 1:
             return replace(overall, groups=tables)
         values = [tables[column][value]["score"] for column, value in self._rules.in_score]
         score = math.fsum([weight * overall.score, (1 - weight) * power_mean(values, prepared.power)])
-
-        def with_error() -> dict[str, float]:
-            measured = self.measure(prepared, encoded)
-            of_score = {} if measured is None else {"score": standard_error(measured.rows)}
-            return {**overall.errors, **of_score}
-
-        errors = LaterErrors(with_error)
-        return MetricResult(
-            score, {"overall": overall.score, **overall.terms}, overall.evidence, errors, tables
-        )
-
-    def measure(self, prepared: PreparedGroups, encoded: Any) -> RowInfluences | None:
-        """Return the influences of the rows on the score over groups, or None if the metric has none."""
-        overall = self._metric.measure(prepared.overall, encoded)
-        weight = self._rules.weight
-        if weight == 1 or overall is None:
-            return overall
-        groups = [
-            (places, _measured(self._metric, data, encoded))
-            for places, data in map(prepared.groups.__getitem__, self._rules.in_score)
-        ]
-        power = prepared.power
-        mean = power_mean([each.score for _, each in groups], power)
-        rows = weight * overall.rows
-        for places, measured in groups:
-            slope = (measured.score / mean) ** (power - 1) / len(groups) if mean else 0.0
-            rows[places] += (1 - weight) * slope * measured.rows * (prepared.size / places.size)
-        return RowInfluences(math.fsum([weight * overall.score, (1 - weight) * mean]), rows)
+        terms = {"overall": overall.score, **overall.terms}
+        return MetricResult(score, terms, overall.evidence, tables)
 
 
 def without_mean(about: Description) -> str:
@@ -196,10 +164,3 @@ def worst(values: Mapping[str, Mapping[str, Any]], direction: Direction) -> tupl
     low, high = order[0], order[-1]
     gap = values[high]["score"] - values[low]["score"]
     return (low if direction is Direction.HIGHEST else high), gap
-
-
-def _measured(metric: Metric, prepared: Any, encoded: Any) -> RowInfluences:
-    measured = metric.measure(prepared, encoded)
-    if measured is None:
-        raise ValueError(f"{metric.name} has no influences.")
-    return measured

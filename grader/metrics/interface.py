@@ -4,7 +4,7 @@ The platform depends only on this module. `grader.metrics.registry` lists the bu
 """
 
 import enum
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -155,30 +155,6 @@ class Description:
         return (1.0 if self.direction is Direction.HIGHEST else 0.0) if self.has_best else None
 
 
-class LaterErrors(Mapping[str, float]):
-    """Standard errors that are computed when they are first read, because a score alone is much faster."""
-
-    def __init__(self, compute: Callable[[], Mapping[str, float]]) -> None:
-        self._compute, self._errors = compute, dict[str, float]()
-
-    def _computed(self) -> dict[str, float]:
-        if not self._errors:
-            self._errors = dict(self._compute())
-        return self._errors
-
-    def __getitem__(self, name: str) -> float:
-        """Return the standard error of the score (`score`) or of a term."""
-        return self._computed()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
-        return iter(self._computed())
-
-    def __len__(self) -> int:
-        """Return the number of standard errors."""
-        return len(self._computed())
-
-
 @dataclass(frozen=True, slots=True)
 class MetricResult:
     """The values of one submission on one split.
@@ -191,8 +167,6 @@ class MetricResult:
         The terms by name.
     evidence : mapping of str to object
         The integers or exact sums from which the score can be recomputed, as JSON data.
-    errors : mapping of str to float
-        The standard errors of the score (`score`) and of the terms.
     groups : mapping of str to mapping
         For each group column, the values of each group, as from `GroupValue.as_dict`.
     """
@@ -200,32 +174,7 @@ class MetricResult:
     score: float
     terms: Mapping[str, float] = field(default_factory=dict)
     evidence: Mapping[str, Any] = field(default_factory=dict)
-    errors: Mapping[str, float] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class RowInfluences:
-    """The score with the influence of each row, its contribution to the deviation from the expected score.
-
-    Attributes
-    ----------
-    score : float
-        The score.
-    rows : ndarray of float64, shape (rows,)
-        The influence of each row of the split; their mean is about 0.
-    """
-
-    score: float
-    rows: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class PairedDifference:
-    """The difference between two submissions on the same rows, and its standard error."""
-
-    value: float
-    standard_error: float
 
 
 class UnsuitableTruth(ValueError):
@@ -274,6 +223,3 @@ class Metric(Protocol):
 
     def score(self, prepared: Any, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
-
-    def measure(self, prepared: Any, encoded: Any) -> RowInfluences | None:
-        """Return the influences of the rows on the score, or None if the metric has none."""

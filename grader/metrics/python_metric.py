@@ -27,13 +27,11 @@ from grader.metrics.interface import (
     Direction,
     Exactness,
     FloatArray,
-    LaterErrors,
     MetricResult,
     RowArray,
-    RowInfluences,
     TermSpec,
 )
-from grader.metrics.row_statistics import exact_sum, influences_of, standard_error
+from grader.metrics.row_statistics import exact_sum
 from grader.sandbox import CallLimits, CallOutcome, CallStatus, SandboxClient, SandboxRequest, layers
 
 MOST_SOURCE_BYTES = 100_000
@@ -41,7 +39,6 @@ MOST_MESSAGE_CHARACTERS = 280
 MOST_TERMS, MOST_WIDTH = 20, 1000
 _LARGEST_STATISTIC = 2.0**990
 _LARGEST_WHOLE = 2.0**53
-_STEP = 2.0**-17  # about the cube root of the rounding error, the best step of a central difference
 _PACKAGES = {"numpy": "numpy", "pandas": "pandas", "scipy": "scipy", "scikit-learn": "sklearn"}
 _ALPHABETS = (("0", "9"), ("A", "Z"), ("a", "z"), ("\x80", "\U0010ffff"))  # ranges that made-up texts replace
 _TERM = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -272,18 +269,7 @@ class PythonMetric:
         values = self._combined([sums], len(statistics))[0].tolist()
         terms = dict(zip(self.settings.terms, values, strict=True))
         evidence |= {"rows": len(statistics), "sums": [each.hex() for each in sums]}
-        errors = LaterErrors(
-            lambda: {name: standard_error(each) for name, each in self._influences(statistics, sums).items()}
-        )
-        return MetricResult(terms.pop("score"), terms, evidence, errors)
-
-    def measure(self, prepared: PreparedTable, encoded: Columns) -> RowInfluences | None:
-        """Return the influences of the rows on the score, or None if the metric has no row statistics."""
-        if not self.has_rows:
-            return None
-        statistics, sums = self._statistics(prepared, encoded)
-        score = self._combined([sums], len(statistics))[0, 0].item()
-        return RowInfluences(score, self._influences(statistics, sums)["score"])
+        return MetricResult(terms.pop("score"), terms, evidence)
 
     def check_file(self, made_up: PreparedTable, encoded: Columns) -> str | None:
         """Compute the score with made-up labels, as the checker; return the problem, for participants.
@@ -356,24 +342,6 @@ class PythonMetric:
         count = shape[0] * shape[1]
         request = SandboxRequest(self.source.text, "combine", count, sums=sums, rows=rows, terms=terms)
         return _numbers(self.call(request)).reshape(shape)
-
-    def _influences(self, statistics: FloatArray, sums: Sequence[float]) -> dict[str, FloatArray]:
-        """Return the influences on each term, by central differences; 0 where `combine` has no derivative."""
-        rows, width = statistics.shape
-        steps = _STEP * np.sqrt(np.mean(statistics * statistics, axis=0))
-        steps[steps == 0] = _STEP
-        shifts, gradients = np.diag(steps * rows), np.zeros((width, len(self.settings.terms)))
-        try:
-            values = self._combined([*(sums + shifts).tolist(), *(sums - shifts).tolist()], rows)
-            gradients = (values[:width] - values[width:]) / (2 * steps[:, None])
-        except MetricFailed as failed:
-            if failed.status in EXHAUSTED:
-                raise  # otherwise, for example the logarithm of a negative sum
-        means, columns = [each / rows for each in sums], list(statistics.T)
-        return {
-            name: influences_of(columns, means, gradient)
-            for name, gradient in zip(self.settings.terms, gradients.T.tolist(), strict=True)
-        }
 
 
 class TermNames(NamedTuple):

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,14 +19,12 @@ from grader.metrics.interface import (
     Description,
     Exactness,
     FloatArray,
-    LaterErrors,
     MetricResult,
     Options,
-    RowInfluences,
 )
 from grader.metrics.ranks import RankArray, dense_ranks
 from grader.metrics.regression import constant
-from grader.metrics.row_statistics import exact_sum, standard_error
+from grader.metrics.row_statistics import exact_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +58,6 @@ class RankedClasses:
         return self.all - self.positive
 
 
-# Computes the influence of a negative and of a positive row at each rank.
-ByRank = Callable[[], tuple[FloatArray, FloatArray]]
-
-
 class RankMetric(BuiltIn):
     """A metric of the ranks of predictions and a binary target: counts only."""
 
@@ -87,30 +81,11 @@ class RankMetric(BuiltIn):
 
     def score(self, prepared: SplitTruth, encoded: RankArray) -> MetricResult:
         """Compute the values of one file on one split."""
-        ranked = RankedClasses(encoded[prepared.rows], prepared.truth)
-        score, evidence, influences = self._values(ranked)
-
-        def errors() -> dict[str, float]:
-            # The influence depends on rank and label only, so it is added once for each pair.
-            of_negative, of_positive = influences()
-            squares = np.concatenate([ranked.negative * of_negative**2, ranked.positive * of_positive**2])
-            rows = ranked.labels.size
-            return {"score": math.sqrt(exact_sum(squares) / (rows * (rows - 1)))}
-
-        return MetricResult(score, {}, evidence, LaterErrors(errors))
-
-    def measure(self, prepared: SplitTruth, encoded: RankArray) -> RowInfluences:
-        """Return the influences of the rows on the score."""
-        ranked = RankedClasses(encoded[prepared.rows], prepared.truth)
-        score, _, influences = self._values(ranked)
-        of_negative, of_positive = influences()
-        return RowInfluences(
-            score, np.where(ranked.labels, of_positive[ranked.ranks], of_negative[ranked.ranks])
-        )
+        return self._result(RankedClasses(encoded[prepared.rows], prepared.truth))
 
     @abstractmethod
-    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], ByRank]:
-        """Return the score, its evidence, and its influences."""
+    def _result(self, ranked: RankedClasses) -> MetricResult:
+        """Return the score with its evidence."""
 
 
 class RocAuc(RankMetric):
@@ -121,21 +96,14 @@ class RocAuc(RankMetric):
     sentence = "The probability that a positive row has a higher prediction than a negative row."
     chance = 0.5
 
-    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], ByRank]:
+    def _result(self, ranked: RankedClasses) -> MetricResult:
         positive, negative = ranked.positive, ranked.negative
         negatives_below = 2 * (np.cumsum(negative) - negative) + negative
         doubled = int((positive * negatives_below).sum())
         count, negatives = int(positive.sum()), int(negative.sum())
         score = doubled / (2 * count * negatives)
 
-        def influences() -> tuple[FloatArray, FloatArray]:
-            positives_above = 2 * (count - np.cumsum(positive)) + positive
-            rows = count + negatives
-            of_positive = (negatives_below / (2 * negatives) - score) * (rows / count)
-            of_negative = (positives_above / (2 * count) - score) * (rows / negatives)
-            return of_negative, of_positive
-
-        return score, {"pairs": doubled, "positives": count, "negatives": negatives}, influences
+        return MetricResult(score, {}, {"pairs": doubled, "positives": count, "negatives": negatives})
 
 
 class AveragePrecision(RankMetric):
@@ -145,23 +113,14 @@ class AveragePrecision(RankMetric):
     title = "Average precision"
     sentence = "The mean over positive rows of the precision among the rows ranked at least as high."
 
-    def _values(self, ranked: RankedClasses) -> tuple[float, dict[str, Any], ByRank]:
+    def _result(self, ranked: RankedClasses) -> MetricResult:
         positive, total = ranked.positive, ranked.all
         at_least, positives_at_least = _from_top(total), _from_top(positive)
         precision = positives_at_least / np.maximum(at_least, 1)
-        count, rows = int(positive.sum()), int(total.sum())
-        total_precision = exact_sum(positive * precision)
+        count, total_precision = int(positive.sum()), exact_sum(positive * precision)
         score = total_precision / count
 
-        def influences() -> tuple[FloatArray, FloatArray]:
-            # A row also changes the precision at all ranks that are not above its own.
-            weight = positive / np.maximum(at_least, 1)
-            shared, lost = np.cumsum(weight), np.cumsum(weight * precision)
-            # The score is a ratio with the share of positive rows as divisor.
-            scale = rows / count
-            return -lost * scale, (precision - score + shared - lost) * scale
-
-        return score, {"positives": count, "sum": total_precision.hex()}, influences
+        return MetricResult(score, {}, {"positives": count, "sum": total_precision.hex()})
 
 
 def _from_top(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -190,18 +149,6 @@ class Spearman(BuiltIn):
 
     def score(self, prepared: SplitTruth, encoded: RankArray) -> MetricResult:
         """Compute the values of one file on one split."""
-        score, evidence, influences = self._values(prepared, encoded)
-        return MetricResult(score, {}, evidence, LaterErrors(lambda: {"score": standard_error(influences())}))
-
-    def measure(self, prepared: SplitTruth, encoded: RankArray) -> RowInfluences:
-        """Return the influences of the rows on the score."""
-        score, _, influences = self._values(prepared, encoded)
-        return RowInfluences(score, influences())
-
-    def _values(
-        self, prepared: SplitTruth, encoded: RankArray
-    ) -> tuple[float, dict[str, Any], Callable[[], FloatArray]]:
-        """Return the score, its evidence, and a function that computes the influences."""
         rows, one = prepared.rows.size, prepared.truth
         other = doubled_midranks(encoded[prepared.rows])
         # Deviations from the mean rank, doubled; their sum is 0.
@@ -209,20 +156,10 @@ class Spearman(BuiltIn):
         products = [integer_dot(a, b) for a, b in ((x, y), (x, x), (y, y))]
         evidence = {"rows": rows, "products": products}
         if not products[2]:
-            return 0.0, evidence, lambda: np.zeros(rows)
+            return MetricResult(0.0, {}, evidence)
         score = products[0] / (math.sqrt(products[1]) * math.sqrt(products[2]))
 
-        def influences() -> FloatArray:
-            scale = [math.sqrt(each / rows) for each in products[1:]]
-            u, v = x / scale[0], y / scale[1]
-            # The ranks are estimates too: a row moves the rank of every row above it.
-            moved = (_moved(one, y, rows) + _moved(other, x, rows)) / (scale[0] * scale[1])
-            moved_x = 2 * _moved(one, x, rows) / scale[0] ** 2
-            moved_y = 2 * _moved(other, y, rows) / scale[1] ** 2
-            values: FloatArray = u * v + moved - score / 2 * (u * u + moved_x + v * v + moved_y)
-            return values - exact_sum(values) / rows
-
-        return score, evidence, influences
+        return MetricResult(score, {}, evidence)
 
 
 def doubled_midranks(ranks: RankArray) -> NDArray[np.int64]:
@@ -235,16 +172,6 @@ def integer_dot(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
     """Return the exact sum of products of integers of at most 2^31, also beyond 64 bits."""
     high, low = one >> 16, one & 0xFFFF
     return (int((high * other).sum()) << 16) + int((low * other).sum())
-
-
-def _moved(midranks: NDArray[np.int64], deviations: NDArray[np.int64], rows: int) -> FloatArray:
-    """Return for each row twice the sum of the deviations of the rows above; ties count one half.
-
-    Sums of integers below 2^53 are exact in any order.
-    """
-    by_rank = np.bincount(midranks, weights=deviations, minlength=2 * rows + 1)
-    above = np.cumsum(by_rank[::-1])[::-1] - by_rank / 2
-    return 2 * above[midranks]
 
 
 class MeanAveragePrecisionAtK(RowStatistics):

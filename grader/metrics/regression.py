@@ -12,10 +12,6 @@ from grader.metrics.interface import LARGEST, ColumnKind, ColumnSpec, Direction,
 from grader.metrics.row_statistics import exact_mean
 
 
-def _root(value: complex) -> complex:
-    return complex(np.sqrt(np.complex128(value)))
-
-
 class RootMeanSquaredError(RowStatistics):
     """The square root of the mean squared error."""
 
@@ -29,13 +25,9 @@ class RootMeanSquaredError(RowStatistics):
         error = predictions - truth
         return (error * error,)
 
-    def is_smooth(self, means: Sequence[float]) -> bool:
-        """Return whether there is any error; the root has no derivative at 0."""
-        return means[0] > 0
-
-    def combine(self, means: Sequence[complex]) -> complex:
+    def combine(self, means: Sequence[float]) -> float:
         """Return the root of the mean."""
-        return _root(means[0])
+        return math.sqrt(means[0])
 
 
 class MeanAbsoluteError(RowStatistics):
@@ -103,15 +95,9 @@ class RSquared(RowStatistics):
         "The share of the target's variance that the predictions explain; negative if a constant is better."
     )
 
-    at_edge = -(LARGEST**2)
-
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         # The squares of a smaller spread would be 0.
         return constant(truth, spread=1 / LARGEST)
-
-    def is_smooth(self, means: Sequence[float]) -> bool:
-        """Return whether the errors are not so large that the ratio may overflow."""
-        return means[1] / means[0] < LARGEST**2
 
     def fixed(self, truth: NDArray[Any]) -> tuple[FloatArray, ...]:
         """Return the squared deviation from the mean of each row.
@@ -126,9 +112,10 @@ class RSquared(RowStatistics):
         error = predictions - truth
         return (error * error,)
 
-    def combine(self, means: Sequence[complex]) -> complex:
-        """Return 1 minus the ratio of the two means."""
-        return 1 - means[1] / means[0]
+    def combine(self, means: Sequence[float]) -> float:
+        """Return 1 minus the ratio of the two means; -1e290 if the ratio is so large that it may overflow."""
+        explained = means[1] / means[0]
+        return 1 - explained if explained < LARGEST**2 else -(LARGEST**2)
 
 
 class Pearson(RowStatistics):
@@ -154,13 +141,9 @@ class Pearson(RowStatistics):
         deviation = _deviations(predictions)
         return deviation * deviation, truth * deviation
 
-    def is_smooth(self, means: Sequence[float]) -> bool:
-        """Return whether the predictions vary."""
-        return means[1] > 0
-
-    def combine(self, means: Sequence[complex]) -> complex:
-        """Return the covariance divided by the root of the product of the variances."""
-        return means[2] / _root(means[0] * means[1])
+    def combine(self, means: Sequence[float]) -> float:
+        """Return the covariance divided by the root of the product of the variances; 0 without variance."""
+        return means[2] / math.sqrt(means[0] * means[1]) if means[1] > 0 else 0.0
 
 
 def _deviations(values: FloatArray) -> FloatArray:

@@ -8,11 +8,9 @@ from grader.metrics.interface import (
     ColumnKind,
     Columns,
     Description,
-    LaterErrors,
     Metric,
     MetricResult,
     RowArray,
-    RowInfluences,
     TermSpec,
     UnsuitableTruth,
 )
@@ -66,14 +64,7 @@ class ReportingMetric:
             result,
             terms={**result.terms, **{name: each.score for name, each in found.items()}},
             evidence={**result.evidence, REPORTED: {name: each.evidence for name, each in found.items()}},
-            errors=LaterErrors(
-                lambda: {**result.errors, **{name: each.errors["score"] for name, each in found.items()}}
-            ),
         )
-
-    def measure(self, prepared: tuple[Any, ...], encoded: Any) -> RowInfluences | None:
-        """Return the influences of the rows on the score."""
-        return self._metric.measure(prepared[0], encoded[0] if isinstance(encoded, tuple) else encoded)
 
 
 def _fits(metric: Metric, predictions: Columns) -> bool:

@@ -1,26 +1,19 @@
-"""Exact sums of numbers per row, their standard errors and paired differences.
+"""Exact sums of numbers per row.
 
 A score is a function of means of row statistics, for example the square root of the mean squared error. The
-sums are exact, so the score does not depend on the order of the rows. The standard error follows from the
-delta method: the variance of a function of means is that of the mean influence of a row, which is the
-gradient of the function times the row's deviations from the means.
+sums are exact, so the score does not depend on the order of the rows.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from grader.metrics.interface import FloatArray, PairedDifference, RowInfluences
+from grader.metrics.interface import FloatArray
 
-# A complex step of this size has no rounding error: the imaginary part is exact to the last digits.
-_STEP = 1e-30
 _SIGNIFICANT_BITS = 53
 _BLOCK = 8192
 _FIRST_LEVELS = 2
-_LARGEST_EXPONENT = 1000
-
-Combine = Callable[[Sequence[complex]], complex]
 
 
 def exact_sum(values: FloatArray) -> float:
@@ -99,60 +92,3 @@ def _leaders(largest: float, count: int) -> list[float]:
 def exact_mean(values: FloatArray) -> float:
     """Return the exact sum divided by the number of values."""
     return exact_sum(values) / values.size
-
-
-def combined(combine: Combine, means: Sequence[float]) -> tuple[float, list[float]]:
-    """Return the value of a differentiable function and its gradient, by a complex step for each argument.
-
-    References
-    ----------
-    W. Squire and G. Trapp, Using complex variables to estimate derivatives of real functions, SIAM Review 40
-    (1998).
-    """
-    gradient = []
-    for place in range(len(means)):
-        shifted = [complex(mean, _STEP if at == place else 0.0) for at, mean in enumerate(means)]
-        gradient.append(complex(combine(shifted)).imag / _STEP)
-    return float(complex(combine([complex(mean) for mean in means])).real), gradient
-
-
-def influences_of(
-    statistics: Sequence[FloatArray], means: Sequence[float], gradient: Sequence[float]
-) -> FloatArray:
-    """Return the influence of each row on a function of the means.
-
-    The operations are elementwise in a fixed order, so that a row's influence does not depend on its place.
-    """
-    influences: FloatArray | None = None
-    for statistic, mean, slope in zip(statistics, means, gradient, strict=True):
-        part = statistic - mean
-        part *= slope
-        influences = part if influences is None else np.add(influences, part, out=influences)
-    return np.empty(0) if influences is None else influences
-
-
-def standard_error(influences: FloatArray) -> float:
-    r"""Return the standard error of a mean influence, :math:`\sqrt{\sum u_i^2 / (n(n-1))}`; 0 for one row.
-
-    The influences are rounded to integers whose squares add up to less than :math:`2^{53}`, so that the sum
-    does not depend on the order. The largest one has at least 13 bits, and the root mean square is at least
-    that divided by :math:`\sqrt n`, so the rounding is negligible.
-    """
-    rows = influences.size
-    largest = max(float(influences.max(initial=0.0)), -float(influences.min(initial=0.0)))
-    if rows < 2 or not largest:
-        return 0.0
-    exponent = min((_SIGNIFICANT_BITS - rows.bit_length()) // 2 - math.frexp(largest)[1], _LARGEST_EXPONENT)
-    rounded = influences * math.ldexp(1.0, exponent)
-    np.rint(rounded, out=rounded)
-    total = float(np.dot(rounded, rounded))
-    return math.ldexp(math.sqrt(total / (rows * (rows - 1))), -exponent)
-
-
-def paired_difference(one: RowInfluences, other: RowInfluences) -> PairedDifference:
-    """Return the difference between two scores on the same rows, with its standard error.
-
-    Both submissions are scored on the same rows, so their errors are correlated, and the standard error is
-    that of the differences between the influences of each row.
-    """
-    return PairedDifference(one.score - other.score, standard_error(one.rows - other.rows))

@@ -7,7 +7,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
@@ -18,6 +18,8 @@ from grader.files import FileProblem, FileRejected, RowIds, SubmissionFile, read
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
 from grader.metrics.interface import Columns, Metric, MetricResult, RowArray, UnsuitablePredictions
+from grader.metrics.jackknife import measuring
+from grader.metrics.measured import Measured
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
@@ -124,13 +126,17 @@ class FileChecker:
 
 @dataclass(frozen=True, eq=False)
 class PreparedSolution:
-    """A solution prepared for scoring by a metric: its row ids and the prepared rows of each split."""
+    """A solution prepared for scoring by a metric: its row ids and the prepared rows of each split.
+
+    `measure` computes the influences on the values of encoded predictions, by split, if asked for.
+    """
 
     metric: Metric
     submission: SubmissionColumns
     row_ids: RowIds
     splits: dict[Split, Any]
     checker: FileChecker | None = None
+    measure: Mapping[Split, Callable[[Any], Measured]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
@@ -139,7 +145,12 @@ class PreparedSolution:
 
     @classmethod
     def of(
-        cls, storage: Storage, settings: Mapping[str, Any], solution: Claim | Solution
+        cls,
+        storage: Storage,
+        settings: Mapping[str, Any],
+        solution: Claim | Solution,
+        *,
+        measures: bool = False,
     ) -> "PreparedSolution":
         """Read and prepare a solution for the metric of these settings."""
         source = storage.read(settings["source"]) if registry.is_python(settings) else None
@@ -157,6 +168,7 @@ class PreparedSolution:
             row_ids,
             {split: metric.prepare(columns, truth.rows(split)) for split in Split},
             checker,
+            {split: measuring(metric, columns, truth.rows(split)) for split in Split} if measures else {},
         )
 
     def begin(self) -> None:
@@ -237,8 +249,6 @@ class Calculator:
                 self._check(claim, solution.checker, file)
             score = solution.metric.score
             results = {split: score(prepared, file.encoded) for split, prepared in solution.splits.items()}
-            if solution.checker is not None:  # within the time limit of the file
-                results = {split: replace(each, errors=dict(each.errors)) for split, each in results.items()}
             return Scores(results, file.notes)
 
     def _check(self, claim: Claim, checker: FileChecker, file: EncodedFile) -> None:

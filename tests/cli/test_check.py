@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main
-from grader.metrics.bias.expected_error import rows_needed
 
 SOLUTION = Callable[..., bytes]
 
@@ -41,25 +40,7 @@ def test_a_valid_solution_is_described(check, solution_csv: SOLUTION):
     assert "400 rows, split by the column Usage: public 200 rows" in text
     assert "2 identities are in the score: female, muslim." in text
     assert "test.csv has exactly the 400 ids of the solution." in text
-    assert "swap ranks is 1 in" in text
     assert not Path("var").exists()
-
-
-def test_the_rows_needed_for_an_error_are_shown(check, solution_csv: SOLUTION):
-    code, text = check(solution_csv(), "--target-error", "0.02")
-    assert code == 0, text
-    assert "public error  public needed" in text
-    assert "(needed: the rows that the split needs for an error of 0.02, if all shares stay the same)" in text
-    report = json.loads(check(solution_csv(), "--target-error", "0.02", "--json")[1])
-    for line in report["identities"]:
-        for split, needed in line["rows_needed"].items():
-            counts = line[split]
-            size = sum(counts.values())
-            rows = report["splits"][split]["rows"]
-            assert needed == rows_needed(0.02, counts["positives"] / size, size / rows)
-            assert f"{needed:,}" in text
-    assert "rows_needed" not in check(solution_csv(), "--json")[1]
-    assert check(solution_csv(), "--target-error", "0.5")[0] != 0
 
 
 def test_a_solution_with_problems_exits_with_2(check, solution_csv: SOLUTION):

@@ -159,8 +159,6 @@ def test_the_table_names_the_metric_and_the_worst_group(score, truth):
         "of",
         "rows",
         "value",
-        "standard",
-        "error",
     ]
     assert "public, region: south is the worst group; gap 0.00000" in output.stdout
 

@@ -56,9 +56,3 @@ def test_other_metrics_of_classes_are_defined_for_one_class():
             one.prepare({"target": np.zeros(8, int)}, ROWS), one.encode({"prediction": ROWS * 0})
         )
         assert result.score == 1.0
-
-
-@pytest.mark.parametrize("name", ["mcc", "kappa"])
-def test_a_metric_that_can_be_negative_has_no_power_mean_over_groups(name: str):
-    with pytest.raises(ValueError, match="worst group"):
-        of(name, weight=0.5, in_score=(("city", "Rome"),))

@@ -18,7 +18,6 @@ from grader.metrics.bias.metric import BiasMetric, identity_column
 from grader.metrics.groups import GroupedMetric, GroupRules
 from grader.metrics.interface import Direction, Metric, Options, UnsuitablePredictions, UnsuitableTruth
 from grader.metrics.registry import METRICS, fitting, of_settings, reporting
-from grader.metrics.row_statistics import paired_difference, standard_error
 
 ROOT = Path(__file__).parents[2]
 CLASSES = ("ham", "spam", "eggs", "toast")
@@ -148,12 +147,6 @@ def calculated(name: str, truth: Any, guesses: Any, rows: Any = None) -> Any:
     return metric.score(metric.prepare(truth, rows), metric.encode(guesses))
 
 
-def influences(name: str, truth: Any, guesses: Any) -> Any:
-    metric = METRICS[name](CASES[name][0])
-    rows = np.arange(len(next(iter(truth.values()))))
-    return metric.measure(metric.prepare(truth, rows), metric.encode(guesses))
-
-
 def taken(data: Any, rows: Any) -> Any:
     return {name: values[rows] for name, values in data.items()}
 
@@ -171,7 +164,6 @@ def test_a_metric_describes_its_columns_and_terms(name: str):
     assert [each.name for each in described.predictions] == list(guesses)
     result = calculated(name, truth, guesses)
     assert set(result.terms) <= {each.name for each in described.terms}
-    assert set(result.errors) == {"score", *result.terms}
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -194,7 +186,6 @@ def test_all_values_are_identical_in_any_order_of_the_rows(name: str):
         order = rng.permutation(300)
         after = calculated(name, taken(truth, order), taken(guesses, order))
         assert (after.score, after.terms, after.evidence) == (before.score, before.terms, before.evidence)
-        assert after.errors == before.errors
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -204,32 +195,6 @@ def test_a_split_is_scored_on_its_own_rows(name: str):
     rows = np.arange(0, 400, 3)
     whole = expected(taken(truth, rows), taken(guesses, rows))
     assert calculated(name, truth, guesses, rows).score == pytest.approx(whole, rel=1e-13)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_a_standard_error_equals_that_of_the_bootstrap(name: str):
-    _, make, _ = CASES[name]
-    rng = np.random.default_rng(4)
-    rows, draws = 800, 400
-    truth, guesses = make(rng, rows)
-    error = calculated(name, truth, guesses).errors["score"]
-    scores = []
-    for _ in range(draws):
-        drawn = rng.integers(0, rows, rows)
-        scores.append(calculated(name, taken(truth, drawn), taken(guesses, drawn)).score)
-    assert error == pytest.approx(np.std(scores, ddof=1), rel=0.12)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_the_influences_give_the_standard_error_and_vanish_in_the_mean(name: str):
-    _, make, _ = CASES[name]
-    truth, guesses = make(np.random.default_rng(5), 500)
-    result, measured = calculated(name, truth, guesses), influences(name, truth, guesses)
-    assert measured.score == result.score
-    assert standard_error(measured.rows) == pytest.approx(result.errors["score"], rel=1e-5)
-    assert abs(measured.rows.mean()) <= 1e-9 * np.abs(measured.rows).max()
-    assert paired_difference(measured, measured) == paired_difference(measured, measured)
-    assert paired_difference(measured, measured).standard_error == 0
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -243,7 +208,7 @@ def test_constant_and_perfect_predictions_have_a_score(name: str):
         except UnsuitablePredictions:
             assert (name, value) == ("multi_class_log_loss", 0)
             continue
-        assert np.isfinite([result.score, *result.errors.values()]).all()
+        assert np.isfinite(result.score)
     if list(truth) == list(guesses) or name in ("spearman", "pearson", "roc_auc", "average_precision"):
         perfect = dict(zip(guesses, truth.values(), strict=True))
         best = calculated(name, truth, perfect).score
@@ -290,7 +255,7 @@ def test_scores_are_finite_for_extreme_numbers(name: str, size: float):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = calculated(name, {"target": truth}, {"prediction": guesses})
-    assert np.isfinite([result.score, *result.errors.values()]).all()
+    assert np.isfinite(result.score)
 
 
 def test_huge_errors_have_a_finite_r_squared():
@@ -360,17 +325,11 @@ def test_a_reported_metric_has_its_own_values_and_changes_no_bit_of_the_score(na
         metric = reporting(scored, [other], options)
         before, after = (values_of(each, truth, guesses, rows) for each in (scored, metric))
         expected = values_of(alone, truth, guesses, rows)
-        terms, evidence, errors = dict(after.terms), dict(after.evidence), dict(after.errors)
-        assert (terms.pop(other), errors.pop(other)) == (expected.score, expected.errors["score"])
+        terms, evidence = dict(after.terms), dict(after.evidence)
+        assert terms.pop(other) == expected.score
         assert evidence.pop("reported") == {other: expected.evidence}
         assert after.score.hex() == before.score.hex()
-        assert (terms, evidence, errors, after.groups) == (
-            before.terms, before.evidence, before.errors, before.groups,
-        )  # fmt: skip
-        measured, usual = (
-            each.measure(each.prepare(truth, rows), each.encode(guesses)) for each in (metric, scored)
-        )
-        assert measured.score == usual.score and (measured.rows == usual.rows).all()
+        assert (terms, evidence, after.groups) == (before.terms, before.evidence, before.groups)
     about = metric.describe()
     (term,) = [each for each in about.terms if each.is_reported]
     assert replace(about, terms=about.terms[:-1]) == scored.describe()
@@ -393,7 +352,7 @@ def test_a_reported_metric_has_no_value_for_predictions_that_it_does_not_accept(
     metric = of_settings({"name": "roc_auc", "reported": ["log_loss", "rmse", "rmsle"]})
     rows = np.arange(40)
     fitting_all = values_of(metric, truth, guesses, rows)
-    assert set(fitting_all.terms) == set(fitting_all.errors) - {"score"} == {"log_loss", "rmse", "rmsle"}
+    assert set(fitting_all.terms) == {"log_loss", "rmse", "rmsle"}
     wide = values_of(metric, truth, {"prediction": guesses["prediction"] * 8 - 4}, rows[:20])
     assert wide.score == values_of(metric, truth, guesses, rows[:20]).score
     # Also if the predictions of other rows are the cause.
@@ -438,7 +397,7 @@ def test_the_values_of_a_thousand_classes_need_little_memory():
     try:
         prepared = metric.prepare({"target": truth}, np.arange(truth.size))
         result = metric.score(prepared, np.where(truth < 500, truth, 0).astype(np.int32))
-        assert len(result.errors) == 1001
+        assert len(result.terms) == 1000
         assert tracemalloc.get_traced_memory()[1] < 200e6
     finally:
         tracemalloc.stop()
@@ -476,10 +435,6 @@ def test_the_bias_metric_equals_its_report_behind_the_interface(decimals: int):
     assert result.score == expected.score
     assert result.terms == expected.terms
     assert PairCounts.from_dict(dict(result.evidence)) == count_pairs(prepared.split, guesses[rows])
-    measured = metric.measure(prepared, encoded)
-    assert measured is not None and measured.score == result.score
-    # DeLong's variance divides by the sizes of the compared sets instead of the number of rows.
-    assert standard_error(measured.rows) == pytest.approx(result.errors["score"], rel=0.06)
 
 
 def test_the_bias_metric_has_no_score_without_negative_rows():
@@ -488,4 +443,5 @@ def test_the_bias_metric_has_no_score_without_negative_rows():
     prepared, encoded = metric.prepare(columns, np.arange(4)), metric.encode({"prediction": np.arange(4.0)})
     with pytest.raises(UnsuitableTruth, match="no negative rows"):
         metric.score(prepared, encoded)
-    assert metric.measure(prepared, encoded) is None
+    with pytest.raises(UnsuitableTruth, match="no negative rows"):
+        metric.measured(prepared, encoded)

@@ -1,4 +1,4 @@
-"""`fairboard score --metric`: the values of any built-in metric, with standard errors and groups."""
+"""`fairboard score --metric`: the values of any built-in metric, with groups."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -100,21 +100,19 @@ class MetricOutcome:
             "rows": self.solution.splits[split][0],
             "score": result.score,
             "terms": dict(result.terms),
-            "errors": dict(result.errors),
             "groups": {column: dict(groups) for column, groups in result.groups.items()},
         }
 
     def lines(self) -> list[list[str]]:
         """Return a table with a line for each split and value, and for each group."""
-        lines = [["split", "column", "group", "value of", "rows", "value", "standard error"]]
+        lines = [["split", "column", "group", "value of", "rows", "value"]]
         for split, result in self.results.items():
             rows = str(self.solution.splits[split][0])
             for name, value in {"score": result.score, **result.terms}.items():
-                lines.append([split, "", "", name, rows, repr(value), _error(result.errors.get(name))])
+                lines.append([split, "", "", name, rows, repr(value)])
             for column, groups in result.groups.items():
                 for group, each in groups.items():
-                    of_group = [str(each["rows"]), repr(each["score"]), _error(each["error"])]
-                    lines.append([split, column, group, "score", *of_group])
+                    lines.append([split, column, group, "score", str(each["rows"]), repr(each["score"])])
         return lines
 
 
@@ -184,17 +182,13 @@ def _describe(prepared: "MetricSolution") -> None:
     click.echo("; ".join([about.title, *named]), err=True)
 
 
-def _error(value: float | None) -> str:
-    return "" if value is None else f"{value:.2g}"
-
-
 def _as_table(outcome: MetricOutcome) -> str:
     from grader.metrics.groups import worst
     from grader.text import aligned
 
     decimals = outcome.solution.description.decimals
     header, *lines = outcome.lines()
-    shown = [[*line[:5], f"{float(line[5]):.{decimals}f}", line[6]] for line in lines]
+    shown = [[*line[:5], f"{float(line[5]):.{decimals}f}"] for line in lines]
     used = [place for place in range(len(header)) if any(line[place] for line in shown)]
     text = aligned([[line[place] for place in used] for line in (header, *shown)])
     for split, result in outcome.results.items():

@@ -11,7 +11,6 @@ import click
 from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.parameters import (
     INPUT_FILE,
-    Finite,
     NameList,
     WeightsInAnyForm,
     metric_options,
@@ -20,7 +19,7 @@ from grader.cli.parameters import (
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
 from grader.services.solutions import acceptance, report_warnings
-from grader.services.solutions.report import identity_lines, needed_rows
+from grader.services.solutions.report import identity_lines
 from grader.services.solutions.report_warnings import Level
 from grader.text import aligned
 
@@ -47,12 +46,6 @@ STOPPED = 2
     default=MIN_CLASS_ROWS,
     help="The minimum number of rows of each class that an identity needs in each split.",
 )
-@click.option(
-    "--target-error",
-    type=Finite(0, 0.5, min_open=True, max_open=True),
-    metavar="ERROR",
-    help="Show how many rows each split needs for this expected standard error of an identity's AUCs.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @metric_options
 def check(
@@ -61,7 +54,6 @@ def check(
     roles: tuple[tuple[str, ColumnRole], ...],
     identities: tuple[str, ...] | None,
     min_class_rows: int,
-    target_error: float | None,
     as_json: bool,
     **metric: Any,
 ) -> None:
@@ -77,13 +69,6 @@ def check(
     read = read_with_roles(solution, dict(roles), identities=identities)
     assessed = acceptance.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
     report = assessed.report
-    if target_error is not None:
-        report = report | {"target_error": target_error}
-        for line in report["identities"]:
-            line["rows_needed"] = {
-                name: needed_rows(target_error, line[name], split["rows"])
-                for name, split in report["splits"].items()
-            }
     click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
     if report_warnings.stops(report["findings"]):
         raise click.exceptions.Exit(STOPPED)
@@ -117,14 +102,7 @@ def describe_report(report: Mapping[str, Any]) -> str:
         + f"; {report['ignored_rows']:,} ignored.",
         "",
         *_table(report),
-        "(error: the largest expected standard error of the identity's three AUCs, assuming AUCs of "
-        f"{report['assumed']['auc']:g})",
     ]
-    if "target_error" in report:
-        lines.append(
-            f"(needed: the rows that the split needs for an error of {report['target_error']:g}, if all "
-            "shares stay the same)"
-        )
     return "\n".join([*lines, *_findings(report)])
 
 
@@ -169,19 +147,9 @@ def _split_line(name: str, split: Mapping[str, int]) -> str:
 
 
 def _table(report: Mapping[str, Any]) -> list[str]:
-    kinds = ("+", "-", "error", *(["needed"] if "target_error" in report else []))
-    cells = [["identity", *(f"{split} {kind}" for split in report["splits"] for kind in kinds)]]
+    cells = [["identity", *(f"{split} {kind}" for split in report["splits"] for kind in "+-")]]
     for line in report["identities"]:
         cells.append([line["name"]])
         for split in report["splits"]:
             cells[-1] += [f"{line[split][kind]:,}" for kind in ("positives", "negatives")]
-            cells[-1].append(_largest(line["errors"][split]))
-            if "rows_needed" in line:
-                needed = line["rows_needed"][split]
-                cells[-1].append("undefined" if needed is None else f"{needed:,}")
     return aligned(cells)
-
-
-def _largest(errors: Mapping[str, float | None]) -> str:
-    known = [error for error in errors.values() if error is not None]
-    return f"{max(known):.3f}" if len(known) == len(errors) else "undefined"

@@ -7,9 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.metrics.bias.expected_error import ASSUMED_AUC, auc_standard_error
 from grader.metrics.bias.prepared import BoolArray, FloatArray, PreparedSplit
-from grader.metrics.bias.subgroups import BIAS_AUCS
 
 HAIR = 1e-6
 _ROWS_AT_ONCE = 1 << 16
@@ -17,32 +15,11 @@ _ROWS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CellCounts:
-    """The numbers of rows that the three AUCs of an identity compare in one split.
-
-    Attributes
-    ----------
-    name : str
-    positives, negatives : int
-        Rows that mention the identity, by class.
-    background_positives, background_negatives : int
-        All other rows of the split, by class.
-    subgroup_error, bpsn_error, bnsp_error : float or None
-        The expected standard error of each AUC; None if the AUC is undefined.
-    """
+    """The numbers of rows of each class in one split that mention an identity."""
 
     name: str
     positives: int
     negatives: int
-    background_positives: int
-    background_negatives: int
-    subgroup_error: float | None
-    bpsn_error: float | None
-    bnsp_error: float | None
-
-    @property
-    def errors(self) -> dict[str, float | None]:
-        """The expected standard errors by AUC."""
-        return dict(zip(BIAS_AUCS, (self.subgroup_error, self.bpsn_error, self.bnsp_error), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,38 +52,13 @@ class Overlap:
     share: float
 
 
-def count_cells(split: PreparedSplit, auc: float = ASSUMED_AUC) -> tuple[CellCounts, ...]:
-    """Count the cells of every identity and estimate the standard errors of its AUCs.
-
-    Parameters
-    ----------
-    split : PreparedSplit
-    auc : float
-        The assumed AUC, in [0, 1].
-
-    Returns
-    -------
-    tuple of CellCounts
-        One element for each identity, in the order of the split.
-    """
-    cells = []
-    for name, rows in zip(split.names, split.members, strict=True):
-        positives = int(np.count_nonzero(split.labels[rows]))
-        negatives = rows.size - positives
-        outside_positives, outside_negatives = split.positives - positives, split.negatives - negatives
-        cells.append(
-            CellCounts(
-                name,
-                positives,
-                negatives,
-                outside_positives,
-                outside_negatives,
-                subgroup_error=auc_standard_error(positives, negatives, auc),
-                bpsn_error=auc_standard_error(outside_positives, negatives, auc),
-                bnsp_error=auc_standard_error(positives, outside_negatives, auc),
-            )
-        )
-    return tuple(cells)
+def count_cells(split: PreparedSplit) -> tuple[CellCounts, ...]:
+    """Return the counts of each identity, in the order of the split."""
+    positives = (int(np.count_nonzero(split.labels[rows])) for rows in split.members)
+    return tuple(
+        CellCounts(name, count, rows.size - count)
+        for name, rows, count in zip(split.names, split.members, positives, strict=True)
+    )
 
 
 def unannotated(identities: Mapping[str, FloatArray], rows: int) -> BoolArray:

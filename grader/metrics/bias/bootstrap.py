@@ -9,14 +9,21 @@ from numpy.typing import ArrayLike
 from grader.metrics.bias.inputs import Inputs
 from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.bias.pair_counting import count_ranks
-from grader.metrics.bias.prepared import IndexArray, PreparedSplit, as_vector
+from grader.metrics.bias.prepared import IndexArray, PreparedSplit, as_vector, cluster_numbers
 from grader.metrics.bias.reports import BiasReport, report
 from grader.metrics.measured import CONFIDENCE, FloatArray
 from grader.metrics.ranks import dense_ranks
 
 
 class BootstrapInterval(NamedTuple):
-    """A value, or a difference, with the bounds of its 95 % interval; undefined values are None."""
+    """A value, or a difference, with the bounds of its 95 % interval; undefined values are None.
+
+    Examples
+    --------
+    >>> from fairboard import bias_bootstrap
+    >>> bias_bootstrap([1, 0], [0.9, 0.1], {"cat": [1, 1]}, samples=50).overall["overall_auc"]
+    BootstrapInterval(value=1.0, low=1.0, high=1.0)
+    """
 
     value: float | None
     low: float | None
@@ -24,7 +31,14 @@ class BootstrapInterval(NamedTuple):
 
 
 class BootstrapReport(NamedTuple):
-    """Intervals with the keys of `BiasReport.overall` and `BiasReport.by_group`."""
+    """Intervals with the keys of `BiasReport.overall` and `BiasReport.by_group`.
+
+    Examples
+    --------
+    >>> from fairboard import bias_bootstrap
+    >>> list(bias_bootstrap([1, 0], [0.9, 0.1], {"cat": [1, 1]}, samples=50).by_group)
+    ['cat']
+    """
 
     overall: dict[str, BootstrapInterval]
     by_group: dict[str, dict[str, BootstrapInterval]]
@@ -50,7 +64,8 @@ def bias_bootstrap(
     baseline : array_like, shape (n,), optional
         Predictions of another model. If given, the values are differences: the model minus the baseline.
     cluster : array_like, shape (n,), optional
-        A number or text per row, such as its author. Rows with the same value are drawn together.
+        A number or text per row, such as its author. Rows with the same value are drawn together; a row
+        without a value is a cluster of its own.
     samples : int
         The number of samples.
     seed : int
@@ -68,6 +83,7 @@ def bias_bootstrap(
 
     Examples
     --------
+    >>> from fairboard import bias_bootstrap
     >>> cat = {"cat": [1, 1, 1, 1, 0, 0, 0, 0]}
     >>> found = bias_bootstrap([1, 0, 1, 0] * 2, [0.9, 0.3, 0.4, 0.6, 0.8, 0.2, 0.7, 0.1], cat, samples=100)
     >>> found.by_group["cat"]["subgroup_auc"].value
@@ -92,7 +108,9 @@ def bias_bootstrap(
     intervals = map(_interval, values_of(np.arange(split.rows)), drawn.T)
     names = report(count_ranks(split, files[0]), inputs.settings)
     overall = {name: next(intervals) for name in names.overall}
-    by_group = {name: {cell: next(intervals) for cell in cells} for name, cells in names.by_group.items()}
+    by_group = {
+        name: {str(cell): next(intervals) for cell in cells} for name, cells in names.by_group.items()
+    }
     return BootstrapReport(overall, by_group)
 
 
@@ -100,10 +118,7 @@ def _drawing(rows: int, cluster: ArrayLike | None) -> Callable[[np.random.Genera
     """Return a function that draws rows, or clusters of rows, with replacement."""
     if cluster is None:
         return lambda rng: rng.integers(0, rows, rows)
-    values = np.asarray(cluster)
-    if values.shape != (rows,):
-        raise ValueError(f"`cluster` must have the shape ({rows},), not {values.shape}.")
-    _, codes = np.unique(values, return_inverse=True)
+    codes = cluster_numbers(cluster, rows)
     members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     return lambda rng: np.concatenate([members[each] for each in rng.integers(0, len(members), len(members))])
 

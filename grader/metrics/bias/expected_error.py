@@ -1,4 +1,4 @@
-"""Expected standard error of an AUC or score, estimated only from a solution's counts.
+"""Expected standard error of a score, estimated only from a solution's counts.
 
 The rows of a split are a sample, and a model would have a different score on another sample of the same size.
 The expected size of this difference depends on the counts of each cell, which the solution determines, and on
@@ -21,95 +21,6 @@ from grader.metrics.bias.prepared import BoolArray, FloatArray, PreparedSplit
 
 ASSUMED_AUC = 0.9
 ASSUMED_CORRELATION = 0.8
-
-
-def auc_standard_error(positives: int, negatives: int, auc: float = ASSUMED_AUC) -> float | None:
-    r"""Return the standard error of an AUC, using the formula of Hanley and McNeil.
-
-    Parameters
-    ----------
-    positives, negatives : int
-        Number of rows in each class.
-    auc : float
-        The assumed AUC, in [0, 1].
-
-    Returns
-    -------
-    float or None
-        The standard error; None if a class has no rows.
-
-    Notes
-    -----
-    .. math:: SE^2 = \frac{A(1-A) + (n_1-1)(Q_1-A^2) + (n_0-1)(Q_2-A^2)}{n_1 n_0}
-
-    with :math:`Q_1 = A/(2-A)` and :math:`Q_2 = 2A^2/(1+A)`.
-    """
-    if not (positives and negatives):
-        return None
-    of_positives, of_negatives = _row_variances(auc)
-    variance = auc * (1 - auc) + (positives - 1) * of_negatives + (negatives - 1) * of_positives
-    return math.sqrt(max(variance, 0.0) / (positives * negatives))
-
-
-def rows_needed(
-    standard_error: float, positive_share: float, mention_share: float = 1.0, auc: float = ASSUMED_AUC
-) -> int:
-    """Return the number of rows for which an identity's three AUCs have at most a given standard error.
-
-    Parameters
-    ----------
-    standard_error : float
-        The largest acceptable standard error of an AUC, in (0, 0.5).
-    positive_share : float
-        Share of positive rows, in (0, 1), assumed to be equal for all rows.
-    mention_share : float
-        Share of rows that mention the identity, in (0, 1]; 1 for the overall AUC.
-    auc : float
-        The assumed AUC, in (0, 1).
-
-    Returns
-    -------
-    int
-        The smallest sufficient number of rows.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> rows_needed(0.02, positive_share=0.08, mention_share=0.01)
-    136250
-    """
-    for name, value, highest in (
-        ("standard_error", standard_error, 0.5),
-        ("positive_share", positive_share, 1.0),
-        ("auc", auc, 1.0),
-    ):
-        if not 0 < value < highest:
-            raise ValueError(f"`{name}` must be between 0 and {highest:g}, not {value!r}.")
-    if not 0 < mention_share <= 1:
-        raise ValueError(f"`mention_share` must be above 0 and at most 1, not {mention_share!r}.")
-
-    def is_enough(rows: int) -> bool:
-        members = int(rows * mention_share)
-        inside = int(rows * mention_share * positive_share)
-        outside = int((rows - members) * positive_share)
-        sets = [(inside, members - inside)]
-        if mention_share < 1:
-            sets += [(outside, members - inside), (inside, rows - members - outside)]
-        errors = [auc_standard_error(*each, auc) for each in sets]
-        return all(error is not None and error <= standard_error for error in errors)
-
-    most = 1
-    while not is_enough(most):
-        most *= 2
-    least = most // 2  # not enough
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if is_enough(middle) else (middle, most)
-    return most
 
 
 def score_standard_error(
@@ -149,47 +60,12 @@ def score_standard_error(
     return math.sqrt(variance)
 
 
-def paired_standard_error(standard_error: float, correlation: float = ASSUMED_CORRELATION) -> float:
-    r"""Return the standard error of the difference between two scores on the same rows.
+def paired_standard_error(standard_error: float) -> float:
+    r"""Return the standard error of the difference between two typical scores on the same rows.
 
-    Parameters
-    ----------
-    standard_error : float
-        Standard error of each score.
-    correlation : float
-        Correlation between the errors of the two scores.
-
-    Returns
-    -------
-    float
-        :math:`SE \sqrt{2 (1-\rho)}`.
+    It is :math:`SE \sqrt{2 (1-\rho)}` with an assumed correlation of 0.8.
     """
-    return standard_error * math.sqrt(2 * (1 - correlation))
-
-
-def swap_probability(
-    difference: float, standard_error: float, correlation: float = ASSUMED_CORRELATION
-) -> float:
-    r"""Return the probability that two teams are ranked in the wrong order.
-
-    Parameters
-    ----------
-    difference : float
-        Difference between the true scores of the two teams.
-    standard_error : float
-        Standard error of each score.
-    correlation : float
-        Correlation between the errors of the two scores, which are measured on the same rows.
-
-    Returns
-    -------
-    float
-        :math:`\Phi(-|d| / (SE \sqrt{2 (1-\rho)}))`, in [0, 0.5].
-    """
-    of_difference = paired_standard_error(standard_error, correlation)
-    if of_difference == 0:
-        return 0.0 if difference else 0.5
-    return 0.5 * math.erfc(abs(difference) / of_difference / math.sqrt(2))
+    return standard_error * math.sqrt(2 * (1 - ASSUMED_CORRELATION))
 
 
 def _row_variances(auc: float) -> tuple[float, float]:

@@ -33,7 +33,6 @@ class Inputs:
     y_score: FloatArray
     settings: MetricSettings
     numbers: dict[str, FloatArray]
-    cluster: NDArray[Any] | None
 
     @classmethod
     def of(
@@ -47,12 +46,11 @@ class Inputs:
         in_score: Collection[str] | None = None,
         *,
         numbers: Mapping[str, ArrayLike | str | None] | None = None,
-        cluster: ArrayLike | str | None = None,
     ) -> "Inputs":
         """Read the arguments, which are documented in `bias_report` and have these names in error messages.
 
-        `numbers` are further columns of finite numbers by argument; None is omitted. `cluster` is a column of
-        numbers or texts. One TypeError or ValueError contains all problems, one per line.
+        `numbers` are further columns of finite numbers by argument; None is omitted. One TypeError or
+        ValueError contains all problems, one per line.
         """
         frame = None if data is None else columns_of("data", data)
         settings, problems = MetricSettings() if settings is None else settings, Problems()
@@ -73,12 +71,8 @@ class Inputs:
             if values is not None:
                 with problems.collect():
                     arrays[name] = as_vector(name, _column(name, values, frame), rows=rows, finite=True)
-        clusters = None
-        if cluster is not None:
-            with problems.collect():
-                clusters = as_column("cluster", _column("cluster", cluster, frame), rows=rows)
         problems.raise_all()
-        return cls(split, arrays.pop("y_score"), settings, arrays, clusters)
+        return cls(split, arrays.pop("y_score"), settings, arrays)
 
 
 def is_table(values: Any) -> bool:

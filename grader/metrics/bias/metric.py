@@ -3,16 +3,12 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from grader.metrics.bias.analysis.influence import Sets, influences
-from grader.metrics.bias.analysis.standard_errors import ClassMentions, standard_errors
-from grader.metrics.bias.influence import influences as influences_of
+from grader.metrics.bias.counts import PairCounts
+from grader.metrics.bias.influence import influences
 from grader.metrics.bias.metric_settings import MetricSettings
-from grader.metrics.bias.pair_counting import count_with_midranks
+from grader.metrics.bias.pair_counting import count_ranks
 from grader.metrics.bias.prepared import PreparedSplit, prepare
 from grader.metrics.bias.reports import BiasReport, report
 from grader.metrics.bias.selfcheck import METRIC_CODE_VERSION
@@ -24,7 +20,6 @@ from grader.metrics.interface import (
     Exactness,
     MetricResult,
     RowArray,
-    RowInfluences,
     TermSpec,
     UnsuitableTruth,
 )
@@ -87,17 +82,12 @@ def identity_column(name: str) -> str:
     return f"identity: {name}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class PreparedRows:
     """A prepared split and the positions of its rows among all rows."""
 
     rows: RowArray
     split: PreparedSplit
-
-    @cached_property
-    def mentions(self) -> tuple[ClassMentions, ClassMentions]:
-        """The mentions, prepared for computing standard errors."""
-        return ClassMentions.both(self.split)
 
 
 class BiasMetric:
@@ -146,30 +136,21 @@ class BiasMetric:
 
     def score(self, prepared: PreparedRows, encoded: RankArray) -> MetricResult:
         """Compute the values of one file on one split; raise UnsuitableTruth if the score is undefined."""
-        counts, midranks = count_with_midranks(prepared.split, encoded[prepared.rows])
-        values = report(counts, self._settings)
-        if values.score is None:
-            raise UnsuitableTruth([str(each) for each in values.undefined if each.affects_score])
-        errors = standard_errors(prepared.mentions, midranks, values, self._settings)
-        return MetricResult(values.score, _defined(values), counts.as_dict(), errors)
+        counts = count_ranks(prepared.split, encoded[prepared.rows])
+        values, score = self._report(counts)
+        return MetricResult(score, _defined(values), counts.as_dict())
 
     def measured(self, prepared: PreparedRows, encoded: RankArray) -> Measured:
         """Return the score of one file on one split with the influences of the rows."""
         ranks = encoded[prepared.rows]
-        values = report(count_with_midranks(prepared.split, ranks)[0], self._settings)
+        values, score = self._report(count_ranks(prepared.split, ranks))
+        return Measured(score, influences(prepared.split, ranks, values, self._settings))
+
+    def _report(self, counts: PairCounts) -> tuple[BiasReport, float]:
+        values = report(counts, self._settings)
         if values.score is None:
             raise UnsuitableTruth([str(each) for each in values.undefined if each.affects_score])
-        return Measured(values.score, influences_of(prepared.split, ranks, values, self._settings))
-
-    def measure(self, prepared: PreparedRows, encoded: RankArray) -> RowInfluences | None:
-        """Return the influences of the rows on the score; None if a compared set has fewer than 2 rows."""
-        ranks = encoded[prepared.rows]
-        values = report(count_with_midranks(prepared.split, ranks)[0], self._settings)
-        measured = influences(Sets(prepared.split), ranks, values, self._settings).terms["score"]
-        if values.score is None or measured is None:
-            return None
-        # An influence on the score is a share of the rows' sum; the interface expects one of their mean.
-        return RowInfluences(values.score, np.asarray(measured * prepared.rows.size))
+        return values, values.score
 
 
 def _defined(values: BiasReport) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Pair counts for every AUC of a submission, computed from the ranks of its predictions."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,25 +12,6 @@ from grader.metrics.ranks import RankArray, ranks_of
 # Each integer contains two counts: all rows in the low word and positive rows in the high word. A doubled
 # midrank of up to 2**30 rows fits into either word.
 _WORD = 32
-
-
-class Midranks(NamedTuple):
-    """Doubled midranks of a submission on a split, from which standard errors are computed.
-
-    Attributes
-    ----------
-    mentions : ndarray of int64, shape (mentions,)
-        Doubled midrank of each mention among the positive rows, in the order of the `MentionLayout`.
-    positives, positives_among_negatives : ndarray of int64, shape (positives,)
-        Doubled midranks of the positive rows among the positive rows and among the negative rows.
-    tied_negatives : ndarray of int64, shape (positives,)
-        Number of negative rows with the same prediction as each positive row.
-    """
-
-    mentions: IndexArray
-    positives: IndexArray
-    positives_among_negatives: IndexArray
-    tied_negatives: IndexArray
 
 
 def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
@@ -87,17 +68,10 @@ def count_ranks(split: PreparedSplit, ranks: RankArray) -> PairCounts:
     >>> count_ranks(prepare([1, 0, 0], {"cat": [1, 1, 0]}), ranks[[0, 2, 3]]).overall_wins
     3
     """
-    return count_with_midranks(split, ranks)[0]
-
-
-def count_with_midranks(split: PreparedSplit, ranks: RankArray) -> tuple[PairCounts, Midranks]:
-    """Return the result of `count_ranks` with the midranks from which standard errors are computed.
-
-    The doubled midrank of a row is the number of rows below it plus the number of rows not above it. The sum
-    of doubled midranks over the positive rows yields the Mann-Whitney U statistic, in which ties count as one
-    half. The cumulative sum of the number of rows at each rank is the number of rows at or below it. Twice
-    this number minus the number of rows at the rank is the doubled midrank.
-    """
+    # The doubled midrank of a row is the number of rows below it plus the number of rows not above it. Its
+    # sum over the positive rows yields the Mann-Whitney U statistic, in which ties count as one half. The
+    # cumulative sum of the number of rows at each rank is the number of rows at or below it. Twice this
+    # number minus the number of rows at the rank is the doubled midrank.
     layout, at_rows = split.layout, ranks.astype(np.int64)
     at_positives = at_rows[layout.positive_rows]
     at = np.bincount(at_rows)
@@ -107,19 +81,11 @@ def count_with_midranks(split: PreparedSplit, ranks: RankArray) -> tuple[PairCou
     midranks -= at
     # All rows and ranks are in range; mode="clip" avoids the cost of checking.
     of_mentions = np.take(midranks, np.take(at_rows, layout.rows, mode="clip"), mode="clip")
-    among_positives = of_mentions >> _WORD
-    of_positives, at_all = midranks[at_positives], at[at_positives]
-    counts = PairCounts(
+    return PairCounts(
         rows=split.rows,
         positives=split.positives,
-        overall_wins=int(_low(of_positives).sum()) - split.positives**2,
-        identities=_count_identities(split, _low(of_mentions), among_positives),
-    )
-    return counts, Midranks(
-        mentions=among_positives,
-        positives=of_positives >> _WORD,
-        positives_among_negatives=_low(of_positives) - (of_positives >> _WORD),
-        tied_negatives=_low(at_all) - (at_all >> _WORD),
+        overall_wins=int(_low(midranks[at_positives]).sum()) - split.positives**2,
+        identities=_count_identities(split, _low(of_mentions), of_mentions >> _WORD),
     )
 
 

@@ -268,7 +268,7 @@ def is_missing(array: NDArray[Any]) -> BoolArray:
 
 def cluster_numbers(clusters: ArrayLike, rows: int) -> IndexArray:
     """Return the number of each row's cluster; a row without a value is a cluster of its own."""
-    values, numbers = as_column("clusters", clusters, rows=rows), dict[object, int]()
+    values, numbers = as_column("cluster", clusters, rows=rows), dict[object, int]()
     labels = zip(is_missing(values).tolist(), values.tolist(), strict=True)
     keys = (object() if is_blank or value == "" else value for is_blank, value in labels)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)

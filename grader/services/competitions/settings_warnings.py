@@ -67,6 +67,14 @@ def date_warnings(
     return list(_found(competition, now, _effects(competition, now), entered))
 
 
+def cover_warnings(cover: str, figures: Collection[str]) -> list[Fault]:
+    """Return a warning if the competition has no figure with the name of its cover."""
+    if not cover or cover in figures:
+        return []
+    sentence = f"There is no figure {cover!r}, so the generated cover is shown. Upload the figure below."
+    return [Fault(sentence, ("cover",))]
+
+
 def date_warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
     """Return the warnings about changed dates, including dates derived from a changed close."""
     names = set(changed) & set(DATES)
@@ -157,7 +165,7 @@ def proposed_step_of(report: Mapping[str, Any]) -> StepProposal | None:
     error = report.get("splits", {}).get("public", {}).get("score_error")
     if error is None:
         return None
-    by_chance = paired_standard_error(error, report["assumed"]["correlation"])
+    by_chance = paired_standard_error(error)
     safe_step = min(Step, key=lambda step: abs(float(step) - SAFE_STEP * by_chance))
     return StepProposal(safe_step, by_chance)
 

@@ -26,7 +26,6 @@ class ShownGroup:
     name: str
     rows: int
     score: float
-    standard_error: float | None
     loss: float
 
 
@@ -87,12 +86,11 @@ def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[G
         worst = worst_of(groups, key=lambda name: values[column, name])
         row_count = sum(each["rows"] for each in groups.values())
         for name, each in groups.items():
-            key, error = (column, name), each["error"]
+            key = column, name
             loss = metric.weight * each["rows"] / row_count * abs(best - values[key])
             if key in scored:
                 loss += (1 - metric.weight) * abs(mean(scored | {key: best}) - mean(scored))
-            shown_error = float(f"{error:.2g}") if error else None
-            lines.append(ShownGroup(name, each["rows"], values[key], shown_error, rounded(loss)))
+            lines.append(ShownGroup(name, each["rows"], values[key], rounded(loss)))
         lines.sort(key=lambda line: (-line.loss, line.name))
         shown.append(GroupTable(column, worst, rounded(abs(best - values[column, worst])), tuple(lines)))
     return tuple(shown)

@@ -98,8 +98,13 @@ class SplitResult:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The losses at or above the standard error of their term's part of the score, largest first."""
-        errors = {"": self.errors.get("score", 0.0)}
+        """The losses at or above the standard error of their term's part of the score, largest first.
+
+        There are none until the standard errors are known.
+        """
+        if "score" not in self.errors:
+            return ()
+        errors = {"": self.errors["score"]}
         if self.metric is not None:
             weights = self.metric.weights.as_dict()
             errors |= {name: weights[name] * self.errors[name] for name in weights if name in self.errors}

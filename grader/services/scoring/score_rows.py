@@ -51,7 +51,6 @@ def _score(job: ScoringJob, split: Split, result: MetricResult, *, now: datetime
         terms=dict(result.terms),
         groups=dict(result.groups),
         evidence=dict(result.evidence),
-        errors=dict(result.errors),
         created_at=now,
     )
 

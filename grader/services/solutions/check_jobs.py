@@ -24,7 +24,6 @@ from grader.models import (
     JobState,
     OrganizerJob,
     OrganizerJobKind,
-    ScoringVersion,
 )
 from grader.services.audit.log import Actor
 from grader.services.competitions import boards, lookup, metric
@@ -32,12 +31,10 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import AnyMetric, MetricChoice, NamedMetric, Rules
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions.intake import StoredSolution
-from grader.services.solutions.report import needed_rows
 from grader.services.stored_json import StoredJson
 from grader.storage.stores import StoredBlob
-from grader.text import approximate, counted
+from grader.text import counted
 
-USABLE_ERROR = 0.05  # standard error of an AUC
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
 
 
@@ -281,7 +278,7 @@ def accepted_settings(session: Session, *, competition: Competition, job_id: int
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An identity column, its class sizes, and the largest standard error by split.
+    """An identity column and its class sizes by split.
 
     `why_not` is the reason why the identity is not proposed. If `is_refused` is true, it cannot be in a
     score.
@@ -290,7 +287,6 @@ class Candidate:
     name: str
     positives: Mapping[str, int]
     negatives: Mapping[str, int]
-    errors: Mapping[str, float | None]
     is_in_score: bool
     is_refused: bool = False
     why_not: str = ""
@@ -317,7 +313,7 @@ def candidates(report: Mapping[str, Any], *, min_class_rows: int) -> list[Candid
     known = {each.name for each in found}
     misses = (each for each in report["near_misses"] if each["role"] == ColumnRole.IDENTITY)
     return found + [
-        Candidate(each["name"], {}, {}, {}, is_in_score=False, is_refused=True, why_not=each["message"])
+        Candidate(each["name"], {}, {}, is_in_score=False, is_refused=True, why_not=each["message"])
         for each in misses
         if each["name"] not in known
     ]
@@ -365,17 +361,6 @@ def _roles_again(job: OrganizerJob, metric: AnyMetric) -> dict[str, ColumnRole] 
     return roles
 
 
-def expected_errors(
-    version: ScoringVersion | None, job: OrganizerJob | None
-) -> dict[str, tuple[float | None, ...]]:
-    """Return the expected standard errors of scores by split, under the current and the checked settings."""
-    reports = [version.solution.report] if version is not None else []
-    if job is not None and job.state is JobState.DONE:
-        reports.append(_stored(job).report)
-    splits = reports[0]["splits"] if reports else ()
-    return {split: tuple(report["splits"][split]["score_error"] for report in reports) for split in splits}
-
-
 def _checked(session: Session, competition: Competition) -> OrganizerJob | None:
     found = newest(session, competition=competition, limit=1)
     return next((job for job in found if job.state is JobState.DONE and job.result.get("report")), None)
@@ -388,7 +373,6 @@ def _candidate(line: Mapping[str, Any], splits: Mapping[str, Any], min_class_row
         line["name"],
         positives={split: each["positives"] for split, each in counts.items()},
         negatives={split: each["negatives"] for split, each in counts.items()},
-        errors={split: _largest(line["errors"][split].values()) for split in splits},
         is_in_score=line["in_score"],
     )
     if refusals:
@@ -402,19 +386,9 @@ def _candidate(line: Mapping[str, Any], splits: Mapping[str, Any], min_class_row
         return _with(
             found,
             is_refused=False,
-            why_not=f"Only {rows} in the {split} split. The minimum is {min_class_rows}."
-            + _needed(counts[split], splits[split]["rows"], split),
+            why_not=f"Only {rows} in the {split} split. The minimum is {min_class_rows}.",
         )
     return found
-
-
-def _needed(counts: Mapping[str, int], rows: int, split: str) -> str:
-    """Return a hint on the number of rows that a split needs for usable AUCs of an identity."""
-    needed = needed_rows(USABLE_ERROR, counts, rows)
-    if needed is None or needed <= rows:
-        return ""
-    rows_there = f"{approximate(needed)} {split} rows"
-    return f" A standard error of {USABLE_ERROR} requires about {rows_there} with the same shares."
 
 
 def _with(candidate: Candidate, *, is_refused: bool, why_not: str) -> Candidate:
@@ -422,7 +396,6 @@ def _with(candidate: Candidate, *, is_refused: bool, why_not: str) -> Candidate:
         candidate.name,
         candidate.positives,
         candidate.negatives,
-        candidate.errors,
         candidate.is_in_score,
         is_refused,
         why_not,
@@ -440,8 +413,3 @@ def _undefined(counts: Mapping[str, Mapping[str, int]], splits: Mapping[str, Any
                 yield f"No {one} row of the {split} split mentions it"
             elif rows[kind] == whole[kind]:
                 yield f"Every {one} row of the {split} split mentions it"
-
-
-def _largest(errors: Any) -> float | None:
-    found = list(errors)
-    return None if not found or None in found else max(found)

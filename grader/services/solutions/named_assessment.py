@@ -385,13 +385,10 @@ def _describe(
             split.value: {
                 "rows": int(rows.size),
                 "positives": 0,
-                "score_error": None,
-                "swap_probability": None,
                 "unannotated": 0,
             }
             for split, rows in splits.items()
         },
-        "assumed": solution_report.ASSUMED,
         "identities": [],
         "near_misses": [],
         "thresholds": [],

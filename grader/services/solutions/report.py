@@ -20,13 +20,7 @@ from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.columns import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.bias.anatomy import CellCounts, count_cells, near_threshold, overlaps, unannotated
-from grader.metrics.bias.expected_error import (
-    ASSUMED_AUC,
-    ASSUMED_CORRELATION,
-    rows_needed,
-    score_standard_error,
-    swap_probability,
-)
+from grader.metrics.bias.expected_error import score_standard_error
 from grader.metrics.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
 from grader.models import Split
 from grader.services.competitions.metric import Rules
@@ -45,8 +39,6 @@ HASHES: dict[str, Callable[[bytes], bytes]] = {
 }
 # Textbook splits apply one of these functions to the 8 bytes of an id stored as a NumPy integer.
 INTEGER_HASHES = ("MD5", "CRC-32")
-SWAP_DIFFERENCE = 0.002
-ASSUMED = {"auc": ASSUMED_AUC, "correlation": ASSUMED_CORRELATION, "difference": SWAP_DIFFERENCE}
 MOST_OVERLAPS = 20
 LEAST_OVERLAP = 0.5  # as a share of the smaller identity's rows
 LABEL, USAGE = "the label", "Usage"
@@ -163,7 +155,6 @@ def describe(
             | {"unannotated": int(np.count_nonzero(blank[truth.rows(split)]))}
             for split, prepared in splits.items()
         },
-        "assumed": ASSUMED,
         "identities": _identities(splits, rules),
         "near_misses": [_near_miss(each) for each in near_misses],
         "thresholds": _thresholds(truth, roles, rules.bias),
@@ -192,13 +183,6 @@ def identity_lines(report: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def needed_rows(error: float, counts: Mapping[str, int], rows: int) -> int | None:
-    """Return the rows that a split needs for an identity's AUCs, at equal shares; None without a class."""
-    size = counts["positives"] + counts["negatives"]
-    is_defined = 0 < counts["positives"] < size
-    return rows_needed(error, counts["positives"] / size, size / rows) if is_defined else None
-
-
 def _columns(roles: ColumnRoles) -> dict[str, Any]:
     return {
         "id": roles.id,
@@ -219,12 +203,10 @@ def _prepared(truth: Truth, split: Split, rules: Rules) -> PreparedSplit:
 
 
 def _split(prepared: PreparedSplit, settings: MetricSettings) -> dict[str, Any]:
-    error = score_standard_error(prepared, settings)
     return {
         "rows": prepared.rows,
         "positives": prepared.positives,
-        "score_error": error,
-        "swap_probability": None if error is None else swap_probability(SWAP_DIFFERENCE, error),
+        "score_error": score_standard_error(prepared, settings),
     }
 
 
@@ -235,7 +217,6 @@ def _identities(splits: Mapping[Split, PreparedSplit], rules: Rules) -> list[dic
         by_split = dict(zip(cells, of_splits, strict=True))
         line: dict[str, Any] = {"name": of_splits[0].name, "in_score": of_splits[0].name in rules.identities}
         line |= {split.value: _counts(cell) for split, cell in by_split.items()}
-        line["errors"] = {split.value: cell.errors for split, cell in by_split.items()}
         lines.append(line)
     return lines
 

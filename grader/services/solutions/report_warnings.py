@@ -10,9 +10,7 @@ from grader.services.competitions import settings_warnings
 from grader.services.solutions.report import LABEL, USAGE
 from grader.text import counted, listed, quoted
 
-WIDE_ERROR = 0.01
 MOST_NAMED = 8
-RARE = 1000
 
 
 class Level(enum.StrEnum):
@@ -47,7 +45,6 @@ def find(
         *_unannotated(report),
         *_thresholds(report),
         *_overlaps(report),
-        *_expected(report),
         *_step(report),
         *_odd_ids(report),
         *_ids(report),
@@ -77,13 +74,6 @@ def warning(code: str, message: str) -> Finding:
 def stops(findings: list[Finding]) -> list[Finding]:
     """Return the findings that must be fixed."""
     return [finding for finding in findings if finding["level"] == Level.STOP]
-
-
-def chance(probability: float) -> str:
-    """Return a probability as text, such as `1 in 3`."""
-    return (
-        f"1 in {max(2, round(1 / probability)):,}" if probability > 1 / RARE else f"less than 1 in {RARE:,}"
-    )
 
 
 def _finding(level: Level, code: str, message: str) -> Finding:
@@ -179,21 +169,6 @@ def _overlaps(report: Mapping[str, Any]) -> Iterator[Finding]:
         if overlap["share"] == 1 and {smaller, larger} <= in_score:
             text = f"Every row that mentions {quoted(smaller)} also mentions {quoted(larger)} "
             yield _finding(Level.WARNING, "overlap", f"{text}({counted(overlap['rows'], 'row')}).")
-
-
-def _expected(report: Mapping[str, Any]) -> Iterator[Finding]:
-    assumed = report["assumed"]
-    for name, split in report["splits"].items():
-        error, swaps = split["score_error"], split["swap_probability"]
-        if error is None:
-            continue
-        text = (
-            f"{name.capitalize()} scores have a standard error of about {error:.4f}. The probability that "
-            f"two teams with scores {assumed['difference']:g} apart swap ranks is {chance(swaps)} (at AUCs "
-            f"of {assumed['auc']:g})."
-        )
-        level = Level.WARNING if error > WIDE_ERROR else Level.NOTE
-        yield _finding(level, "expected_error", text)
 
 
 def _step(report: Mapping[str, Any]) -> Iterator[Finding]:

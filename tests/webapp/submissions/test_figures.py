@@ -100,7 +100,7 @@ def diagnosed(
         terms,
         term_costs(terms, metric),
         tuple(IdentityRow(row.name, vars(row)) for row in rows),
-        errors={"score": error} if error else {},
+        errors={"score": error},
         parts=loss_parts(terms, rows, metric),
         metric=metric,
     )
@@ -203,6 +203,13 @@ def test_the_costliest_group_has_the_largest_sum_over_all_terms_and_a_clear_loss
     name, cost = found.costliest_group or ("", 0.0)
     assert (name, cost) == ("b", pytest.approx(costs["b"]))
     assert replace(found, errors={"score": 0.5}).costliest_group is None
+
+
+def test_no_group_is_named_while_the_standard_errors_are_unknown():
+    found = diagnosed([(0.9, 0.8, 0.9), SAME], bpsn_auc=0.83)
+    assert found.costliest_group is not None
+    unknown = replace(found, errors={})
+    assert (unknown.losses, unknown.costliest_group, waterfall(unknown).marks) == ((), None, {})
 
 
 def test_undefined_aucs_have_no_losses():

@@ -11,9 +11,7 @@ from grader.services.closing import checklist
 from grader.services.closing import close as closing
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
-from grader.services.rescoring import preparation
 from grader.services.solutions import publication
-from grader.services.submissions import selections
 from webapp.http.actions import Family
 from webapp.http.api import blueprint
 from webapp.http.confirmation import confirm
@@ -21,7 +19,7 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
 from webapp.http.organizer_operations import DESK, ConfirmedReason, organizers_operation
 from webapp.organizers.closing import answers, pages, questions
-from webapp.organizers.closing.answers import CloseAnswer, CloseRequest, SelectionRequest
+from webapp.organizers.closing.answers import CloseAnswer, CloseRequest
 
 TAG = "closing"
 HERE = f"{DESK}/close"
@@ -65,12 +63,6 @@ def close_competition(act: Act, sent: CloseRequest) -> None:
     question = questions.close_now(act)
     closing.close_now(act, reason=sent.reason.strip())
     confirm(question)
-
-
-@CLOSE.action("/selection", page="reopen_selection", done="The final selection is open.")
-def reopen_selection(act: Act, sent: SelectionRequest) -> None:
-    """Let teams change their final selection until a time after the close, which delays the reveal."""
-    selections.reopen(act, until=sent.until, reason=preparation.checked_reason(sent.reason))
 
 
 @CLOSE.action("/reveal", page="reveal", done="The private leaderboard is revealed.")

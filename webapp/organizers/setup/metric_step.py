@@ -23,22 +23,13 @@ UNTICKED = ("identities", "min_class_rows")
 
 @dataclass(frozen=True, slots=True)
 class TickLine:
-    """A row of the identity table: checkbox, rows by class, largest expected error by split."""
+    """A row of the identity table: checkbox, and rows by class and split."""
 
     name: str
-    cells: tuple[tuple[int, int, str], ...]
+    cells: tuple[tuple[int, int], ...]
     is_ticked: bool
     is_refused: bool
     why_not: str
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorLine:
-    """The expected standard error of a score on one split, with current and checked settings."""
-
-    split: str
-    in_use: str
-    chosen: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,6 @@ class Ticks:
     splits: tuple[str, ...]
     proposed: tuple[TickLine, ...]
     others: tuple[TickLine, ...]
-    errors: tuple[ErrorLine, ...]
     pending: PendingChoice | None
 
     @property
@@ -86,15 +76,10 @@ def of(
     job = pending_check(session, competition)
     names = _chosen(found, settings, job) if sent is None else sent
     lines = [_line(each, described["splits"], names) for each in found]
-    version = competition.live_scoring_version
     return Ticks(
         splits=tuple(described["splits"]),
         proposed=tuple(line for line in lines if not line.why_not),
         others=tuple(line for line in lines if line.why_not),
-        errors=tuple(
-            ErrorLine(split, _error(both[0], 4), _error(both[1], 4) if len(both) > 1 else "")
-            for split, both in check_jobs.expected_errors(version, job).items()
-        ),
         pending=None if job is None else _pending(job),
     )
 
@@ -147,7 +132,7 @@ def _chosen(
 
 def _line(candidate: Candidate, splits: Iterable[str], ticked: Sequence[str]) -> TickLine:
     cells = (
-        (candidate.positives[split], candidate.negatives[split], _error(candidate.errors[split], 3))
+        (candidate.positives[split], candidate.negatives[split])
         for split in splits
         if split in candidate.positives
     )
@@ -171,10 +156,6 @@ def _pending(job: OrganizerJob) -> PendingChoice:
         problems=problems,
         identities=check_jobs.asked_settings(job).rules.identities,
     )
-
-
-def _error(error: float | None, digits: int) -> str:
-    return "undefined" if error is None else f"{error:.{digits}f}"
 
 
 @dataclass(frozen=True, slots=True)

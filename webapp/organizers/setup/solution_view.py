@@ -61,12 +61,11 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class IdentityView:
-    """An identity's counts, and the largest standard error of its AUCs, on each split."""
+    """An identity's counts on each split."""
 
     name: str
     is_in_score: bool
     counts: tuple[int, ...]
-    errors: tuple[str | None, ...]
 
 
 class ReportView:
@@ -92,7 +91,6 @@ class ReportView:
         ]
         self.overlaps = report["overlaps"]
         self.leaks = [{**leak, "chance": by_chance(leak["error"])} for leak in report["leaks"]]
-        self.assumed_auc = report["assumed"]["auc"]
 
 
 def _target(target: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
@@ -164,14 +162,12 @@ def check_status(job: OrganizerJob | None) -> Response:
 
 
 def _split(name: str, split: Mapping[str, Any]) -> dict[str, Any]:
-    error = split["score_error"]
     return {
         "name": name.capitalize(),
         "rows": split["rows"],
         "positives": split["positives"],
         "share": f"{split['positives'] / split['rows']:.1%}" if split["rows"] else "",
         "unannotated": split["unannotated"],
-        "error": None if error is None else f"{error:.4f}",
     }
 
 
@@ -180,10 +176,4 @@ def _identity(line: Mapping[str, Any], splits: list[str]) -> IdentityView:
         name=line["name"],
         is_in_score=line["in_score"],
         counts=tuple(line[split][kind] for split in splits for kind in ("positives", "negatives")),
-        errors=tuple(_largest(line["errors"][split].values()) for split in splits),
     )
-
-
-def _largest(errors: Any) -> str | None:
-    found = list(errors)
-    return None if None in found else f"{max(found):.3f}"

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grader.metrics.bias.analysis.rows import Background, Rows
 from grader.metrics.bias.metric_settings import MetricSettings
-from grader.metrics.bias.prepared import BoolArray, FloatArray, IndexArray, as_column, as_vector, refuse_where
+from grader.metrics.bias.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
 
 TENTHS = tuple(tenth / 10 for tenth in range(11))
 
@@ -30,15 +30,12 @@ class Annotations:
     background : {"all", "annotated"}
         The treatment of blank identities. With ``"all"``, a blank counts as no mention, as in the score.
         With ``"annotated"``, rows with a blank identity are excluded from all analyses of that identity.
-    clusters : ndarray, shape (n,), or None
-        A number or text per row, such as its author, for intervals of rows that depend on each other.
     """
 
     labels: Mapping[str, FloatArray]
     identities: Mapping[str, FloatArray]
     settings: MetricSettings
     background: Background
-    clusters: NDArray[Any] | None = None
 
     @classmethod
     def of(
@@ -48,7 +45,6 @@ class Annotations:
         *,
         settings: MetricSettings | None = None,
         background: Background = "all",
-        clusters: ArrayLike | None = None,
     ) -> "Annotations":
         """Validate the arrays and convert them to a common form.
 
@@ -60,8 +56,6 @@ class Annotations:
             By default, the settings of the Kaggle competition.
         background : {"all", "annotated"}
             The treatment of blank identities, as described for `Annotations`.
-        clusters : array_like, shape (n,), optional
-            A number or text per row. Rows with equal values depend on each other.
 
         Returns
         -------
@@ -83,7 +77,6 @@ class Annotations:
             identities=_columns("identities", identities, first.size),
             settings=settings or MetricSettings(),
             background=background,
-            clusters=None if clusters is None else as_column("clusters", clusters, rows=first.size),
         )
 
     @property
@@ -150,7 +143,6 @@ class Annotations:
             {name: values[kept] for name, values in self.identities.items()},
             self.settings,
             self.background,
-            None if self.clusters is None else self.clusters[kept],
         )
 
     def only(self, names: Sequence[str]) -> "Annotations":

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.bias.analysis.distributions import deviation, mean
-from grader.metrics.bias.analysis.intervals import share_interval
 from grader.metrics.bias.flat import Flat
-from grader.metrics.bias.prepared import BoolArray, FloatArray, IndexArray, as_column, as_vector
+from grader.metrics.bias.prepared import BoolArray, FloatArray, IndexArray, as_vector
 
 COMBINED = "combined"
 _SHOWN = 5
@@ -30,9 +29,6 @@ class PairRate(Flat):
     higher, tied : int
         Number of pairs in which the first role has the higher prediction, and in which both predictions
         are equal.
-    low, high : float or None
-        Bounds of the 95 % confidence interval of the rate: Wilson's, see `intervals.share_interval`. None if
-        there are no pairs, or only one cluster of pairs.
     """
 
     DERIVED = ("rate", "share_tied")
@@ -42,8 +38,6 @@ class PairRate(Flat):
     pairs: int
     higher: int
     tied: int
-    low: float | None = None
-    high: float | None = None
 
     @property
     def rate(self) -> float | None:
@@ -173,7 +167,6 @@ def compare_pairs(
     predictions: Mapping[str, ArrayLike],
     *,
     roles: tuple[str, str] = ("anti", "pro"),
-    clusters: ArrayLike | None = None,
 ) -> PairReport:
     """Measure how often a model scores one role of a pair higher than the other.
 
@@ -188,9 +181,6 @@ def compare_pairs(
         Finite predictions for each predicted label.
     roles : (str, str)
         The two roles. The rate states how often the first role is scored higher.
-    clusters : array_like, shape (n,), optional
-        A number or text per row, such as its template. Pairs depend on each other if the values of their
-        first rows are equal.
 
     Returns
     -------
@@ -227,11 +217,10 @@ def compare_pairs(
         label: as_vector(f"predictions[{label!r}]", values, rows=len(pair), finite=True)
         for label, values in predictions.items()
     }
-    of_pairs = None if clusters is None else as_column("clusters", clusters, rows=len(pair))[matched.first]
     return PairReport(
         roles=roles,
         rates=tuple(
-            _rate(label, name, values[matched.first], values[matched.second], of_first, of_pairs)
+            _rate(label, name, values[matched.first], values[matched.second], of_first)
             for label, values in scores.items()
             for name, (of_first, _) in groups.items()
         ),
@@ -271,12 +260,10 @@ def _rate(
     firsts: FloatArray,
     seconds: FloatArray,
     kept: BoolArray,
-    clusters: NDArray[Any] | None,
 ) -> PairRate:
     outcomes = ((firsts > seconds) + (firsts == seconds) / 2)[kept]
-    low, high = share_interval(outcomes, None if clusters is None else clusters[kept])
     higher, tied = (int(np.count_nonzero(outcomes == value)) for value in (1, 0.5))
-    return PairRate(label, group, outcomes.size, higher, tied, low, high)
+    return PairRate(label, group, outcomes.size, higher, tied)
 
 
 def _role_scores(label: str, group: str, role: str, scores: NDArray[np.float64]) -> RoleScores:

@@ -1,7 +1,7 @@
 """Fuzzed texts: effect of swapped identity words on the metrics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import localcontext
 from typing import Any
 
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from grader.metrics.bias.analysis.annotations import Annotations
 from grader.metrics.bias.analysis.counterfactual_pairs import match_pairs
 from grader.metrics.bias.analysis.distributions import mean
-from grader.metrics.bias.analysis.influence import Counts, Measured, Sets
 from grader.metrics.bias.analysis.matrix import (
     LabelMatrices,
     Matrix,
@@ -19,11 +18,10 @@ from grader.metrics.bias.analysis.matrix import (
     by_labels,
     label_matrices,
 )
-from grader.metrics.bias.analysis.paired_differences import PairedReport, two_set_report
 from grader.metrics.bias.analysis.rows import Rows, count
 from grader.metrics.bias.analysis.table import CELLS
 from grader.metrics.bias.flat import Flat
-from grader.metrics.bias.prepared import FloatArray, IndexArray, as_vector, cluster_numbers
+from grader.metrics.bias.prepared import FloatArray, IndexArray, as_vector
 from grader.metrics.bias.score import EXACT, exact_mean, exact_score, rounded
 from grader.metrics.bias.subgroups import BIAS_AUCS, Cell
 
@@ -91,16 +89,12 @@ class FuzzedReport:
         reasons for undefined values. The overall AUCs are those of Table 4.
     shifts : tuple of ScoreShift
         The shift of the predictions for each label; empty if the rows are not twins.
-    tests : mapping of str to PairedReport
-        For each label, the differences in `terms` and `differences`, with standard errors, intervals and
-        tests. Empty if the background does not consist of all other rows.
     """
 
     original: LabelMatrices
     fuzzed: LabelMatrices
     terms: Mapping[str, Mapping[str, FuzzEffect]]
     shifts: tuple[ScoreShift, ...]
-    tests: Mapping[str, PairedReport] = field(default_factory=dict, compare=False)
 
     @property
     def overall_aucs(self) -> dict[str, FuzzEffect]:
@@ -122,7 +116,6 @@ class FuzzedReport:
             "original": self.original.as_dict(),
             "fuzzed": self.fuzzed.as_dict(),
             "shifts": [shift.as_dict() for shift in self.shifts],
-            "intervals": {label: each.as_dict() for label, each in self.tests.items()},
         }
 
 
@@ -141,8 +134,7 @@ def compare_fuzzed(
     ----------
     original, fuzzed : Annotations
         Labels and identities of the two sets, which may have different rows. Labels and identities that
-        only one set has are measured on that set and excluded from the differences. Rows in equal clusters
-        depend on each other, also across the sets. Twins always do; the original's cluster counts.
+        only one set has are measured on that set and excluded from the differences.
     original_predictions, fuzzed_predictions : mapping of str to array_like, or array_like
         As in `label_matrices`.
     are_twins : bool
@@ -178,25 +170,15 @@ def compare_fuzzed(
         for name in original_sizes
         if min(original_sizes[name], fuzzed_sizes.get(name, -1)) >= minimum_size
     ]
-    clusters = _clusters(original, fuzzed, are_twins=are_twins)
-    terms, tests = {}, {}
+    terms = {}
     for label in labels:
         rows = original.rows(label, ours[label]).only(names), fuzzed.rows(label, theirs[label]).only(names)
         one, other = map(_terms, rows)
         terms[label] = {name: FuzzEffect(one[name], other[name]) for name in one}
-        if original.background == fuzzed.background == "all":
-            before, after = (
-                Measured.of_rows(
-                    Sets(each.split, None if numbers is None else numbers[annotations.labelled[label]]), each
-                )
-                for each, numbers, annotations in zip(rows, clusters, (original, fuzzed), strict=True)
-            )
-            tests[label] = two_set_report((after, before))
     return FuzzedReport(
         original=label_matrices(original, original_predictions, minimum_size=minimum_size),
         fuzzed=label_matrices(fuzzed, fuzzed_predictions, minimum_size=minimum_size),
         terms=terms,
-        tests=tests,
         shifts=tuple(_shift(label, ours[label], theirs[label]) for label in labels) if are_twins else (),
     )
 
@@ -244,27 +226,6 @@ def compare_twins(
         are_twins=True,
         minimum_size=minimum_size,
     )
-
-
-def _clusters(
-    original: Annotations, fuzzed: Annotations, *, are_twins: bool
-) -> tuple[Counts, Counts] | tuple[None, None]:
-    """Return the numbers of the clusters of rows in both sets, or None if all rows are independent."""
-    first, second = original.clusters, fuzzed.clusters
-    if are_twins:
-        numbers = np.arange(original.size) if first is None else cluster_numbers(first, original.size)
-        return numbers, numbers
-    if first is None and second is None:
-        return None, None
-    if first is not None and second is not None:
-        numbers = cluster_numbers(np.concatenate([first, second]), original.size + fuzzed.size)
-    else:  # Each row of the set without clusters is a cluster.
-        clusters = [
-            np.arange(each.size) if each.clusters is None else each.clusters for each in (original, fuzzed)
-        ]
-        one, other = (cluster_numbers(each, each.size) for each in clusters)
-        numbers = np.concatenate([one, other + original.size])
-    return numbers[: original.size], numbers[original.size :]
 
 
 def _predictions_at(rows: IndexArray, predictions: Predictions, size: int) -> Predictions:

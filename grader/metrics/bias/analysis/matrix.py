@@ -1,16 +1,12 @@
 """Identity-by-label matrices of the five bias metrics (Hann, Kalil and Payne)."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from grader.metrics.bias.analysis.annotations import Annotations
-from grader.metrics.bias.analysis.influence import Measured, Sets
-from grader.metrics.bias.analysis.intervals import UncertaintyReport, uncertainty_of
-from grader.metrics.bias.analysis.rows import Rows
 from grader.metrics.bias.analysis.table import CELLS, MetricTable, metric_table
 from grader.metrics.bias.subgroups import Cell
 
@@ -159,16 +155,12 @@ class LabelMatrices:
     has_one_prediction : bool
         Whether one column was used as the prediction of several labels. In this case, the metrics of the
         other labels show how they relate to the predicted label, not how well they are predicted.
-    estimates : mapping of str to UncertaintyReport
-        For each label, the values with their intervals. Empty if the background does not consist of all other
-        rows. A label whose rows are all in one cluster has none.
     """
 
     tables: Mapping[str, MetricTable]
     unpredicted: tuple[str, ...]
     too_small: tuple[tuple[str, int], ...]
     has_one_prediction: bool
-    estimates: Mapping[str, UncertaintyReport] = field(default_factory=dict, compare=False)
 
     @property
     def overall_aucs(self) -> dict[str, float | None]:
@@ -221,7 +213,6 @@ class LabelMatrices:
             "unpredicted": list(self.unpredicted),
             "too_small": [{"name": name, "size": size} for name, size in self.too_small],
             "has_one_prediction": self.has_one_prediction,
-            "intervals": {label: each.as_dict() for label, each in self.estimates.items()},
         }
 
 
@@ -277,25 +268,10 @@ def label_matrices(
     rows = {label: kept.rows(label, scores) for label, scores in by_label.items()}
     return LabelMatrices(
         tables={label: metric_table(each) for label, each in rows.items()},
-        estimates={
-            label: uncertainty_of(sets, Measured.of_rows(sets, each))
-            for label, each in rows.items()
-            if (sets := _sets(kept, label, each)) is not None
-        },
         unpredicted=tuple(label for label in annotations.labels if label not in by_label),
         too_small=tuple((name, size) for name, size in sizes.items() if size < minimum_size),
         has_one_prediction=not isinstance(predictions, Mapping) and len(by_label) > 1,
     )
-
-
-def _sets(annotations: Annotations, label: str, rows: Rows) -> Sets | None:
-    """Return the sets of rows for intervals; None if there are none, see `LabelMatrices.estimates`."""
-    if rows.background != "all":
-        return None
-    if annotations.clusters is None:
-        return Sets(rows.split)
-    kept = annotations.clusters[annotations.labelled[label]]
-    return Sets.clustered(rows.split, kept) if np.unique(kept).size > 1 else None
 
 
 def by_labels(annotations: Annotations, predictions: Predictions) -> dict[str, ArrayLike]:

@@ -1,7 +1,6 @@
 """Comparison between a fuzzed set and its original."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,75 +109,6 @@ def test_undefined_value_has_no_difference():
     assert found.overall_aucs["toxic"].fuzzed is None
     assert found.overall_aucs["toxic"].difference is None
     assert found.differences("subgroup_auc").reasons["cat", "toxic"].startswith("there are no positive rows")
-
-
-@pytest.mark.parametrize("are_twins", [True, False])
-def test_standard_errors_of_differences_agree_with_a_bootstrap(are_twins):
-    annotations, predictions = draw(14, size=800)
-    dice = np.random.default_rng(15)
-    moved = {name: values + dice.normal(scale=0.2, size=800) for name, values in predictions.items()}
-    mentions = dict(annotations.identities) | {"cat": np.roll(annotations.identities["cat"], 400)}
-    fuzzed = Annotations.of(annotations.labels, mentions)
-    found = compare_fuzzed(annotations, predictions, fuzzed, moved, are_twins=are_twins).tests["toxic"]
-    samples = []
-    for _ in range(400):
-        first = dice.integers(0, 800, 800)
-        second = first if are_twins else dice.integers(0, 800, 800)
-        reports = [
-            bias_report(each.labels["toxic"][rows], scores["toxic"][rows], each.at(rows).identities)
-            for each, scores, rows in ((annotations, predictions, first), (fuzzed, moved, second))
-        ]
-        samples.append(reports)
-    pairs = [(found.score, [after.score - before.score for before, after in samples])]
-    pairs += [
-        (
-            found.cells[name][cell],
-            [getattr(two.subgroups[i], cell) - getattr(one.subgroups[i], cell) for one, two in samples],
-        )
-        for i, name in enumerate(("cat", "dog"))
-        for cell in CELLS
-    ]
-    for difference, values in pairs:
-        assert difference.standard_error == pytest.approx(np.std(values), rel=0.15)
-        assert difference.low < difference.difference < difference.high
-
-
-def test_clusters_of_both_sets_are_common():
-    (one, predictions), (other, fuzzed) = draw(16), draw(17)
-    authors = np.arange(300)
-    joint = compare_fuzzed(
-        replace(one, clusters=authors), predictions, replace(other, clusters=authors), fuzzed
-    )
-    twins = compare_fuzzed(one, predictions, other, fuzzed, are_twins=True)
-    apart = compare_fuzzed(one, predictions, other, fuzzed)
-    assert joint.tests == twins.tests
-    assert twins.tests["toxic"].score != apart.tests["toxic"].score
-    three = [each.at(np.tile(authors, 3)) for each in (one, other)]
-    tiled = [{name: np.tile(values, 3) for name, values in each.items()} for each in (predictions, fuzzed)]
-    copies = [replace(each, clusters=np.tile(authors, 3)) for each in three]
-    found = compare_fuzzed(copies[0], tiled[0], copies[1], tiled[1], are_twins=True)
-    error = twins.tests["toxic"].cells["cat"]["bnsp_auc"].standard_error
-    assert found.tests["toxic"].cells["cat"]["bnsp_auc"].standard_error == pytest.approx(error, rel=0.01)
-
-
-def test_clusters_of_only_one_set_are_used_and_one_cluster_has_no_test():
-    (one, predictions), (other, fuzzed) = draw(18), draw(19)
-    clusters = np.arange(300) // 15
-    half = compare_fuzzed(replace(one, clusters=clusters), predictions, other, fuzzed)
-    rows = replace(other, clusters=np.array([f"row {row:03}" for row in range(300)]))
-    named = replace(one, clusters=np.array([f"author {each:02}" for each in clusters]))
-    both = compare_fuzzed(named, predictions, rows, fuzzed)
-    for name, each in half.tests["toxic"].terms.items():
-        expected = both.tests["toxic"].terms[name]
-        assert (each.low, each.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
-    assert (
-        half.tests["toxic"].score.low
-        != compare_fuzzed(one, predictions, other, fuzzed).tests["toxic"].score.low
-    )
-    alone = replace(one, clusters=np.zeros(300))
-    single = compare_fuzzed(alone, predictions, other, fuzzed, are_twins=True).tests["toxic"].score
-    assert (single.standard_error, single.p_value, single.is_tied) == (None, None, None)
-    assert single.difference is not None
 
 
 def test_incomparable_sets_are_rejected():

@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from grader.metrics import bias_report, prepare
+from grader.metrics import bias_report
 from grader.metrics.bias.analysis.annotations import Annotations
 from grader.metrics.bias.analysis.matrix import label_matrices
 from grader.metrics.bias.analysis.table import CELLS
-from tests.fixtures.bootstrap import bootstrap
 
 LABELS = ("toxic", "insult", "threat")
 IDENTITIES = ("cat", "dog", "cow")
@@ -48,42 +47,6 @@ def test_rows_without_a_label_do_not_change_its_column():
     assert found.overall_aucs["insult"] == alone.overall_auc
     assert found.matrix("bpsn_auc").value("cow", "insult") == alone.subgroups[2].bpsn_auc
     assert found.tables["insult"].rows == 400 - blank.sum()
-
-
-def test_standard_errors_agree_with_a_bootstrap_of_the_labelled_rows():
-    labels, identities, predictions = draw(10, size=900)
-    blank = np.random.default_rng(8).random(900) < 0.3
-    labels["insult"][blank] = np.nan
-    found = label_matrices(Annotations.of(labels, identities), predictions).estimates["insult"]
-    kept = {name: values[~blank] for name, values in identities.items()}
-    samples = bootstrap(prepare(labels["insult"][~blank], kept), predictions["insult"][~blank], repeats=400)
-    for place, name in enumerate(IDENTITIES):
-        for cell in CELLS:
-            expected = np.std([getattr(each.subgroups[place], cell) for each in samples])
-            assert found.cells[name][cell].standard_error == pytest.approx(expected, rel=0.15)
-    expected = np.std([each.overall_auc for each in samples])
-    assert found.overall_auc.standard_error == pytest.approx(expected, rel=0.15)
-
-
-def test_intervals_take_clusters_into_account_and_require_the_whole_background():
-    labels, identities, predictions = draw(11)
-    labels["insult"][50:] = np.nan
-    one_author = ["ann"] * 50 + [f"author {row}" for row in range(350)]
-    found = label_matrices(Annotations.of(labels, identities, clusters=one_author), predictions)
-    assert set(found.estimates) == {"toxic", "threat"}
-    three = [{name: np.tile(values, 3) for name, values in each.items()} for each in (labels, identities)]
-    copies = label_matrices(
-        Annotations.of(*three, clusters=np.tile(np.arange(400), 3)),
-        {name: np.tile(values, 3) for name, values in predictions.items()},
-    )
-    alone = label_matrices(Annotations.of(labels, identities), predictions)
-    error = alone.estimates["toxic"].cells["cat"]["bpsn_auc"].standard_error
-    assert copies.estimates["toxic"].cells["cat"]["bpsn_auc"].standard_error == pytest.approx(error, rel=0.01)
-    assert not label_matrices(
-        Annotations.of(labels, identities, background="annotated"), predictions
-    ).estimates
-    with pytest.raises(ValueError, match="`clusters` must have 400 values"):
-        Annotations.of(labels, identities, clusters=["ann"])
 
 
 def test_blank_identity_is_background_or_excluded():
