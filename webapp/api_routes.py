@@ -13,7 +13,6 @@ from webapp.organizers.console import (
     announcements,
     audit,
     console,
-    disputes,
     exports,
     organizers,
     roster,
@@ -30,7 +29,7 @@ from webapp.organizers.setup import data_files, metric_file, publishing, setting
 from webapp.submissions import api as submissions
 from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
-from webapp.teams import entry, profile
+from webapp.teams import entry
 
 # These modules add their routes to the API blueprint when imported.
 ROUTES = (
@@ -52,13 +51,11 @@ ROUTES = (
     organizers_submissions,
     organizers_teams,
     announcements,
-    disputes,
     organizers,
     roster,
     audit,
     exports,
     entry,
-    profile,
     people,
     second_factors,
 )

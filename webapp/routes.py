@@ -27,7 +27,6 @@ from webapp.organizers.console import (
     announcements,
     audit,
     console,
-    disputes,
     exports,
     roster,
     submissions,
@@ -46,7 +45,7 @@ from webapp.organizers.setup import (
 from webapp.presentation import assets
 from webapp.submissions import comparison, submit_page
 from webapp.teams import actions as team_actions
-from webapp.teams import entry, profile
+from webapp.teams import certificate, entry
 from webapp.teams import pages as team_pages
 
 FAMILIES = (
@@ -54,7 +53,7 @@ FAMILIES = (
     *(competition_pages, downloads),
     *(entry, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),
-    *(console, submissions, teams, disputes, announcements),
+    *(console, submissions, teams, announcements),
     *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
 )
 # These modules add their pages to another module's blueprint.
@@ -65,15 +64,14 @@ ADDED_TO_FAMILIES = (
     comparison,
     difference_page,
     version_page,
-    profile,
     team_actions,
+    certificate,
 )
 # Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {
     "organize_console": "Console",
     "organize_submissions": "Submissions",
     "organize_teams": "Teams",
-    "organize_disputes": "Questions",
     "organize_announcements": "Announcements",
     "organize_rescoring": "Rescoring",
     "organize_settings": "Setup",

@@ -1,6 +1,5 @@
 """Client for participants."""
 
-import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -251,7 +250,6 @@ class Client:
         *,
         competition: str | None = None,
         description: str = "",
-        details: Mapping[str, Any] | None = None,
         again: bool = False,
         key: str | None = None,
         on_progress: OnProgress | None = None,
@@ -263,8 +261,6 @@ class Client:
         submission : DataFrame, Path or str
             A table with the columns ``id`` and ``prediction``, or a CSV file, optionally compressed with gzip
             or ZIP.
-        details : mapping, optional
-            The links and notes by name.
         again : bool
             Submit the file even if the team has submitted the same bytes before.
         key : str, optional
@@ -274,8 +270,6 @@ class Client:
             Receives the bytes sent and the size.
         """
         fields = {"description": description} | ({"again": "true"} if again else {})
-        if details:
-            fields["details"] = json.dumps(dict(details))
         address = f"{self._place(competition)}/submissions"
         return Submission.of(
             self._upload(

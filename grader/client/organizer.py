@@ -211,13 +211,10 @@ class Organizer:
         """Return the leaderboard changes of a scoring version, with ``sentences``."""
         return self.call("GET", f"rescoring/{number}/difference")
 
-    def publish_rescoring(self, number: int, **amends: Any) -> Json:
-        """Switch all leaderboards to a scoring version.
-
-        `amends` contains the compensation for participants, with the keys ``notice``, ``extra_submissions``,
-        ``closes_at`` and ``selection_deadline``.
-        """
-        return self.call("POST", f"rescoring/{number}/publish", json=amends)
+    def publish_rescoring(self, number: int, *, notice: str = "", lose_scores: bool = False) -> Json:
+        """Switch all leaderboards to a scoring version; `notice` is the message to participants."""
+        sent = {"notice": notice, "lose_scores": lose_scores}
+        return self.call("POST", f"rescoring/{number}/publish", json=sent)
 
     def reveal(self) -> Json:
         """Reveal the private leaderboard; this cannot be undone."""

@@ -117,7 +117,6 @@ class Submission(ApiRecord):
     kind: str | None
     file_name: str | None
     description: str | None
-    details: Json | None
     submitted_at: datetime | None
     finished_at: datetime | None
     is_selected: bool | None

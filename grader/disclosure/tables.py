@@ -1,118 +1,146 @@
-"""Tables of the leak check: rows of texts, from delimited text or JSON Lines."""
+"""Tables of a data file: CSV or JSON Lines, plain, compressed with gzip or in a ZIP archive."""
 
-import csv
+import gzip
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
-from typing import IO, Any
+import lzma
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+from typing import IO, NamedTuple
 
-from grader.disclosure.source import GivenUp
+import pandas as pd
 
-MOST_COLUMNS = 5_000
-SAMPLE_LINES = 50
-LONGEST_LINE = 1 << 24
-NAME_LENGTH = 60
+from grader.disclosure.findings import Unopened
+from grader.text import is_system_file
+
+BEGINNING = 1 << 16
+BLOCK_CELLS, BLOCK_LINES = 1_000_000, 10_000
+MOST_COLUMNS, MOST_FILES = 5_000, 10_000
 DELIMITERS = ",\t;|"
+GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
+OTHER_FORMATS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
+    (b"PAR1", "Parquet files are not checked"),
+    ((GZIP, *ZIP), "archives and compressed files in other archives or compressed files are not checked"),
+    (b"%PDF", "PDF documents are not checked"),
+    ((b"\xff\xfe", b"\xfe\xff"), "UTF-16 texts are not checked; save it as UTF-8"),
+    ((b"<?xml", b"<!", b"<html"), "XML and HTML documents are not checked"),
+)
+OTHER_JSON = "only JSON Lines are checked, not other JSON documents"
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+MOST_CONTROL = 0.01  # share in texts, for example in comments from the web; binary data has more
 
 
-@dataclass(eq=False)
-class FileTable:
-    """A table of a file, which can be read only once.
+class GivenUp(Exception):
+    """A part of the file is not checked; the message completes "x was not checked:"."""
 
-    Attributes
-    ----------
-    name : str
-        The path of the table in the file.
-    rows : iterator of list of str
-        A row may be shorter than `names`.
-    names : list of str
-        The columns of the rows that have been read.
-    """
+
+# Exceptions that readers raise for damaged input. An incorrect archive directory can cause almost any error,
+# except StorageUnavailable, which does not depend on the file and is passed on.
+UNREADABLE = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError),
+    *(ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error, GivenUp),
+)
+
+
+class Table(NamedTuple):
+    """A table by its path in the file, as blocks of texts, which can be read only once."""
 
     name: str
-    rows: Iterator[list[str]]
-    names: list[str] = field(default_factory=list)
+    blocks: Iterator[pd.DataFrame]
 
 
-def delimited(name: str, text: IO[str]) -> FileTable:
-    """Return a CSV file or other delimited text; the first row names the columns.
+def unopened_by(name: str, error: Exception) -> Unopened:
+    """Return a part that could not be checked; the reason is taken from an error."""
+    if isinstance(error, GivenUp):
+        return Unopened(name, str(error))
+    if isinstance(error, MemoryError) or "out of memory" in str(error):  # in pandas' reader
+        return Unopened(name, "reading it takes too much memory")
+    return Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
 
-    The first row is also kept as a row, because it contains values if the file has no header.
+
+def tables_in(file: IO[bytes]) -> Iterator[Table | Unopened]:
+    """Yield every table in a seekable file, and every part that is not checked.
+
+    Each table must be read before the next one is requested. Reading it raises one of `UNREADABLE`.
     """
-    names: list[str] = []
+    try:
+        beginning = file.read(4)
+        file.seek(0)
+        if beginning.startswith(ZIP):
+            with zipfile.ZipFile(file) as archive:
+                yield from _members(archive)
+        elif beginning.startswith(GZIP):
+            with gzip.GzipFile(fileobj=file) as inner:
+                yield from _text("", inner)
+        else:
+            yield from _text("", file)
+    except UNREADABLE as error:
+        yield unopened_by("", error)
 
-    def rows() -> Iterator[list[str]]:
-        lines = _lines(text)
-        first = list(islice(lines, SAMPLE_LINES))
-        reader = csv.reader(chain(first, lines), delimiter=_delimiter(first))
+
+def _members(archive: zipfile.ZipFile) -> Iterator[Table | Unopened]:
+    entries = [each for each in archive.infolist() if not each.is_dir() and not is_system_file(each.filename)]
+    if len(entries) > MOST_FILES:
+        raise GivenUp(f"it contains {len(entries):,} files")
+    for entry in entries:
         try:
-            for row in filter(None, reader):
-                if len(row) > len(names):
-                    _extend(names, row)
-                yield row
-        except csv.Error as error:
-            raise GivenUp(f"line {reader.line_num:,} cannot be read ({error})") from error
-
-    return FileTable(name, rows(), names)
+            if entry.flag_bits & 1:
+                raise GivenUp("it is password-protected")
+            with archive.open(entry) as inner:
+                yield from _text(entry.filename, inner)
+        except UNREADABLE as error:
+            yield unopened_by(entry.filename, error)
 
 
-def json_lines(name: str, text: IO[str]) -> FileTable:
-    """Return a file with one JSON value per line; nested values are named by their paths."""
-    names: list[str] = []
-
-    def rows() -> Iterator[list[str]]:
-        places: dict[str, int] = {}
-        for number, line in enumerate(_lines(text), 1):
-            if not line.strip():
-                continue
-            try:
-                values = dict(_leaves(json.loads(line)))
-            except (ValueError, RecursionError) as error:
-                raise GivenUp(f"line {number:,} is not valid JSON ({error})") from error
-            for path in values:
-                places.setdefault(path, len(places))
-            _extend(names, list(places))
-            row = [""] * len(places)
-            for path, value in values.items():
-                row[places[path]] = "" if value is None else str(value)
-            yield row
-
-    return FileTable(name, rows(), names)
+def _text(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[Table]:
+    """Yield a text as a table; raise GivenUp for any other format."""
+    beginning = stream.read(BEGINNING)
+    stream.seek(0)
+    for magic, reason in OTHER_FORMATS:
+        if beginning.startswith(magic):
+            raise GivenUp(reason)
+    if b"\0" in beginning or len(_CONTROL.findall(beginning)) > 1 + MOST_CONTROL * len(beginning):
+        raise GivenUp("it is not text (only CSV, JSON Lines, ZIP and gzip are checked)")
+    line = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].decode(errors="replace")
+    if line.startswith("{"):
+        yield Table(name, _of_json(stream))
+    elif line.startswith("["):
+        raise GivenUp(OTHER_JSON)
+    elif line:
+        yield Table(name, _of_csv(stream, line))
 
 
-def _lines(text: IO[str]) -> Iterator[str]:
-    while line := text.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE:
-            raise GivenUp(f"a line has more than {LONGEST_LINE:,} characters")
-        yield line
-
-
-def _extend(names: list[str], cells: Sequence[str]) -> None:
-    """Name additional columns after cells; raise GivenUp if there are too many columns."""
-    if len(cells) > MOST_COLUMNS:
+def _of_csv(stream: IO[bytes] | gzip.GzipFile, line: str) -> Iterator[pd.DataFrame]:
+    delimiter = max(DELIMITERS, key=line.count)
+    columns = line.count(delimiter) + 1
+    if columns > MOST_COLUMNS:
         raise GivenUp(f"it has more than {MOST_COLUMNS:,} columns")
-    for place in range(len(names), len(cells)):
-        name = " ".join(cells[place].split())[:NAME_LENGTH]
-        names.append(name if name and name not in names else f"column {place + 1}")
+    yield from pd.read_csv(
+        stream,
+        sep=delimiter,
+        dtype=str,
+        na_filter=False,
+        index_col=False,
+        encoding_errors="replace",
+        on_bad_lines="skip",
+        chunksize=max(1, BLOCK_CELLS // columns),
+    )
 
 
-def _delimiter(lines: Sequence[str]) -> str:
-    """Return the delimiter that splits the first lines most consistently."""
-    filled = [line.strip("\r\n") for line in lines if line.strip()]
-
-    def evenness(delimiter: str) -> tuple[float, int]:
-        counts = [line.count(delimiter) for line in filled]
-        most = max(set(counts), key=counts.count) if counts else 0
-        return (counts.count(most) / len(counts) if most else 0.0), most
-
-    best = max(DELIMITERS, key=evenness)
-    return " " if evenness(best)[0] == 0 and evenness(" ")[0] == 1 else best
-
-
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if not isinstance(value, dict | list):
-        yield path or "value", value
-        return
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+def _of_json(stream: IO[bytes] | gzip.GzipFile) -> Iterator[pd.DataFrame]:
+    is_first = True
+    while lines := list(islice(stream, BLOCK_LINES)):
+        try:
+            values = [json.loads(line) for line in lines if line.strip()]
+        except (ValueError, RecursionError) as error:
+            raise GivenUp(f"{OTHER_JSON} ({error})") from error
+        if is_first and len(values) == 1:
+            raise GivenUp(OTHER_JSON)
+        is_first = False
+        rows = pd.json_normalize([each for each in values if isinstance(each, dict)])
+        if rows.shape[1] > MOST_COLUMNS:
+            raise GivenUp(f"it has more than {MOST_COLUMNS:,} columns")
+        yield rows.astype(object).where(rows.notna(), "").map(str)

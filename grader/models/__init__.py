@@ -54,7 +54,7 @@ from grader.models.standings import (
     Standing,
     on_board,
 )
-from grader.models.submissions import AnnouncedUpload, Dispute, Submission, SubmissionGrant, SubmissionStatus
+from grader.models.submissions import AnnouncedUpload, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
 from grader.ranking.selection import SubmissionKind
 
@@ -73,7 +73,6 @@ __all__ = [
     "ContentState",
     "DataCheckState",
     "DataFile",
-    "Dispute",
     "DivisionChoice",
     "EntryMode",
     "FactorKind",

@@ -112,8 +112,7 @@ class Competition(_WithTexts, Base):
     `reveals_at` is the time of the automatic reveal. `settled_at` is the time at which the private standings
     were computed, after every submission accepted before the close had its result.
 
-    `summary` is the first paragraph of the overview. It is set when the overview is formatted. `cover` is the
-    name of a figure, or empty for a cover that is generated from the title.
+    `summary` is the first paragraph of the overview. It is set when the overview is formatted.
 
     A draft may lack dates and a live scoring version; `draft_metric` contains the metric settings with which
     its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
@@ -146,7 +145,6 @@ class Competition(_WithTexts, Base):
     color: Mapped[Color] = mapped_column(
         stored_enum(Color, name="color", is_checked=False), default=Color.AUTO, server_default="auto"
     )
-    cover: Mapped[str] = mapped_column(String(80), default="", server_default="")
     feedback: Mapped[Feedback] = mapped_column(
         stored_enum(Feedback, name="feedback"), default=USUAL_FEEDBACK, server_default="open"
     )
@@ -182,8 +180,6 @@ class Competition(_WithTexts, Base):
         server_default="team",
     )
     division_deadline: Mapped[datetime | None]
-    prizes: Mapped[str] = mapped_column(Text, default="", server_default="")
-    entry_fields: Mapped[str] = mapped_column(Text, default="", server_default="")
     max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
     max_daily_submissions: Mapped[int | None] = mapped_column(
         Integer().evaluates_none(),  # None means no limit, not the default

@@ -18,14 +18,13 @@ class User(Base):
 
     `name_folded` is for case-insensitive lookup. `name_key` and `name_shape` are for detecting look-alike
     names. `email_key` is the case-folded address, which is set once it is verified. `unwanted_notices` lists
-    the kinds of e-mail that the user has turned off. `page_key` is part of the profile page's URL; it is None
-    if the profile is off.
+    the kinds of e-mail that the user has turned off.
     The row of a deleted account is anonymized and kept for the standings and the audit log. No session or
     token of a suspended account is valid.
     """
 
     __tablename__ = "user_account"
-    __table_args__ = (Index(None, "name_shape", unique=True), Index(None, "page_key", unique=True))
+    __table_args__ = (Index(None, "name_shape", unique=True),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(256))
@@ -40,7 +39,6 @@ class User(Base):
     email_verified_at: Mapped[datetime | None]
     about: Mapped[str] = mapped_column(Text, default="", server_default="")
     unwanted_notices: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
-    page_key: Mapped[str | None] = mapped_column(String(32))
     deleted_at: Mapped[datetime | None]
     suspended_at: Mapped[datetime | None]
     suspension_reason: Mapped[str] = mapped_column(Text, default="", server_default="")

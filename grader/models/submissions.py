@@ -59,7 +59,6 @@ class Submission(Base):
     size_bytes: Mapped[int]
     file_name: Mapped[str] = mapped_column(String(255))
     description: Mapped[str] = mapped_column(Text, default="")
-    details: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")
     status: Mapped[SubmissionStatus] = mapped_column(stored_enum(SubmissionStatus, name="status"))
     submitted_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
@@ -96,27 +95,6 @@ class SubmissionGrant(Base):
     count: Mapped[int]
     reason: Mapped[str] = mapped_column(Text)
     granted_at: Mapped[datetime]
-
-
-class Dispute(Base):
-    """A question about a submission's score, open until an organizer answers it."""
-
-    __tablename__ = "dispute"
-    __table_args__ = (Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
-    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"), index=True)
-    asked_by_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
-    asked_at: Mapped[datetime]
-    question: Mapped[str] = mapped_column(Text)
-    answer: Mapped[str] = mapped_column(Text, default="", server_default="")
-    answered_by_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
-    answered_at: Mapped[datetime | None]
-
-    submission: Mapped[Submission] = relationship()
-    asked_by: Mapped[User] = relationship(foreign_keys=[asked_by_id])
-    answered_by: Mapped[User | None] = relationship(foreign_keys=[answered_by_id])
 
 
 class AnnouncedUpload(Base):

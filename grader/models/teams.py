@@ -5,7 +5,7 @@ import enum
 import secrets
 from datetime import datetime
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, false, text
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -25,8 +25,7 @@ class Team(Base):
     A team that was merged into another keeps its row and name but has no members and no submissions. The
     organizers' team owns their test submissions. It has no members and appears on no leaderboard.
 
-    A team whose name was set by organizers (`name_given_at`) cannot change it until they allow it. Until
-    then, no team can use the names that they replaced (`names_taken_away`).
+    A team that the organizers renamed cannot change its name (`is_name_fixed`).
 
     `carried_from_id` is the team of the previous stage from which a team was carried over.
     """
@@ -56,9 +55,7 @@ class Team(Base):
     disqualified_at: Mapped[datetime | None]
     disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
     is_organizers: Mapped[bool] = mapped_column(default=False, server_default=false())
-    name_given_at: Mapped[datetime | None]
-    name_given_because: Mapped[str] = mapped_column(Text, default="", server_default="")
-    names_taken_away: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    is_name_fixed: Mapped[bool] = mapped_column(default=False, server_default=false())
     alias: Mapped[str] = mapped_column(String(16), default=random_alias)
     division: Mapped[str | None] = mapped_column(String(64))
     carried_from_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)

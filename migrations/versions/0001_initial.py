@@ -56,7 +56,6 @@ def upgrade() -> None:
         sa.Column("contact", sa.String(500), nullable=False, server_default=""),
         sa.Column("discussion_url", sa.String(500), nullable=False, server_default=""),
         sa.Column("color", sa.String(16), nullable=False, server_default="auto"),
-        sa.Column("cover", sa.String(80), nullable=False, server_default=""),
         sa.Column(
             "feedback",
             _enum("feedback", "open", "score", "tiered", "blind"),
@@ -91,8 +90,6 @@ def upgrade() -> None:
         sa.Column("divisions", sa.Text(), nullable=False, server_default=""),
         sa.Column("division_choice", sa.String(16), nullable=False, server_default="team"),
         sa.Column("division_deadline", TIME),
-        sa.Column("prizes", sa.Text(), nullable=False, server_default=""),
-        sa.Column("entry_fields", sa.Text(), nullable=False, server_default=""),
         sa.Column("max_team_size", sa.Integer(), nullable=False, server_default="5"),
         sa.Column("max_daily_submissions", sa.Integer(), server_default="5"),
         sa.Column("max_total_submissions", sa.Integer()),
@@ -152,7 +149,6 @@ def upgrade() -> None:
         sa.Column("email_verified_at", TIME),
         sa.Column("about", sa.Text(), nullable=False, server_default=""),
         sa.Column("unwanted_notices", sa.JSON(), nullable=False, server_default="[]"),
-        sa.Column("page_key", sa.String(32), index=True, unique=True),
         sa.Column("deleted_at", TIME),
         sa.Column("suspended_at", TIME),
         sa.Column("suspension_reason", sa.Text(), nullable=False, server_default=""),
@@ -445,9 +441,7 @@ def upgrade() -> None:
         sa.Column("disqualified_at", TIME),
         sa.Column("disqualification_reason", sa.Text(), nullable=False, server_default=""),
         sa.Column("is_organizers", sa.Boolean(), nullable=False, server_default=sa.false()),
-        sa.Column("name_given_at", TIME),
-        sa.Column("name_given_because", sa.Text(), nullable=False, server_default=""),
-        sa.Column("names_taken_away", sa.JSON()),
+        sa.Column("is_name_fixed", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("alias", sa.String(16), nullable=False),
         sa.Column("division", sa.String(64)),
         sa.Column("carried_from_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
@@ -514,7 +508,6 @@ def upgrade() -> None:
         sa.Column("size_bytes", sa.Integer(), nullable=False),
         sa.Column("file_name", sa.String(255), nullable=False),
         sa.Column("description", sa.Text(), nullable=False),
-        sa.Column("details", JSON, nullable=False, server_default="{}"),
         sa.Column("status", _enum("status", "pending", "scored", "rejected", "failed"), nullable=False),
         sa.Column("submitted_at", TIME, nullable=False),
         sa.Column("finished_at", TIME),
@@ -575,19 +568,6 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
         sa.Column("joined_at", TIME, nullable=False),
         sa.UniqueConstraint("competition_id", "user_id", name="uq_team_member_competition_id_user_id"),
-    )
-    op.create_table(
-        "dispute",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
-        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False, index=True),
-        sa.Column("asked_by_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
-        sa.Column("asked_at", TIME, nullable=False),
-        sa.Column("question", sa.Text(), nullable=False),
-        sa.Column("answer", sa.Text(), nullable=False, server_default=""),
-        sa.Column("answered_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
-        sa.Column("answered_at", TIME),
-        sa.Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),
     )
     op.create_table(
         "score",
@@ -693,7 +673,6 @@ def downgrade() -> None:
     op.drop_table("standing")
     op.drop_table("scoring_job")
     op.drop_table("score")
-    op.drop_table("dispute")
     op.drop_table("team_member")
     op.drop_table("team_invite")
     op.drop_table("submission_grant")

@@ -143,25 +143,6 @@ def test_typing_filters_the_leaderboard_and_a_slash_focuses_the_search(ann: Page
     expect(field).to_have_value("nobody/")
 
 
-def test_a_row_opens_its_team_in_a_panel_that_returns_the_focus_when_closed(ann: Page):
-    ann.goto(f"{HERE}/leaderboard")
-    link = ann.get_by_role("link", name="Bob", exact=True)
-    link.focus()
-    ann.keyboard.press("Enter")
-    panel = ann.get_by_role("dialog", name="Bob")
-    expect(panel.get_by_role("heading", level=1)).to_have_text("Bob")
-    expect(panel.get_by_role("link", name="Open the page")).to_have_attribute(
-        "href", re.compile(r"/teams/\d+$")
-    )
-    ann.keyboard.press("Escape")
-    expect(panel).to_be_hidden()
-    expect(link).to_be_focused()
-    ann.get_by_role("row", name="Zoë").locator(".entries").click()
-    expect(ann.get_by_role("dialog", name="Zoë")).to_be_visible()
-    ann.get_by_role("button", name="Close").click()
-    expect(ann.get_by_role("dialog")).to_have_count(0)
-
-
 def test_sorting_keeps_the_focus_and_headers_are_named_after_their_columns(ann: Page):
     ann.goto(f"{HERE}/leaderboard")
     for order in ("desc", "asc"):

@@ -72,8 +72,8 @@ def populate(live) -> Paths:
     live.reveal("old")
     here = "/competitions/toxicity"
     with live.database.write() as session:
-        toxicity = lookup.get(session, slug="toxicity")
-        profile = rosters.require_team(session, competition=toxicity, user=ann.user).id
+        old = lookup.get(session, slug="old")
+        old_team = rosters.require_team(session, competition=old, user=ann.user).id
         setup_token = administrators.create_setup_link(session, now=db.now(session))
     strangers = {
         "competitions": "/",
@@ -98,9 +98,8 @@ def populate(live) -> Paths:
         "leaderboard-final": "/competitions/old/leaderboard/final/1",
         "results": "/competitions/old/results",
         "account": "/account",
-        "account-page": "/account/page",
         "team": f"{here}/team",
-        "team-profile": f"{here}/teams/{profile}",
+        "certificate": f"/competitions/old/teams/{old_team}/certificate",
         "compare": f"{here}/submissions/compare?candidate={fates['scored']}&baseline={fates['scored'] - 1}",
         "team-none": "/competitions/asked/team",
         "team-invitation": f"{here}/team/link/{invitation}",

@@ -46,7 +46,7 @@ def test_whole_competition_needs_only_the_client(
     with live_site.client_of(olga) as client:
         client.call("POST", "competitions", json={"slug": "hate", "title": "Hate"})
         desk = client.organize("hate", confirm=True)
-        desk.change_settings(opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z")
+        desk.change_settings(contact="x", opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z")
         desk.accept_solution(desk.check_solution(tmp_path / "solution.csv"))
         desk.add_data_file(tmp_path / "train.csv")
         assert [file["state"] for file in desk.data()["files"]] == ["passed"]

@@ -88,7 +88,7 @@ def test_parameters_of_every_kind_are_found(found: list[Parameter]):
         ("query", "version"),
     } <= names
     assert {("field", "against"), ("field", "identities"), ("json", "code")} <= names
-    assert {("field", "closes_at_date"), ("field", "overall_auc"), ("field", "extra_submissions")} <= names
+    assert {("field", "closes_at_date"), ("field", "overall_auc"), ("field", "max_team_size")} <= names
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from grader.visibility import Feedback, Field, Phase, Viewer, visible
-from tests.fixtures.worlds import PAGE_KEY, Truth, World
+from tests.fixtures.worlds import Truth, World
 
 pytestmark = pytest.mark.system
 
@@ -27,9 +27,6 @@ TOLD_OF_ONE = (
     "must_join",
     "entry_mode",
     "divisions",
-    "prizes",
-    "prizes.",
-    "prizes.Students",
     "is_entry_open",
     "entry_deadline",
     "merger_deadline",
@@ -67,7 +64,6 @@ LINE = {
             "is_benchmark",
             "entries",
             "last_submitted_at",
-            "details",
         ),
         Field.TEAM,
     ),
@@ -101,7 +97,6 @@ FILE = (
     "kind",
     "file_name",
     "description",
-    "details",
     "submitted_at",
     "finished_at",
     "file_deleted_at",
@@ -131,20 +126,6 @@ TEAM = {
     "limits": Field.ALLOWANCE,
     "selection": Field.SELECTION,
 }
-PROFILE_LINE = ("rank", "rank_change", "score", "terms", "entries", "last_submitted_at")
-PROFILE = {
-    **dict.fromkeys(
-        ("id", "name", "alias", "since", "members", "team_count", "public", "private"), Field.TEAM
-    ),
-    **{f"public.{key}": LINE[key] for key in PROFILE_LINE},
-    **{f"private.{key}": PRIVATE.get(LINE[key], LINE[key]) for key in PROFILE_LINE},
-    "history": Field.PUBLIC_RANK,
-    "history.score": Field.PUBLIC_SCORE,
-}
-PERSON = {
-    **dict.fromkeys(("name", "about", "teams"), Field.TEAM),
-    **dict.fromkeys(("teams.rank", "teams.team_count"), Field.PRIVATE_RANK),
-}
 # Each URL with its reader's role and the fields to which its keys belong.
 ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
     f"{API}/competitions": (
@@ -160,8 +141,6 @@ ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
         {key: PRIVATE.get(field, field) for key, field in BOARD.items()},
     ),
     f"{HERE}/leaderboard/private/1": (Viewer.PUBLIC, COUNTED),
-    f"{HERE}/teams/1": (Viewer.PUBLIC, PROFILE),
-    f"{API}/people/{PAGE_KEY}": (Viewer.PUBLIC, PERSON),
     f"{HERE}/submissions": (Viewer.TEAM, LIST),
     f"{API}/submissions/1": (Viewer.TEAM, OWN),
     f"{API}/submissions/6": (Viewer.TEAM, OWN),

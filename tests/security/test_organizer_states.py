@@ -118,7 +118,7 @@ def drafts(site: Site) -> Iterator[str]:
 def competitions(site: Site) -> Iterator[str]:
     next(item for item in drafts(site) if item == "with an accepted solution")
     now = site.arena.now()
-    site.change(opens_at=now + HOUR, closes_at=now + 90 * 24 * HOUR, **WIDE)
+    site.change(contact="x", opens_at=now + HOUR, closes_at=now + 90 * 24 * HOUR, **WIDE)
     site.publish()
     yield "published"
     site.change(opens_at=now - HOUR)

@@ -158,7 +158,8 @@ def opened(arena, task, *, feedback="open", **chosen):
     """Return an organizer and three participants of a competition, and the ids of their scored files."""
     olga = Desk(arena.person("Olga", is_admin=True))
     olga("POST", f"{API}/competitions", json={"slug": "any", "title": "Any"}, expect=201)
-    settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z", "feedback": feedback}
+    settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z", "contact": "x"}
+    settings["feedback"] = feedback
     if task.metric == "python":
         sample = io.BytesIO(submission(task, 0)), "sample.csv"
         upload_metric(olga, task.source, title="Distance", direction="lowest", decimals="3", sample=sample)
@@ -471,14 +472,14 @@ PAGES = (
     "/leaderboard?sort=score&order=asc", "/leaderboard?sort={term}", "/leaderboard?q=a", "/leaderboard.csv",
     "/leaderboard/private", "/leaderboard/private.csv", "/leaderboard/private/{own}", "/leaderboard/final/1",
     "/submissions", "/submissions/{own}", "/submissions/{own}/receipt", "/submissions/{other}",
-    "/submissions/compare", "/submissions/compare?candidate={own}&baseline={other}", "/teams/{team}",
-    "/results", "/team", "/join",
+    "/submissions/compare", "/submissions/compare?candidate={own}&baseline={other}",
+    "/teams/{team}/certificate", "/results", "/team", "/join",
 )  # fmt: skip
 ANSWERS = (
     f"{HERE}", f"{HERE}/pages", f"{HERE}/leaderboard", f"{HERE}/leaderboard?sort={{term}}",
     f"{HERE}/leaderboard?sort=score&order=asc", f"{HERE}/leaderboard?sort=score&order=desc",
     f"{HERE}/submissions", f"{HERE}/leaderboard?split=private", f"{HERE}/leaderboard/private/{{own}}",
-    f"{HERE}/results", f"{HERE}/teams/{{team}}", f"{HERE}/final-standings/1", f"{API}/submissions/{{own}}",
+    f"{HERE}/results", f"{HERE}/final-standings/1", f"{API}/submissions/{{own}}",
     f"{API}/submissions/{{own}}/losses", f"{API}/submissions/{{own}}/receipt",
 )  # fmt: skip
 FORBIDDEN = r"\bAUCs?\b|identit|toxic|BPSN|BNSP|weakest|four terms|subgroup|undefined|one half"

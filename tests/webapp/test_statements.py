@@ -174,20 +174,6 @@ HOME_OF_A_MEMBER = (
     select score
 """
 )
-TEAM_PAGE = """
-read
-    select competition, scoring_version, solution
-    select clock_timestamp
-    select standing
-    select standing
-    select standing, team, score
-    select team_member, user_account
-    select submission
-    select team
-    select submission, score
-    select user_account, team_member
-    select standing
-"""
 BOARD_BY_API = AGAIN_OF_A_STRANGER + ROWS
 
 
@@ -270,7 +256,6 @@ def board(arena, ann):
         ("member", f"{HERE}/leaderboard", BOARD_OF_A_MEMBER + REQUESTS),
         ("visitor", f"{HERE}/leaderboard", BOARD_OF_A_STRANGER),
         ("visitor", f"{API}/leaderboard", BOARD_BY_API),
-        ("visitor", f"{HERE}/teams/1", TEAM_PAGE),
         ("member", HERE, HOME_OF_A_MEMBER + REQUESTS),
     ],
 )

@@ -8,14 +8,12 @@ from pydantic import Field
 
 from grader import db
 from grader.models import ApiToken, User
-from grader.services.accounts import accounts, api_tokens, personal_pages
+from grader.services.accounts import accounts, api_tokens
 from grader.services.accounts.api_tokens import NAME_MAX_LENGTH, USUAL_SCOPES, Scope
-from grader.services.accounts.personal_pages import PersonalPage
 from grader.services.mail.outbox import Notice
 from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.fields import Answer, Moment, Sent, Text, Whole
-from webapp.http.site import site_link
 
 TAG = "account"
 LONGEST_DAYS = 36_500
@@ -42,7 +40,6 @@ class ProfileRequest(Sent):
 
     about: Text | None = None
     notices: Annotated[list[Notice] | None, Field(description="The kinds of e-mail to receive.")] = None
-    has_page: Annotated[bool | None, Field(description="Whether the user has a public profile.")] = None
 
 
 class Token(Answer):
@@ -71,36 +68,14 @@ class TokenList(Answer):
     next: None = None
 
 
-class EnteredTeam(Answer):
-    """A team of the user that appears on a leaderboard; `rank` is null before the reveal."""
-
-    competition: str
-    team_id: int
-    team: str
-    rank: int | None
-    team_count: int | None
-
-
-class PersonPage(Answer):
-    """A user's public profile."""
-
-    name: str
-    about: str
-    teams: list[EnteredTeam]
-
-
 class Asker(Answer):
-    """The current user and the token of the request.
-
-    `page` is the URL of the user's public profile, null if it is off.
-    """
+    """The current user and the token of the request."""
 
     id: int
     name: str
     is_admin: bool
     about: str
     notices: list[Notice]
-    page: str | None
     token: Token
 
 
@@ -114,26 +89,15 @@ def me() -> Asker:
 @blueprint.patch("/me")
 @operation(Scope.SUBMIT, answers=Asker, tag=TAG)
 def change_me(json: ProfileRequest) -> Asker:
-    """Change the current user's profile text, e-mail settings, and public profile."""
+    """Change the current user's profile text and e-mail settings."""
     with writing() as session:
         if json.about is not None:
             accounts.describe(session, user=g.user, about=json.about)
         if json.notices is not None:
             accounts.choose_notices(session, user=g.user, wanted=[each.value for each in json.notices])
-        if json.has_page is not None:
-            turn = personal_pages.turn_on if json.has_page else personal_pages.turn_off
-            turn(session, user=g.user)
         person = session.get_one(User, g.user.id)
         session.refresh(person)
         return _asker(person, g.token)
-
-
-@blueprint.get("/people/<key>")
-@operation(None, answers=PersonPage, tag=TAG)
-def person_page(key: str) -> PersonPage:
-    """Return a public profile; it includes ranks after the reveal."""
-    with reading() as session:
-        return _person_page(personal_pages.get(session, key=key, now=db.now(session)))
 
 
 @blueprint.get("/tokens")
@@ -193,11 +157,5 @@ def _asker(user: User, used: ApiToken) -> Asker:
     return Asker.of(
         user,
         notices=[kind for kind in Notice if kind.value not in user.unwanted_notices],
-        page=user.page_key and site_link("people.profile", key=user.page_key),
         token=_token(used),
     )
-
-
-def _person_page(page: PersonalPage) -> PersonPage:
-    teams = [EnteredTeam.of(each, competition=each.competition.slug) for each in page.entered]
-    return PersonPage.of(page, teams=teams)

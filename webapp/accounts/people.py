@@ -1,4 +1,4 @@
-"""User administration and public profiles: pages and API."""
+"""User administration: pages and API."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -14,14 +14,10 @@ from grader.services.accounts import (
     accounts,
     identities,
     password_resets,
-    personal_pages,
     sign_ups,
     suspensions,
 )
 from grader.services.accounts.api_tokens import Scope
-from grader.services.accounts.personal_pages import PersonalPage
-from webapp.accounts.own_account import blueprint as account_blueprint
-from webapp.accounts.own_account import saved
 from webapp.http import auth, context
 from webapp.http.api import blueprint as api
 from webapp.http.api import ending, operation
@@ -153,40 +149,6 @@ def _page(*, link: str | None = None, link_for: str | None = None) -> str:
     with reading() as session:
         page = accounts.list_page(session, search=search, page=number)
     return render_template("accounts/people.html", page=page, search=search, link=link, link_for=link_for)
-
-
-@blueprint.get("/<key>")
-def profile(key: str) -> ResponseReturnValue:
-    """Show a public profile."""
-    with reading() as session:
-        page = personal_pages.get(session, key=key, now=db.now(session))
-    return _personal_page(page)
-
-
-@account_blueprint.get("/account/page")
-@auth.login_required
-def preview() -> ResponseReturnValue:
-    """Show the user's own public profile, even if it is off."""
-    with reading() as session:
-        page = personal_pages.of_person(session, user=g.user, now=db.now(session))
-    return _personal_page(page, is_preview=True)
-
-
-@account_blueprint.post("/account/page")
-@auth.login_required
-def switch_page() -> ResponseReturnValue:
-    """Turn the user's public profile on or off."""
-    is_on = request.form.get("page") == "on"
-    with writing() as session:
-        act = personal_pages.turn_on if is_on else personal_pages.turn_off
-        act(session, user=g.user)
-    return saved(
-        "Your public profile is on." if is_on else "Your public profile is off. Its URL no longer works."
-    )
-
-
-def _personal_page(page: PersonalPage, *, is_preview: bool = False) -> str:
-    return render_template("accounts/profile.html", person=page, is_preview=is_preview)
 
 
 class IdentityLine(Answer):

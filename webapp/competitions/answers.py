@@ -104,10 +104,6 @@ class CompetitionDetails(CompetitionLine):
     must_join: bool
     entry_mode: EntryMode
     divisions: Annotated[list[str], Field(description="The names of the divisions of teams.")]
-    prizes: Annotated[
-        dict[str, list[str]],
-        Field(description="The prizes by division, best rank first; an empty name means the leaderboard."),
-    ]
     is_entry_open: bool
     entry_deadline: Moment | None
     merger_deadline: Moment | None

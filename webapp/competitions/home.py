@@ -30,7 +30,6 @@ from grader.services.teams.participations import (
     NotJoined,
     RulesChanged,
 )
-from grader.text import listed
 from grader.visibility import Field, Phase, Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -90,12 +89,8 @@ def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelect
 
 
 def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelection | None) -> NextStep | None:
-    """Return the step that leads to the final selection, while that is open and incomplete."""
+    """Return the step that leads to the final selection, while that is open and not full."""
     is_open = selections.is_open(situation.competition, situation.now)
-    if choice is not None and choice.incomplete:
-        each, names = next(iter(choice.incomplete.items()))
-        aim = url_for("submissions.show", slug=view.slug, submission_id=each, _anchor="details")
-        return NextStep("Add links and notes", aim, f"Submission #{each} needs {listed(names)} to compete.")
     if choice is None or not is_open:
         return None
     if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():

@@ -9,10 +9,9 @@ from flask import Blueprint, Flask, Response, g, render_template, request, send_
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.metrics.bias.example import bias_example
 from grader.models import Competition
 from grader.services.audit import log
-from grader.services.competitions import announcements, worked_examples
+from grader.services.competitions import announcements
 from grader.services.competitions.lookup import NoScoringVersion
 from grader.services.figures import figures
 from grader.services.leaderboards import glance, leaderboard
@@ -176,18 +175,12 @@ def evaluation(slug: str) -> ResponseReturnValue:
         view = CompetitionView(competition, db.now(session))
         names = intake.other_labels(session, competition_id=competition.id)
         text = prose.stored(competition, slug, competition.evaluation)
-    metric, rules = view.metric(), view.scoring_rules()
+    metric = view.metric()
     source = metric.named.source if metric.named else None
-    example = (
-        worked_examples.named_example(metric.named)
-        if metric.named
-        else bias_example(rules.identities, rules.bias)
-    )
     return render_template(
         "competitions/evaluation.html",
         competition=view,
         metric=metric,
-        example=example,
         exactness=EXACTNESS[metric.about.exactness] if metric.about else "",
         source=current_site().storage.read(source).decode(errors="replace") if source else "",
         sample=first_lines(view) if view.has_solution else "",
@@ -228,7 +221,6 @@ def figure(slug: str, name: str) -> Response:
         competition = competition_of(session, slug)
         stored = figures.get(session, competition=competition, name=name)
     answer = send_file(site.storage.open(stored.sha256), mimetype=stored.media_type, etag=stored.sha256)
-    # The texts name the version of a figure; covers do not.
     answer.cache_control.private = True
     answer.cache_control.max_age = KEPT_SECONDS if "version" in request.args else 0
     return answer

@@ -18,7 +18,7 @@ from grader.scored_files import predicted_columns
 from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.competitions.settings_model import division_names, is_web_address, prizes_of
+from grader.services.competitions.settings_model import division_names, is_web_address
 from grader.services.leaderboards import glance
 from grader.services.teams import participations
 from grader.text import listed
@@ -69,7 +69,6 @@ class CompetitionView:
         self.next_stage_id = competition.next_stage_id
         self.is_staged = competition.previous_stage_id is not None or self.next_stage_id is not None
         self.color = formats.color_class(competition.slug, competition.color)
-        self.cover = competition.cover
         self.overview = competition.overview
         self._summary = competition.summary
         self.opens_at = competition.opens_at
@@ -88,7 +87,6 @@ class CompetitionView:
         self.entry_mode = competition.entry_mode
         self.divisions = division_names(competition.divisions)
         self.division_deadline = competition.division_deadline or competition.closes_at
-        self.prizes = prizes_of(competition.prizes)
         self.entry_deadline = competition.entry_deadline
         self.is_entry_open = participations.is_entry_open(competition, now)
         self.merger_deadline = competition.merger_deadline

@@ -11,7 +11,7 @@ from grader.services.leaderboards.submission_results import CountedEntry, SplitR
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.requests import sortable
 from webapp.presentation.terms import TERMS
-from webapp.submissions.answers import Details, GroupTableAnswer, groups, identities
+from webapp.submissions.answers import GroupTableAnswer, groups, identities
 
 
 def _one_of(words: list[str], description: str) -> Any:
@@ -101,7 +101,6 @@ class BoardLine(Answer):
         ),
     ] = None
     worst_group: WorstGroupAnswer | None = None
-    details: Details | None = None
 
 
 class BoardPage(Answer):
@@ -203,7 +202,6 @@ def _line(row: ShownRow, board: Board) -> BoardLine:
         terms=dict(row.terms) or None,
         entries=row.entry_count,
         standard_error=row.errors.get("score"),
-        details={each.name: each.value for each in row.details} if board.fields else None,
         division=row.division,
         **counts,
     )

@@ -189,7 +189,6 @@ def _board_page(slug: str, split: Split) -> str:
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         kept = lookups.snapshot(session, competition, now)
-        has_prizes = split is Split.PRIVATE and not wanted.board
         page = split, board.has_terms, board.worst is None, wanted
 
         def draw() -> tuple[BoardView, list[str], str]:
@@ -198,7 +197,6 @@ def _board_page(slug: str, split: Split) -> str:
                 wanted,
                 own_team_id=own_team_id,
                 classes=competition,
-                prizes=view.prizes.get(wanted.division or "", ()) if has_prizes else (),
                 is_revealed=view.is_revealed,
             )
             plain = [replace(row, is_own=False) for row in shown.rows]
@@ -236,7 +234,7 @@ def _board_page(slug: str, split: Split) -> str:
 def _line(slug: str, board: BoardView, row: RowView) -> str:
     """Return the HTML of a row."""
     line: Callable[..., str] = get_template_attribute("leaderboards/rows.html", "line")
-    return line(row, slug, board.is_private, board.has_groups, board.division, board.prizes)
+    return line(row, slug, board.is_private, board.has_groups, board.division)
 
 
 def _steps(

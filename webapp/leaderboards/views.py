@@ -8,7 +8,6 @@ from grader.charts.svg import robust_floor
 from grader.metrics.bias.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
 from grader.ranking.order import TERM_DECIMALS, Scale, error_text, term_text
-from grader.services.competitions.entry_fields import Detail
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
@@ -61,7 +60,6 @@ class RowView:
     is_own: bool
     counted_id: int | None
     alias: str
-    details: tuple[Detail, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,6 @@ class BoardView:
         *,
         own_team_id: int | None,
         classes: ClassNames,
-        prizes: Sequence[str] = (),
         is_revealed: bool = False,
     ) -> None:
         self.page = board.page
@@ -104,7 +101,7 @@ class BoardView:
         self.found_count = board.found_count
         self.search = wanted.search.strip()
         self.is_plain = wanted.is_plain
-        self.division, self.divisions, self.prizes = wanted.division, board.divisions, prizes
+        self.division, self.divisions = wanted.division, board.divisions
         self.rule, self.key = board.rule, wanted.board or None
         self.is_private = board.split is Split.PRIVATE
         self.terms = terms_of(board.about) if board.has_terms else ()
@@ -232,7 +229,6 @@ class _Lines:
             is_own=row.team_id == self._own_team_id and not row.is_benchmark,
             counted_id=counted_id(row, self._board),
             alias=row.alias,
-            details=row.details,
         )
 
     def _bar(self, units: int) -> int:
@@ -303,12 +299,10 @@ def _header(board: Board) -> tuple[str, ...]:
     terms = (term.name for term in board.about.terms if board.has_terms)
     groups = () if board.worst is None else ("worst_group", "worst_group_score")
     columns = "rank", "team", *(("division",) if board.divisions else ()), "members", "score", *terms, *groups
-    details = (f"detail: {name}" for name in board.fields)
-    return *columns, "entries", "last_submitted_at", "rank_change", *details
+    return *columns, "entries", "last_submitted_at", "rank_change"
 
 
 def _cells(row: ShownRow, board: Board) -> tuple[str | float | None, ...]:
-    details = {each.name: each.value for each in row.details}
     return (
         row.rank,
         row.team,
@@ -320,7 +314,6 @@ def _cells(row: ShownRow, board: Board) -> tuple[str | float | None, ...]:
         row.entry_count,
         formats.iso(row.last_submitted_at),
         row.rank_change,
-        *(details.get(name) for name in board.fields),
     )
 
 

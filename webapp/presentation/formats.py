@@ -1,17 +1,22 @@
 """Number, size, date and duration formats, and shades for table cells."""
 
+import re
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
 from zlib import crc32
 
 import regex
 from flask import Flask
+from markupsafe import Markup, escape
 
-from grader.charts.pictures import cover
 from grader.models import Color
 from grader.ranking.order import error_text
+from grader.services.competitions.settings_model import is_web_address
 from grader.services.leaderboards import group_tables
 
+# No part of a link may end the attribute or hide the host.
+_LINK = re.compile(r"https?://[^\s<>\"'\\]+", re.IGNORECASE)
 UNITS = ("bytes", "kB", "MB", "GB")
 # All shades have one hue and differ in lightness, so they can be told apart without color vision. Each cell
 # also shows its number. The classes are narrow near 1, where good models differ.
@@ -28,6 +33,18 @@ def count(number: int) -> str:
 def counted(number: int, word: str, plural: str | None = None) -> str:
     """Format a count with its noun: `1 file`, `3 files`, `1,200 entries`."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
+
+
+def with_links(text: str) -> Markup:
+    """Return a text as HTML in which web addresses are links."""
+    shown, end = Markup(), 0
+    for match in _LINK.finditer(text):
+        url = match[0].rstrip(".,;:!?)]}")
+        if is_web_address(url) and url.isprintable() and "@" not in urlsplit(url).netloc:
+            shown += escape(text[end : match.start()])
+            shown += Markup('<a href="{0}" rel="nofollow ugc noopener">{0}</a>').format(url)
+            end = match.start() + len(url)
+    return shown + escape(text[end:])
 
 
 def initials(name: str) -> str:
@@ -105,7 +122,7 @@ def init_app(app: Flask) -> None:
         app.add_template_filter(filter_)
     app.add_template_filter(color_class)
     app.add_template_filter(shade)
-    app.add_template_filter(cover, "generated_cover")
+    app.add_template_filter(with_links)
     app.add_template_filter(group_tables.text, "group_value")
     app.add_template_filter(error_text)
     app.add_template_global(counted)

@@ -5,13 +5,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from grader.models import Submission, SubmissionKind, SubmissionStatus
-from grader.services.competitions import entry_fields
 from grader.services.leaderboards.submission_results import Overview, SplitResult
 from grader.services.limits.limits import Allowance
 from grader.services.submissions.selections import CurrentSelection, Reason
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
-
-Details = dict[str, str | float]
 
 
 class Limits(Answer):
@@ -50,10 +47,6 @@ class SubmissionForm(FileForm):
     """A file of predictions to submit."""
 
     description: Text = ""
-    details: Annotated[
-        Text,
-        Field(description='The links and notes as a JSON object, such as {"Paper": "https://example.org"}.'),
-    ] = ""
     again: bool = False
 
 
@@ -86,7 +79,6 @@ class SubmissionLine(Answer):
     submitted_at: Moment
     public_score: Score | None
     is_selected: bool
-    details: Details
 
 
 class SubmissionList(Answer):
@@ -133,7 +125,6 @@ class SubmissionDetails(Answer):
     kind: SubmissionKind
     file_name: str
     description: str
-    details: Details
     is_selected: bool
     submitted_at: Moment
     finished_at: Moment | None
@@ -175,13 +166,9 @@ class Selected(Answer):
 
 
 class EditRequest(Sent):
-    """Changes of a submission: a new description, and new values of links and notes."""
+    """The new description of a submission."""
 
-    description: Text | None = None
-    details: Annotated[
-        dict[Text, Text | float] | None,
-        Field(description="The changed links and notes by name; an empty text removes a value."),
-    ] = None
+    description: Text
 
 
 class DescribeRequest(Sent):
@@ -223,30 +210,6 @@ class Losses(Answer):
     within_chance: float | None
 
 
-class QuestionRequest(Sent):
-    """A question about a submission's score."""
-
-    question: Text
-
-
-class Question(Answer):
-    """A question about a submission's score; it is open while `answered_at` is null."""
-
-    id: int
-    submission_id: int
-    question: str
-    asked_at: Moment
-    answer: str
-    answered_at: Moment | None
-
-
-class QuestionList(Answer):
-    """The questions about a submission, oldest first."""
-
-    questions: list[Question]
-    next: None
-
-
 def allowance(limits: Allowance) -> Limits:
     """Return the limits as the API model."""
     return Limits.model_validate(limits)
@@ -260,12 +223,9 @@ def selection(choice: CurrentSelection) -> Selection:
     )
 
 
-def line(submission: Submission, result: SplitResult | None, fields: str) -> SubmissionLine:
-    """Return the list entry of a submission in a competition with these links and notes."""
-    details = entry_fields.values(fields, submission.details)
-    return SubmissionLine.of(
-        submission, public_score=float(result.score) if result else None, details=details
-    )
+def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:
+    """Return the list entry of a submission."""
+    return SubmissionLine.of(submission, public_score=float(result.score) if result else None)
 
 
 def details(submission: Submission, summary: Overview) -> SubmissionDetails:
@@ -282,7 +242,6 @@ def details(submission: Submission, summary: Overview) -> SubmissionDetails:
     return SubmissionDetails.of(
         submission,
         competition=submission.competition.slug,
-        details=entry_fields.values(submission.competition.entry_fields, submission.details),
         public_score=float(public.score) if public else None,
         standard_errors=(dict(public.errors) or None) if public else None,
         terms=(dict(public.terms) or None) if public else None,

@@ -11,7 +11,6 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import Overview
-from grader.services.moderation import disputes
 from grader.services.submissions import accepting, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
@@ -27,9 +26,6 @@ from webapp.submissions.answers import (
     EditRequest,
     LossAnswer,
     Losses,
-    Question,
-    QuestionList,
-    QuestionRequest,
     ReceiptQuery,
     Selected,
     SelectRequest,
@@ -100,7 +96,7 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
                 session, competition=state.competition, team=state.team, now=state.now
             )
     return SubmissionList(
-        submissions=[answers.line(each, scores.get(each.id), competition.entry_fields) for each in page.rows],
+        submissions=[answers.line(each, scores.get(each.id)) for each in page.rows],
         selection=answers.selection(choice) if choice else None,
         limits=answers.allowance(state.allowance),
         **ending(page),
@@ -152,15 +148,9 @@ def select(submission_id: int, json: SelectRequest) -> Selected:
 @blueprint.patch("/submissions/<int:submission_id>")
 @operation(Scope.SUBMIT, answers=SubmissionDetails, tag=TAG)
 def describe_submission(submission_id: int, json: EditRequest) -> SubmissionDetails:
-    """Change the description of a submission of the current user's team, or its links and notes."""
+    """Change the description of a submission of the current user's team."""
     with writing() as session:
-        accepting.describe(
-            session,
-            user=g.user,
-            submission_id=submission_id,
-            description=json.description,
-            details=json.details,
-        )
+        accepting.describe(session, user=g.user, submission_id=submission_id, description=json.description)
     return _details(submission_id)
 
 
@@ -206,25 +196,6 @@ def submission_losses(submission_id: int) -> Losses:
         losses=[LossAnswer.model_validate(each) for each in public.losses] if is_shown else None,
         within_chance=public.within_chance if is_shown else None,
     )
-
-
-@blueprint.get("/submissions/<int:submission_id>/questions")
-@operation(Scope.READ, answers=QuestionList, tag=TAG)
-def question_list(submission_id: int) -> QuestionList:
-    """List the questions about a submission's score, and their answers."""
-    with reading() as session:
-        opened = lookups.open_submission(session, submission_id)
-        questions = disputes.of_submission(session, submission=opened.submission)
-        return QuestionList(questions=[Question.model_validate(each) for each in questions], next=None)
-
-
-@blueprint.post("/submissions/<int:submission_id>/questions")
-@operation(Scope.SUBMIT, answers=Question, status=201, tag=TAG)
-def ask_question(submission_id: int, json: QuestionRequest) -> tuple[Question, int]:
-    """Ask the organizers a question about the score of a submission of the current user's team."""
-    with writing() as session:
-        dispute = disputes.ask(session, user=g.user, submission_id=submission_id, question=json.question)
-        return Question.model_validate(dispute), 201
 
 
 def _details(submission_id: int) -> SubmissionDetails:

@@ -6,8 +6,6 @@ from datetime import datetime
 
 from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import Scale
-from grader.services.competitions import entry_fields
-from grader.services.competitions.entry_fields import Detail
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.submissions import selections
@@ -32,7 +30,6 @@ class OwnSubmissionLine:
     is_selected: bool
     is_selectable: bool
     would_count: bool
-    details: tuple[Detail, ...]
 
     @property
     def is_scored(self) -> bool:
@@ -54,7 +51,6 @@ class Slot:
     file_name: str = ""
     score: str = ""
     reason: Reason | None = None
-    missing: Sequence[str] = ()
 
     @property
     def is_selected(self) -> bool:
@@ -69,13 +65,10 @@ def lines(
     *,
     best_id: int | None,
     choice: CurrentSelection | None,
-    fields: str = "",
 ) -> list[OwnSubmissionLine]:
     """Return the list entries; `scores` cover all files, and the file `best_id` represents the team."""
     known = {score.submission_id: score for score in scores}
-    return [
-        _line(each, results.get(each.id), known.get(each.id), best_id, choice, fields) for each in submissions
-    ]
+    return [_line(each, results.get(each.id), known.get(each.id), best_id, choice) for each in submissions]
 
 
 def slots(choice: CurrentSelection | None, scores: Collection[OwnScore], scale: Scale) -> list[Slot]:
@@ -90,7 +83,6 @@ def slots(choice: CurrentSelection | None, scores: Collection[OwnScore], scale: 
             known[each].file_name,
             _score(known[each].units, scale),
             reason,
-            choice.incomplete.get(each, ()),
         )
         for number, (each, reason) in enumerate(choice.reasons.items(), 1)
     ]
@@ -103,7 +95,6 @@ def _line(
     own: OwnScore | None,
     best_id: int | None,
     choice: CurrentSelection | None,
-    fields: str,
 ) -> OwnSubmissionLine:
     gain = own.gain if own and result else None
     return OwnSubmissionLine(
@@ -123,7 +114,6 @@ def _line(
         is_selected=submission.is_selected and selections.is_selectable(submission),
         is_selectable=selections.is_selectable(submission),
         would_count=choice is not None and submission.id in choice.reasons,
-        details=entry_fields.shown(fields, submission.details),
     )
 
 

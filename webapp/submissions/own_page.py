@@ -27,9 +27,9 @@ from webapp.http import auth, errors, lookups
 from webapp.http.context import reading
 from webapp.http.parameters import asked_page
 from webapp.presentation import formats
-from webapp.submissions import own_list, uploads
+from webapp.submissions import own_list
 from webapp.submissions.pages import blueprint
-from webapp.submissions.views import REASONS, AllowanceView, Clock, detail_inputs, statuses_json
+from webapp.submissions.views import REASONS, AllowanceView, Clock, statuses_json
 
 FINALS, LIST, REJECTED = "#finals", "#submissions", "#rejected"
 __all__ = ["blueprint"]
@@ -223,9 +223,7 @@ def page(slug: str, refusal: FileRefusal | None = None) -> str:
     best_id = standing.submission_id if standing else None
     scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
     live = statuses_json(listed.rows)
-    shown = own_list.lines(
-        listed.rows, results, scores, best_id=best_id, choice=choice, fields=competition.entry_fields
-    )
+    shown = own_list.lines(listed.rows, results, scores, best_id=best_id, choice=choice)
     return render_template(
         "submissions/index.html",
         competition=view,
@@ -259,7 +257,6 @@ def context(state: Situation) -> dict[str, Any]:
         "now": state.now,
         "allowance": AllowanceView(state.allowance),
         "description": request.form.get("description", ""),
-        "fields": detail_inputs(state.competition, uploads.entered_details()),
     }
 
 

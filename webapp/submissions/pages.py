@@ -1,7 +1,6 @@
-"""Submission pages: scores, file, receipt, final selection, question to the organizers."""
+"""Submission pages: scores, file, receipt, final selection."""
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable
 from typing import Any
 
 from flask import (
@@ -21,10 +20,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Submission, SubmissionStatus
 from grader.services.competitions import lookup, phases
-from grader.services.competitions.entry_fields import InvalidDetails
 from grader.services.leaderboards import submission_results
 from grader.services.limits import limits
-from grader.services.moderation import disputes
 from grader.services.rescoring import mail
 from grader.services.scoring import jobs, retries
 from grader.services.submissions import accepting, receipts, selections, viewers
@@ -35,9 +32,8 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.parameters import asked_number, asked_page, whole_number
 from webapp.http.site import current_site
 from webapp.presentation.terms import IDENTITY_TERMS
-from webapp.submissions import uploads
 from webapp.submissions.diagnosis import WaterfallView
-from webapp.submissions.views import AllowanceView, SubmissionView, detail_inputs, statuses_json, steps
+from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
 
@@ -56,11 +52,6 @@ def statuses(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def show(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show a submission with its status, scores and problems."""
-    return _page(slug, submission_id)
-
-
-def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = None) -> str:
-    """Return the page of a submission, with the entered links and notes if they are invalid."""
     with reading() as session:
         now = db.now(session)
         competition = competition_of(session, slug)
@@ -72,8 +63,7 @@ def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = Non
             session, submission=submission, viewer=opened.viewer, phase=view.phase
         )
         allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
-        position, is_being_scored = _progress(session, submission, now)
-        questions = disputes.of_submission(session, submission=submission)
+        is_being_scored = _is_being_scored(session, submission)
         metric_log = jobs.metric_log(session, submission) if opened.viewer is Viewer.ORGANIZER else ""
         rescored = mail.of_team(
             session, competition=competition, team=submission.team, submission_ids=[submission.id]
@@ -83,19 +73,14 @@ def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = Non
         choice = None
         if opened.is_own and can_select:
             choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
-    shown = SubmissionView(submission, summary, viewer=opened.viewer)
     return render_template(
         "submissions/show.html",
         competition=view,
-        submission=shown,
-        inputs=detail_inputs(competition, uploads.entered_details()) if invalid else shown.inputs,
-        invalid=invalid.problems if invalid else (),
+        submission=SubmissionView(submission, summary, viewer=opened.viewer),
         metric_log=metric_log,
         is_own=opened.is_own,
-        disputes=questions,
         rescored=rescored[0] if rescored else None,
-        is_asked=any(each.answered_at is None for each in questions),
-        steps=steps(position=position, is_being_scored=is_being_scored, was_checked=submission.was_checked),
+        steps=steps(is_being_scored=is_being_scored, was_checked=submission.was_checked),
         allowance=AllowanceView(allowance),
         can_select=can_select,
         would_count=choice is not None and submission.id in choice.reasons,
@@ -106,9 +91,7 @@ def _page(slug: str, submission_id: int, *, invalid: InvalidDetails | None = Non
         ),
         beside=beside,
         identity_terms=IDENTITY_TERMS,
-        etag=_statuses([submission], {submission.id: position}, is_being_scored=is_being_scored).headers[
-            "ETag"
-        ],
+        etag=_statuses([submission], is_being_scored=is_being_scored).headers["ETag"],
     )
 
 
@@ -119,10 +102,8 @@ def status(slug: str, submission_id: int) -> ResponseReturnValue:
     with reading() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
-        position, is_being_scored = _progress(session, submission, db.now(session))
-    return _statuses(
-        [submission], {submission.id: position}, is_being_scored=is_being_scored
-    ).make_conditional(request)
+        is_being_scored = _is_being_scored(session, submission)
+    return _statuses([submission], is_being_scored=is_being_scored).make_conditional(request)
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
@@ -173,34 +154,14 @@ def receipt(slug: str, submission_id: int) -> Response:
 @blueprint.post("/submissions/<int:submission_id>/description")
 @auth.login_required
 def describe(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Change the description of a submission, or its links and notes."""
-    description = request.form.get("description")
-    try:
-        with writing() as session:
-            described = accepting.describe(
-                session,
-                user=g.user,
-                submission_id=submission_id,
-                description=description,
-                details=uploads.entered_details(),
-            )
-            _require_here(described, slug)
-    except InvalidDetails as error:
-        return _page(slug, submission_id, invalid=error), errors.status_of(error)
-    flash("Links and notes saved." if description is None else "Description saved.")
-    return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
-
-
-@blueprint.post("/submissions/<int:submission_id>/question")
-@auth.login_required
-def question(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Ask a question about the score of the team's submission."""
+    """Change the description of a submission."""
+    description = request.form.get("description", "")
     with writing() as session:
-        dispute = disputes.ask(
-            session, user=g.user, submission_id=submission_id, question=request.form.get("question", "")
+        described = accepting.describe(
+            session, user=g.user, submission_id=submission_id, description=description
         )
-        _require_here(session.get_one(Submission, dispute.submission_id), slug)
-    flash("Question sent. The organizers' answer will appear here.")
+        _require_here(described, slug)
+    flash("Description saved.")
     return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
 
 
@@ -221,11 +182,6 @@ def select(slug: str, submission_id: int) -> ResponseReturnValue:
             _require_here(picked, slug)
     except selections.TooManySelected as error:
         return _swap(slug, submission_id, error)
-    except accepting.DetailsMissing as error:
-        flash(error.message)
-        return redirect(
-            url_for("submissions.show", slug=slug, submission_id=submission_id, _anchor="details"), 303
-        )
     flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
     if request.form.get("from") == "submission":
         return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
@@ -260,21 +216,12 @@ def _require_here(submission: Submission, slug: str) -> None:
         raise accepting.UnknownSubmission(submission_id=submission.id)
 
 
-def _progress(session: Any, submission: Submission, now: datetime) -> tuple[int | None, bool]:
-    """Return the visible queue position of a submission, and whether it is being scored now."""
-    if submission.status is not SubmissionStatus.PENDING:
-        return None, False
-    position = retries.queue_position(session, submission=submission, now=now)
-    return position, retries.is_being_scored(session, submission=submission)
+def _is_being_scored(session: Any, submission: Submission) -> bool:
+    is_pending = submission.status is SubmissionStatus.PENDING
+    return is_pending and retries.is_being_scored(session, submission=submission)
 
 
-def _statuses(
-    shown: Iterable[Submission],
-    positions: Mapping[int, int | None] | None = None,
-    *,
-    is_being_scored: bool = False,
-) -> Response:
-    known = {each: place for each, place in (positions or {}).items() if place is not None}
-    answer = jsonify(statuses_json(shown, known, is_being_scored=is_being_scored))
+def _statuses(shown: Iterable[Submission], *, is_being_scored: bool = False) -> Response:
+    answer = jsonify(statuses_json(shown, is_being_scored=is_being_scored))
     answer.add_etag()
     return answer

@@ -10,7 +10,6 @@ from flask.typing import ResponseReturnValue
 
 from grader.models import Submission
 from grader.services.competitions import lookup
-from grader.services.competitions.entry_fields import InvalidDetails
 from grader.services.competitions.metric import Rules
 from grader.services.limits import limits
 from grader.services.submissions import accepting, refusal, repeats
@@ -50,7 +49,6 @@ TOLD_HERE = (
     limits.SubmissionLimitReached,
     repeats.IdenticalFile,
     accepting.DescriptionTooLong,
-    InvalidDetails,
     uploads.FileMissing,
 )
 

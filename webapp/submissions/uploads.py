@@ -3,14 +3,13 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import IO, Any, cast
 
 from flask import g, request
 from flask.typing import ResponseReturnValue
-from pydantic import ConfigDict, TypeAdapter, ValidationError
 from werkzeug.datastructures import FileStorage
 
 from grader import db, logs
@@ -20,8 +19,7 @@ from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role
 from grader.services import uploads
 from grader.services.accounts import roster_file
-from grader.services.competitions import entry_fields, lookup, organizers
-from grader.services.competitions.entry_fields import Value
+from grader.services.competitions import lookup, organizers
 from grader.services.competitions.metric import Rules
 from grader.services.data_files import files
 from grader.services.figures import figures
@@ -39,11 +37,9 @@ from webapp.http import auth, lookups, middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import BadRequest, FileTooLarge
-from webapp.http.parameters import YES, Unreadable
+from webapp.http.parameters import YES
 from webapp.http.site import current_site
 
-DETAIL_PREFIX = "detail:"  # of the form's input names
-_DETAILS = TypeAdapter(dict[str, Value], config=ConfigDict(strict=True))
 PAGE_ENDPOINT = "submissions.submit"
 CHECK_ENDPOINT = "api.check"  # this endpoint does not store the file
 ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
@@ -91,7 +87,6 @@ class Upload:
     description: str
     again: bool
     idempotency_key: str | None
-    details: Mapping[str, Value] = field(default_factory=dict)
 
 
 def limit_submission() -> ResponseReturnValue | None:
@@ -184,23 +179,7 @@ def arrived() -> Upload:
         description=request.values.get("description", ""),
         again=request.values.get("again", "").strip().lower() in YES,
         idempotency_key=request.headers.get("Idempotency-Key"),
-        details=_sent_details() if request.blueprint == "api" else entered_details(),
     )
-
-
-def entered_details() -> dict[str, Value]:
-    """Return the links and notes of a page's form."""
-    names = {name: name.removeprefix(DETAIL_PREFIX) for name in request.form}
-    return {named: request.form[name] for name, named in names.items() if named != name}
-
-
-def _sent_details() -> dict[str, Value]:
-    """Return the links and notes of an API upload; raise Unreadable."""
-    text = request.values.get("details", "")
-    try:
-        return _DETAILS.validate_json(text) if text else {}
-    except ValidationError:
-        raise Unreadable("details", text, "a JSON object of texts and numbers") from None
 
 
 def require_acceptable(slug: str, upload: Upload) -> Competition:
@@ -232,7 +211,6 @@ def _store_and_record(competition: Competition, upload: Upload, *, was_checked: 
             blob=blob,
             file_name=upload.file_name,
             description=upload.description,
-            details=upload.details,
             again=upload.again,
             idempotency_key=upload.idempotency_key,
             was_checked=was_checked,
@@ -257,7 +235,6 @@ def accept_again(submission_id: int, *, description: str, slug: str | None = Non
                 blob=StoredBlob(earlier.sha256, earlier.size_bytes),
                 file_name=earlier.file_name,
                 description=description,
-                details=entry_fields.values(earlier.competition.entry_fields, earlier.details),
                 again=True,
             )
         except BlobMissing as error:  # a rejected file's bytes were deleted at the same time

@@ -1,6 +1,6 @@
 """Submission view for pages and API: status, scores, problems."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -8,8 +8,7 @@ from typing import Any
 from grader.metrics.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text, term_text
-from grader.services.competitions import entry_fields, metric
-from grader.services.competitions.entry_fields import EntryField, Value
+from grader.services.competitions import metric
 from grader.services.competitions.metric import AnyMetric, NamedMetric
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
@@ -172,10 +171,6 @@ class SubmissionView:
         self.file_deleted_at = submission.file_deleted_at
         self.was_over_quota = rejected_files.was_over_quota(submission)
         self.description = submission.description
-        fields = submission.competition.entry_fields
-        self.details = entry_fields.shown(fields, submission.details)
-        self.missing = entry_fields.missing(fields, submission.details)
-        self.inputs = detail_inputs(submission.competition, entry_fields.values(fields, submission.details))
         self.submitted_at = submission.submitted_at
         self.status = submission.status.value
         self.is_final = submission.status is not SubmissionStatus.PENDING
@@ -192,12 +187,6 @@ class SubmissionView:
         self.compares_with = _other_best(summary, submission.id)
         self.shown = _shown(submission.competition, summary) if is_organizers else None
         self.withheld = _withheld(self.public, metric.of(submission.competition).metric)
-
-
-def detail_inputs(competition: Competition, values: Mapping[str, Value]) -> list[tuple[EntryField, Value]]:
-    """Return the fields of the form for links and notes with their values."""
-    fields = entry_fields.fields_of(competition.entry_fields)
-    return [(field, values.get(field.name, "")) for field in fields]
 
 
 def _shown(competition: Competition, summary: Overview) -> str | None:
@@ -255,35 +244,27 @@ def _number(value: float | None, form: str) -> str:
     return "undefined" if value is None else format(value, form)
 
 
-def steps(*, position: int | None, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
+def steps(*, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
     """Return the steps of a pending submission with their states.
 
     A file that was not checked before submission is checked when it is scored.
     """
-    place = f", {formats.ordinal(position)}" if position and not is_being_scored else ""
     return [
         ("Received", "done"),
         *([("Checked", "done")] if was_checked else []),
-        (f"Queued{place}", "done" if is_being_scored else "here"),
+        ("Queued", "done" if is_being_scored else "here"),
         ("Scoring" if was_checked else "Checking and scoring", "here" if is_being_scored else ""),
         ("Score", ""),
     ]
 
 
-def statuses_json(
-    submissions: Iterable[Submission],
-    positions: Mapping[int, int] | None = None,
-    *,
-    is_being_scored: bool = False,
-) -> dict[str, Any]:
-    """Return the state that live pages poll; `positions` are queue positions by submission id."""
+def statuses_json(submissions: Iterable[Submission], *, is_being_scored: bool = False) -> dict[str, Any]:
+    """Return the state that live pages poll."""
     statuses = {str(submission.id): submission.status.value for submission in submissions}
     answer: dict[str, Any] = {
         "is_final": SubmissionStatus.PENDING.value not in statuses.values(),
         "statuses": statuses,
     }
-    if positions:
-        answer["positions"] = {str(submission_id): place for submission_id, place in positions.items()}
     if is_being_scored:
         answer["is_being_scored"] = True
     return answer

@@ -75,7 +75,7 @@ class Team(Answer):
     id: Annotated[int, Field(description="The team's id, the same as `team_id` on the leaderboard.")]
     name: str
     alias: str | None
-    name_held_because: str | None
+    is_name_fixed: bool
     division: str | None
     leader: str | None
     is_leader: bool
@@ -165,7 +165,7 @@ def team(own: OwnTeam, competition: Competition) -> Team:
         name=found.name,
         division=found.division,
         alias=team_names.alias(found, competition) or None,
-        name_held_because=found.name_given_because if found.name_given_at else None,
+        is_name_fixed=found.is_name_fixed,
         leader=found.leader.name if found.leader else None,
         is_leader=own.is_leader,
         members=[member.user.name for member in own.members],

@@ -9,7 +9,6 @@ from grader import db
 from grader.errors import FairboardError
 from grader.models import Competition
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.leaderboards import team_results
 from grader.services.mail import limits
 from grader.services.people import names
 from grader.services.teams import (
@@ -73,15 +72,11 @@ def page(slug: str, *, problem: FairboardError | None = None, link: str | None =
         competition, now = competition_of(session, slug), db.now(session)
         membership = memberships.of_person(session, competition=competition, user=g.user, now=now)
         own = membership.own
-        is_listed = own is not None and bool(
-            team_results.listed_profiles(session, competition=competition, team_ids=[own.team.id], now=now)
-        )
     return render_template(
         "teams/show.html",
         competition=CompetitionView(competition, now),
         membership=membership,
         own=own,
-        is_listed=is_listed,
         link=link,
         problem=problem,
     )

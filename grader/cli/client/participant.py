@@ -31,26 +31,11 @@ REASONS = {
 }
 
 
-def _named(_context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    for each in pairs:
-        if "=" not in each:
-            raise click.BadParameter(f"{each!r} has no equals sign. Write NAME=VALUE.")
-    return {name: value for name, _, value in (each.partition("=") for each in pairs)}
-
-
 @click.command()
 @click.argument("file", type=INPUT_FILE)
 @competition_option
 @click.option(
     "-d", "--description", default="", help="A description for your team, such as what changed in this file."
-)
-@click.option(
-    "--detail",
-    "details",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_named,
-    help="A link or note of the submission, such as Code=https://example.org. May be repeated.",
 )
 @click.option(
     "--again", is_flag=True, help="Submit the file even if your team has already submitted an identical file."
@@ -72,7 +57,6 @@ def submit(
     file: Path,
     competition: str | None,
     description: str,
-    details: dict[str, str],
     again: bool,
     key: str | None,
     no_wait: bool,
@@ -96,7 +80,6 @@ def submit(
                 file,
                 competition=competition,
                 description=description,
-                details=details,
                 again=again,
                 key=key,
                 on_progress=on_progress,

@@ -15,8 +15,6 @@ from grader.client.errors import as_problems
 from grader.client.organizer import Organizer
 from grader.text import counted
 
-TABLES = ("submissions", "teams", "selections")
-
 
 @click.command()
 @options(
@@ -41,7 +39,7 @@ TABLES = ("submissions", "teams", "selections")
         "--csv",
         "folder",
         type=LocalPath(file_okay=False),
-        help="Folder to write the full difference to, as CSV files.",
+        help="Folder to write the scores of all submissions to, as submissions.csv.",
     ),
     click.option(
         "-f",
@@ -85,7 +83,7 @@ def rescore(
         )
     # --drop itself confirms the action.
     desk = client.organize(slug, confirm=drop or asking(yes=yes))
-    amends = texts_of(fields)
+    sent_fields = texts_of(fields)
     if drop:
         number = _under_way(desk)
         answer = desk.call("DELETE", f"rescoring/{number}")
@@ -97,7 +95,7 @@ def rescore(
             raise click.UsageError(
                 "--rollback does not accept --preview. The Organize page shows the difference."
             )
-        return _roll_back(desk, rollback, {"reason": reason, **amends})
+        return _roll_back(desk, rollback, {"reason": reason, **sent_fields})
     if publish:
         number, lines = _under_way(desk), list[str]()
     else:
@@ -110,7 +108,7 @@ def rescore(
     if preview:
         answer, text = _difference(desk, number, folder)
         return answer, "\n".join([*lines, text, f"To publish it, run `fairboard rescore {slug} --publish`."])
-    answer = _publish(desk, number, amends)
+    answer = _publish(desk, number, sent_fields)
     return answer, "\n".join([*lines, _switched(desk, number)])
 
 
@@ -155,11 +153,11 @@ def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
     return {"what": "settings", "job": job}
 
 
-def _publish(desk: Organizer, number: int, amends: dict[str, Any]) -> dict[str, Any]:
+def _publish(desk: Organizer, number: int, sent_fields: dict[str, Any]) -> dict[str, Any]:
     """Publish a version; files that arrive in the meantime are scored too."""
     # This waits until the data files have been checked against the new solution.
     desk.data()
-    return _switch(desk, number, f"rescoring/{number}/publish", amends)
+    return _switch(desk, number, f"rescoring/{number}/publish", sent_fields)
 
 
 def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> tuple[Any, str]:
@@ -172,8 +170,8 @@ def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> tuple[Any,
         answer = _switch(desk, number, f"rescoring/{number}/rollback", sent)
     if answer["state"] == "preparing":
         desk.rescored(number)
-        amends = {name: value for name, value in sent.items() if name != "reason"}
-        answer = _publish(desk, number, amends)
+        sent_fields = {name: value for name, value in sent.items() if name != "reason"}
+        answer = _publish(desk, number, sent_fields)
     return answer, "\n".join([*lines, _switched(desk, number)])
 
 
@@ -193,15 +191,14 @@ def _switched(desk: Organizer, number: int) -> str:
 
 
 def _difference(desk: Organizer, number: int, folder: Path | None) -> tuple[Any, str]:
-    """Return the difference from the live version as text, and write its tables."""
+    """Return the difference from the live version as text, and write its table."""
     found = desk.difference(number)
     lines = list(_sentences(found))
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in TABLES:
-            path = folder / f"{name}.csv"
-            path.write_text(desk.text(f"rescoring/{number}/{name}.csv"), encoding="utf-8", newline="")
-            lines.append(f"Wrote {path}.")
+        path = folder / "submissions.csv"
+        path.write_text(desk.text(f"rescoring/{number}/submissions.csv"), encoding="utf-8", newline="")
+        lines.append(f"Wrote {path}.")
     return found, "\n".join(lines)
 
 

@@ -294,7 +294,6 @@ def delete_account(
     person.is_admin = False
     person.email = person.email_key = person.email_verified_at = None
     person.about, person.unwanted_notices = "", []
-    person.page_key = None
     person.deleted_at = now
     session.flush()
 

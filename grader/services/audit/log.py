@@ -45,7 +45,6 @@ WORDS = {
     "data.hold": "held back the {}",
     "data.remove": "removed the {}",
     "data.upload": "uploaded the {}",
-    "dispute.answer": "answered a question about {}",
     "entry.admit": "admitted {}",
     "entry.refuse": "did not admit {}",
     "figure.remove": "removed the {}",
@@ -80,7 +79,6 @@ WORDS = {
     "team.carry_over": "carried teams over to {}",
     "team.disqualify": "disqualified {}",
     "team.divide": "changed the division of {}",
-    "team.free_name": "allowed {} to choose its name again",
     "team.reinstate": "reinstated {}",
     "team.rename": "renamed {}",
 }

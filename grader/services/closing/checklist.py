@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 
 from grader.models import (
     Competition,
-    Dispute,
     ScoringVersion,
     ScoringVersionState,
     Submission,
@@ -36,7 +35,6 @@ class CloseState:
     failed_count: int
     failed: tuple[Submission, ...]
     preparing: int | None
-    open_dispute_count: int
     undivided_count: int = 0
 
 
@@ -56,12 +54,6 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
                 ScoringVersion.state == ScoringVersionState.PREPARING,
             )
         ),
-        open_dispute_count=session.scalar(
-            select(func.count()).where(
-                Dispute.competition_id == competition.id, Dispute.answered_at.is_(None)
-            )
-        )
-        or 0,
         undivided_count=_count_undivided(session, competition, now) if competition.divisions else 0,
     )
 

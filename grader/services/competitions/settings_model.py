@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time
 from enum import StrEnum
-from functools import partial
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -17,7 +16,6 @@ from pydantic_core import PydanticCustomError
 
 from grader.metrics import MetricSettings, registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
-from grader.services.competitions.entry_fields import MAX_FIELDS, EntryField
 from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
 from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Phase, Step
 
@@ -98,19 +96,6 @@ def division_names(text: str) -> tuple[str, ...]:
     return tuple(text.splitlines())
 
 
-def prizes_of(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the prizes by division, best rank first; those of the whole leaderboard have an empty name."""
-    return dict(map(_prizes, text.splitlines()))
-
-
-def _prizes(line: str) -> tuple[str, tuple[str, ...]]:
-    before, colon, after = line.partition(":")
-    prizes = tuple(prize.strip() for prize in (after if colon else line).strip(" ;").split(";"))
-    if not all(prizes):
-        raise ValueError("A prize is empty. Write the prizes for rank 1, rank 2 and so on, separated by ;.")
-    return before.strip() if colon else "", prizes
-
-
 def _titled(title: str) -> str:
     if not title:
         raise ValueError("A competition needs a title.")
@@ -162,20 +147,6 @@ def _divided(text: str) -> str:
         if name.casefold() in names:
             raise ValueError(f"The division {name!r} is already listed.")
         names.add(name.casefold())
-
-    return _each_line(parse, text)
-
-
-def _fielded(text: str) -> str:
-    names: set[str] = set()
-
-    def parse(line: str) -> None:
-        name = EntryField.parse(line).name
-        if name.casefold() in names:
-            raise ValueError(f"The field {name!r} is already listed.")
-        names.add(name.casefold())
-        if len(names) > MAX_FIELDS:
-            raise ValueError(f"A competition can have at most {MAX_FIELDS} fields.")
 
     return _each_line(parse, text)
 
@@ -243,7 +214,7 @@ class CompetitionSettings(BaseModel):
             "contact",
             "Contact",
             "contact",
-            help="An e-mail address or a web page, visible to everyone. Optional.",
+            help="An e-mail address or a web page, visible to everyone. Required before publication.",
         ),
     ] = ""
     discussion_url: Annotated[
@@ -268,16 +239,6 @@ class CompetitionSettings(BaseModel):
             choices={color: color.value for color in Color},
         ),
     ] = Color.AUTO
-    cover: Annotated[
-        Line,
-        Field(max_length=80),
-        Setting(
-            "cover",
-            "Cover",
-            "cover",
-            help="The name of a figure, such as cover.jpg. By default, a cover is generated from the title.",
-        ),
-    ] = ""
     feedback: Annotated[
         Feedback,
         Kind.CHOICE,
@@ -287,7 +248,7 @@ class CompetitionSettings(BaseModel):
             "feedback mode",
             help="The open mode gives participants the most help in improving their models. The other modes "
             "protect the "
-            "public labels: choose one if there are prizes and teams may submit many files.",
+            "public labels: choose one if much depends on the ranks and teams may submit many files.",
             fixed=_SHOWN,
             choices={
                 Feedback.OPEN: "open (default): everyone sees the public score and its terms; a team also "
@@ -450,18 +411,6 @@ class CompetitionSettings(BaseModel):
             },
         ),
     ] = DivisionChoice.TEAM
-    entry_fields: Annotated[
-        Lines,
-        AfterValidator(_fielded),
-        Setting(
-            "entry.fields",
-            "Links and notes on submissions",
-            "links and notes",
-            help="One field per line with its kind: link, text or number, such as Paper: link. The "
-            "leaderboard shows the values. Fields such as Code: link, required must be filled in before a "
-            "team can select the submission.",
-        ),
-    ] = ""
     max_team_size: Annotated[
         Count,
         Setting(
@@ -588,17 +537,6 @@ class CompetitionSettings(BaseModel):
     data_description: Annotated[
         Text,
         Setting("texts.data", "Data", "data text", help="Shown above the list of files. Markdown."),
-    ] = ""
-    prizes: Annotated[
-        Lines,
-        AfterValidator(partial(_each_line, _prizes)),
-        Setting(
-            "texts.prizes",
-            "Prizes",
-            "prizes",
-            help="The prizes for rank 1, rank 2 and so on, separated by semicolons, such as $500; $200. For "
-            "a division, start the line with its name: Students: $100; a book.",
-        ),
     ] = ""
 
     def changed(self, **changes: Any) -> Self:

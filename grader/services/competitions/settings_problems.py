@@ -63,7 +63,10 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
     faults += [Fault(sentence, ("boards",)) for sentence in boards.parse(settings.boards, None).faults]
     if settings.opens_at is None and not is_draft:
         faults.append(Fault("A published competition needs an opening time.", ("opens_at",)))
-    return [*faults, *_order_problems(settings), *_reveal_problems(settings), *_prize_problems(settings)]
+    if not settings.contact and not is_draft:
+        sentence = "Enter a contact, such as an e-mail address, for questions and appeals of teams."
+        faults.append(Fault(sentence, ("contact",)))
+    return [*faults, *_order_problems(settings), *_reveal_problems(settings)]
 
 
 def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
@@ -135,19 +138,6 @@ def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         yield Fault(
             "The private leaderboard cannot be revealed before the close.", ("reveals_at", "closes_at")
         )
-
-
-def _prize_problems(settings: CompetitionSettings) -> Iterable[Fault]:
-    names = {"", *(line.partition("=")[0].strip() for line in settings.divisions.splitlines())}
-    for number, line in enumerate(settings.prizes.splitlines(), 1):
-        name = line.partition(":")[0].strip() if ":" in line else ""
-        if name not in names:
-            yield Fault(
-                f"Prizes, line {number}: there is no division {name!r}, or it already has prizes. "
-                "If a prize of the whole leaderboard contains a colon, start the line with a colon.",
-                ("prizes", "divisions"),
-            )
-        names.discard(name)
 
 
 def joined_names_hint(name: str) -> str:

@@ -67,14 +67,6 @@ def date_warnings(
     return list(_found(competition, now, _effects(competition, now), entered))
 
 
-def cover_warnings(cover: str, figures: Collection[str]) -> list[Fault]:
-    """Return a warning if the competition has no figure with the name of its cover."""
-    if not cover or cover in figures:
-        return []
-    sentence = f"There is no figure {cover!r}, so the generated cover is shown. Upload the figure below."
-    return [Fault(sentence, ("cover",))]
-
-
 def date_warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
     """Return the warnings about changed dates, including dates derived from a changed close."""
     names = set(changed) & set(DATES)

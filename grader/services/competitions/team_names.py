@@ -1,7 +1,7 @@
 """Displayed names of teams: aliases in an anonymous competition.
 
 Organizers and the team itself see the name with the alias next to it, and everyone else only the alias.
-Members, their profile pages and everything else that can identify a team are hidden together with its name.
+Members and everything else that can identify a team are hidden together with its name.
 """
 
 from typing import Any
@@ -36,8 +36,3 @@ def alias(team: Team, competition: Competition) -> str:
 def unless_anonymous(shown: Any, hidden: Any) -> ColumnElement[str]:
     """Return one of two values in a query that joins competitions."""
     return case((Competition.is_anonymous, hidden), else_=shown)
-
-
-def shown_fields(competition: Competition, viewer: Viewer = Viewer.PUBLIC) -> str:
-    """Return the setting of the links and notes, or an empty text for viewers to whom names are hidden."""
-    return "" if are_hidden(competition, viewer) else competition.entry_fields

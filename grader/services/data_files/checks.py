@@ -14,8 +14,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.disclosure import Examined, TargetKind
-from grader.disclosure.examination import ORDER, PRESENCE
+from grader.disclosure import ORDER, Examined, TargetKind
 from grader.models import (
     Competition,
     DataCheckState,
@@ -329,12 +328,8 @@ def _consequence(file: DataFile) -> str:
 
 def _place(disclosure: Mapping[str, Any]) -> str:
     within = f" of {disclosure['table']}" if disclosure["table"] else ""
-    from_rows = disclosure["column"] in (ORDER, PRESENCE)
-    return (
-        f"{disclosure['column'][0].upper()}{disclosure['column'][1:]}{within}"
-        if from_rows
-        else (f"Column {disclosure['column']!r}{within}")
-    )
+    is_order = disclosure["column"] == ORDER
+    return f"{ORDER.capitalize()}{within}" if is_order else f"Column {disclosure['column']!r}{within}"
 
 
 def _is_identity(disclosure: Mapping[str, Any]) -> bool:

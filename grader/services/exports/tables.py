@@ -28,7 +28,6 @@ from grader.models import (
     on_board,
 )
 from grader.services.audit import log
-from grader.services.competitions import entry_fields
 from grader.services.competitions.metric import Rules, term_names
 from grader.services.exports import grades
 from grader.text import csv_lines
@@ -204,7 +203,6 @@ def _submission_rows(
                 "is_selected": each.is_selected,
                 "file_name": each.file_name,
                 "description": each.description,
-                "details": entry_fields.values(competition.entry_fields, each.details),
                 "size_bytes": each.size_bytes,
                 "sha256": each.sha256,
                 "slot_day": each.slot_day and each.slot_day.isoformat(),
@@ -342,7 +340,7 @@ _ROWS: Mapping[TableKind, Callable[..., Iterator[Row]]] = {
 _COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
     TableKind.SUBMISSIONS: (
         "submission", "team_id", "team", "user", "kind", "status", "submitted_at", "finished_at",
-        "is_selected", "file_name", "description", "details", "size_bytes", "sha256", "slot_day", "problems",
+        "is_selected", "file_name", "description", "size_bytes", "sha256", "slot_day", "problems",
         "incident", "public_score", "private_score",
     ),
     TableKind.STANDINGS: (

@@ -14,7 +14,7 @@ from grader.metrics.boards import BoardRule
 from grader.metrics.interface import Description
 from grader.models import MAIN_BOARD, STANDING_ORDER, Competition, ScoringVersion, Split, Standing, Team
 from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import boards, entry_fields, lookup, metric, phases, team_names
+from grader.services.competitions import boards, lookup, metric, phases, team_names
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import lines as board_lines
@@ -129,8 +129,7 @@ class Board:
     in rank order starts. `leader_units` is the displayed score of the first team. `divisions` are those of
     the competition. `worst` contains the worst groups by submission id; it is None if there are no groups or
     the viewer may not see them. `rule` is that of a named leaderboard. `named` are the rules of the named
-    leaderboards that the viewer may see, and `hidden` those of the others. `fields` are the names
-    of the visible links and notes.
+    leaderboards that the viewer may see, and `hidden` those of the others.
     """
 
     split: Split
@@ -153,7 +152,6 @@ class Board:
     rule: BoardRule | None = None
     named: tuple[BoardRule, ...] = ()
     hidden: tuple[BoardRule, ...] = ()
-    fields: tuple[str, ...] = ()
 
 
 def board_of(
@@ -319,7 +317,6 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         following=following,
         about=rules.about,
         divisions=division_names(competition.divisions),
-        fields=entry_fields.names(team_names.shown_fields(competition, of.viewer)),
     )
 
 

@@ -30,8 +30,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import boards, entry_fields, team_names
-from grader.services.competitions.entry_fields import Detail
+from grader.services.competitions import boards, team_names
 from grader.services.competitions.metric import of_version
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
 from grader.services.standings import shown_scores
@@ -68,7 +67,6 @@ class ShownRow:
     errors: Mapping[str, float] = field(default_factory=dict)
     division: str | None = None
     alias: str = ""
-    details: tuple[Detail, ...] = ()
 
     @property
     def is_benchmark(self) -> bool:
@@ -119,7 +117,6 @@ def _load_part(
     competition = session.get_one(Competition, version.competition_id)
     are_hidden = team_names.are_hidden(competition, viewer)
     has_alias = competition.is_anonymous and not are_hidden
-    fields = team_names.shown_fields(competition, viewer)
     query = (
         select(
             Standing.team_id,
@@ -130,7 +127,6 @@ def _load_part(
             *([Team.alias] if has_alias else []),
             *([Score.errors] if has_errors else []),
             *([Score.terms] if terms else []),
-            *([Submission.details] if fields else []),
         )
         .join(Team, Team.id == Standing.team_id)
         .join(Score, Score.submission_id == Standing.submission_id)
@@ -141,8 +137,6 @@ def _load_part(
             Score.split == standings.split,
         )
     )
-    if fields:
-        query = query.join(Submission, Submission.id == Standing.submission_id)
     lines = session.execute(query)
     members = defaultdict[int, list[str]](list) if are_hidden else members_of(session, list(ranks))
     done = _activity(session, list(ranks))
@@ -163,7 +157,6 @@ def _load_part(
             errors=_errors_on(rule, shown_errors(line.errors, terms)) if has_errors else {},
             division=line.division,
             alias=line.alias if has_alias else "",
-            details=entry_fields.shown(fields, line.details) if fields else (),
         )
         for line in lines
     }

@@ -1,20 +1,18 @@
-"""Team profiles, and a team's results after the reveal."""
+"""A team's results and its award after the reveal."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Split, Standing, Submission, Team, TeamMember, User, on_board
+from grader.models import Competition, Split, Submission, Team
 from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.ranking.selection import Competitor, Scored, SubmissionKind
-from grader.services.competitions import lookup, metric, phases, team_names
-from grader.services.leaderboards import lines, score_history
+from grader.services.competitions import lookup, team_names
+from grader.services.leaderboards import lines
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
-from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.score_history import UnrankedTeam
 from grader.services.standings import shown_scores
 from grader.services.standings.ranks import Standings
@@ -136,112 +134,31 @@ def _missed(
 
 
 @dataclass(frozen=True, slots=True)
-class ResultsMember:
-    """A team member; `page_key` is None if there is no public profile."""
+class Award:
+    """A team's rank and score on the private leaderboard; `members` is empty if names are hidden."""
 
-    name: str
-    page_key: str | None
-    joined_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A team on a leaderboard; `private` is None before the reveal, and `steps` are its improvements.
-
-    Teams with hidden names have no `members`. `alias` is the name that other teams see, if it differs.
-    """
-
-    team_id: int
-    name: str
-    alias: str
-    since: datetime
-    members: tuple[ResultsMember, ...]
-    public: ShownRow | None
-    private: ShownRow | None
+    team: str
+    members: tuple[str, ...]
+    rank: int
     team_count: int
-    steps: tuple[TeamEntry, ...]
+    score: str
 
 
-def get_profile(
-    session: Session,
-    *,
-    competition: Competition,
-    team_id: int,
-    viewer: Viewer,
-    now: datetime,
-    own_team_id: int | None = None,
-) -> Profile:
-    """Return the profile of a team; raise UnrankedTeam if no leaderboard shows it.
-
-    Before the reveal, organizers see the same scores as participants.
-    """
-    is_revealed = _shows_private(competition, now)
-    public = _line(session, competition, Split.PUBLIC, team_id, viewer, now)
-    private = _line(session, competition, Split.PRIVATE, team_id, viewer, now) if is_revealed else None
-    team = session.get(Team, team_id)
-    if team is None or (public or private) is None:
-        raise UnrankedTeam(team_id=team_id)
-    version_id = lookup.live(competition).id
-    (history,) = score_history.of_teams(session, competition=competition, team_ids=[team_id])
-    seen_as = Viewer.TEAM if team_id == own_team_id else viewer
-    are_hidden = team_names.are_hidden(competition, seen_as)
-    return Profile(
-        team_id=team.id,
-        name=team_names.shown(team, competition, seen_as),
-        alias="" if are_hidden else team_names.alias(team, competition),
-        since=team.created_at,
-        members=() if are_hidden else _members(session, team_id),
-        public=public,
-        private=private,
-        team_count=Standings(session, version_id, Split.PRIVATE if private else Split.PUBLIC).count_teams(),
-        steps=history.steps if public else (),
-    )
-
-
-def listed_profiles(
-    session: Session, *, competition: Competition, team_ids: Collection[int], now: datetime
-) -> frozenset[int]:
-    """Return which of these teams are on a public leaderboard."""
-    version_id = competition.live_scoring_version_id
-    if version_id is None:
-        return frozenset()
-    splits = [Split.PUBLIC, *([Split.PRIVATE] if _shows_private(competition, now) else [])]
-    there = select(Standing.team_id).where(*on_board(version_id, *splits), Standing.team_id.in_(team_ids))
-    return frozenset(session.scalars(there))
-
-
-def _shows_private(competition: Competition, now: datetime) -> bool:
-    phase = phases.phase(competition, now)
-    return visible(Field.PRIVATE_RANK, Viewer.PUBLIC, phase, competition.feedback)
-
-
-def _line(
-    session: Session, competition: Competition, split: Split, team_id: int, viewer: Viewer, now: datetime
-) -> ShownRow | None:
-    version = competition.live_scoring_version
-    if version is None:
-        return None
-    standings = Standings(session, version.id, split)
+def award(session: Session, *, competition: Competition, team_id: int, phase: Phase) -> Award:
+    """Return a team's award; raise BoardNotRevealed, or UnrankedTeam if it has no private rank."""
+    if not visible(Field.PRIVATE_RANK, Viewer.PUBLIC, phase, competition.feedback):
+        raise BoardNotRevealed
+    standings = Standings(session, lookup.live(competition).id, Split.PRIVATE)
     ranked = standings.ranked_entry_of(team_id)
     if ranked is None:
-        return None
-    field = Field.PUBLIC_TERMS if split is Split.PUBLIC else Field.PRIVATE_TERMS
-    has_terms = visible(field, viewer, phases.phase(competition, now), competition.feedback)
-    loaded = lines.load(
-        standings,
-        version=version,
-        ranks={team_id: ranked[1]},
-        terms=metric.term_names(version) if has_terms else (),
-        scale=shown_scores.scale(competition, split),
+        raise UnrankedTeam(team_id=team_id)
+    entry, rank = ranked
+    team = session.get_one(Team, team_id)
+    are_hidden = team_names.are_hidden(competition)
+    return Award(
+        team=team_names.shown(team, competition),
+        members=() if are_hidden else tuple(lines.members_of(session, [team_id])[team_id]),
+        rank=rank,
+        team_count=standings.count_teams(),
+        score=shown_scores.scale(competition, Split.PRIVATE).text(entry.score_units),
     )
-    return loaded[team_id]
-
-
-def _members(session: Session, team_id: int) -> tuple[ResultsMember, ...]:
-    query = (
-        select(User.name, User.page_key, TeamMember.joined_at)
-        .join(TeamMember, TeamMember.user_id == User.id)
-        .where(TeamMember.team_id == team_id)
-        .order_by(TeamMember.joined_at, TeamMember.id)
-    )
-    return tuple(ResultsMember(*row) for row in session.execute(query))

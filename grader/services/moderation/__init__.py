@@ -1,1 +1,1 @@
-"""Moderation: disqualifications, marks, disputes, submission and team search."""
+"""Moderation: disqualifications, marks, submission and team search."""

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, select, union_all
+from sqlalchemy import Select, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from grader.models import (
     Competition,
     DataCheckState,
     DataFile,
-    Dispute,
     Participation,
     RequestState,
     Submission,
     SubmissionStatus,
-    Team,
     TeamMember,
 )
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
@@ -34,15 +32,12 @@ _HAS_ENDED = Submission.status != SubmissionStatus.PENDING
 class Counts:
     """The numbers of people and teams, of files by status, and the total size of the files.
 
-    `asking`, `questions` and `held` count the open tasks of organizers: requests to join, open questions, and
-    held-back data files. `appeals` counts the open questions of disqualified teams.
+    `asking` and `held` count the open tasks of organizers: requests to join and held-back data files.
     """
 
     people: int
     teams: int
     asking: int
-    questions: int
-    appeals: int
     held: int
     files: Mapping[SubmissionStatus, int]
     size_bytes: int
@@ -71,7 +66,7 @@ def counts(session: Session, *, competition: Competition, snapshot: Snapshot = N
         TeamMember.competition_id == competition.id
     )
     people, teams = session.execute(joined).one()
-    asking, questions, appeals, held = session.execute(_waiting(competition)).one()
+    asking, held = session.execute(_waiting(competition)).one()
     kept = func.sum(Submission.size_bytes).filter(Submission.file_deleted_at.is_(None))
     by_status = (
         select(Submission.status, func.count(), func.coalesce(kept, 0))
@@ -84,36 +79,17 @@ def counts(session: Session, *, competition: Competition, snapshot: Snapshot = N
         people=people,
         teams=teams,
         asking=asking,
-        questions=questions,
-        appeals=appeals,
         held=held,
         files={status: count for status, count, _ in rows},
         size_bytes=sum(int(size) for _, _, size in rows),
     )
 
 
-def _is_appeal() -> ColumnElement[bool]:
-    """Return the condition that a question is from a disqualified team.
-
-    The correlated subquery makes the database find the open questions first.
-    """
-    return (
-        select(Team.id)
-        .join(Submission, Submission.team_id == Team.id)
-        .where(Submission.id == Dispute.submission_id, Team.disqualified_at.is_not(None))
-        .correlate(Dispute)
-        .exists()
-    )
-
-
 def _waiting(competition: Competition) -> Select[Any]:
     """Return the statement that counts the open tasks of organizers."""
-    is_asked = (Dispute.competition_id == competition.id, Dispute.answered_at.is_(None))
     count = select(func.count())
     counted = (
         count.where(Participation.competition_id == competition.id, Participation.state == RequestState.OPEN),
-        count.where(*is_asked),
-        count.where(*is_asked, _is_appeal()),
         count.where(DataFile.competition_id == competition.id, DataFile.check_state == DataCheckState.HELD),
     )
     return select(*(each.scalar_subquery() for each in counted))

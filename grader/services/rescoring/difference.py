@@ -29,7 +29,7 @@ from grader.models import (
 )
 from grader.ranking import comparison
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange, VersionDifference
-from grader.ranking.order import RankedEntry, Scale
+from grader.ranking.order import Scale
 from grader.ranking.selection import Scored
 from grader.services.competitions import boards, lookup, metric
 from grader.services.jobs import leased_rows
@@ -338,54 +338,9 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
     yield csv_lines(batch)
 
 
-def teams_csv(preview: Preview) -> Iterator[str]:
-    """Yield every team's rank on both leaderboards under both versions as CSV."""
-    numbers = tuple(f"v{version.number}" for version in preview.versions)
-    columns = [f"{name}_{number}" for name in ("rank", "score", "submission") for number in numbers]
-    yield csv_lines([["board", "team_id", "team", *columns, "rank_change", "score_change"]])
-    for split, board in (
-        (Split.PUBLIC, preview.difference.public),
-        (Split.PRIVATE, preview.difference.private),
-    ):
-        yield csv_lines(
-            [
-                split.value,
-                each.team_id,
-                preview.teams[each.team_id],
-                *(
-                    cell
-                    for pair in zip(
-                        *map(_cells, (each.before, each.after), preview.versions.scales), strict=True
-                    )
-                    for cell in pair
-                ),
-                each.rank_change,
-                preview.change_text(each.score_change),
-            ]
-            for each in board.teams
-        )
-
-
-def selections_csv(preview: Preview) -> Iterator[str]:
-    """Yield the submissions that enter or leave the private leaderboard as CSV."""
-    yield csv_lines([["team_id", "team", "submission", "change"]])
-    yield csv_lines(
-        [each.team_id, preview.teams[each.team_id], submission_id, words]
-        for each in preview.difference.selections
-        for words, submission_ids in (("enters", each.entering), ("leaves", each.leaving))
-        for submission_id in submission_ids
-    )
-
-
 def change_text(scale: Scale, units: int | None) -> str | None:
     """Return a change of a displayed score with its sign, such as ``+0.00120``; None if unknown."""
     return None if units is None else scale.signed_text(units)
-
-
-def _cells(line: RankedEntry | None, scale: Scale) -> tuple[int | None, str | None, int | None]:
-    if line is None:
-        return None, None, None
-    return line.rank, scale.text(line.entry.score_units), line.entry.submission_id
 
 
 def _submission_cells(scales: tuple[Scale, Scale], team: str, pair: ScorePair) -> tuple[object, ...]:

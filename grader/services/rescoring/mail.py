@@ -1,4 +1,4 @@
-"""E-mails about a published rescoring: message, old and new scores."""
+"""Notice about a published rescoring: e-mail, and a team's old and new scores."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -23,7 +23,6 @@ from grader.services.competitions import lookup
 from grader.services.mail import letters, outbox
 from grader.services.standings import shown_scores
 
-MAILED_LINES = 30
 NOT_SHOWN = "not shown"
 
 
@@ -91,44 +90,17 @@ def of_team(
     return lines.get(team.id, [])
 
 
-def write(
-    session: Session,
-    *,
-    competition: Competition,
-    version: ScoringVersion,
-    before: ScoringVersion,
-    now: datetime,
-) -> int:
-    """E-mail the message to the members of teams with scored files; return the number of e-mails."""
-    readers = session.execute(
-        select(User, TeamMember.team_id)
-        .join(TeamMember, TeamMember.user_id == User.id)
-        .where(TeamMember.competition_id == competition.id, User.email_verified_at.is_not(None))
-        .order_by(User.id)
-    ).all()
-    if not readers:
-        return 0
-    lines = _lines(session, competition, before, version)
-    return outbox.notify_each(
+def write(session: Session, *, competition: Competition, version: ScoringVersion, now: datetime) -> None:
+    """E-mail the message to the members of all teams."""
+    of_team = select(TeamMember.user_id).where(TeamMember.competition_id == competition.id)
+    letters.send(
         session,
-        letters=[
-            (
-                user,
-                letters.body(
-                    "rescored",
-                    competition=competition,
-                    version=version,
-                    before=before,
-                    lines=lines[team_id][:MAILED_LINES],
-                    more=len(lines[team_id]) - MAILED_LINES,
-                ),
-            )
-            for user, team_id in readers
-            if team_id in lines
-        ],
+        "rescored",
+        session.scalars(select(User).where(User.id.in_(of_team)).order_by(User.id)),
         kind=outbox.Notice.RESULTS,
         key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
-        subject=letters.subject("rescored", competition=competition, version=version),
+        competition=competition,
+        version=version,
         now=now,
     )
 

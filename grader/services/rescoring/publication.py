@@ -1,21 +1,18 @@
-"""Publication and rollback of scoring versions, with compensation for participants.
+"""Publication and rollback of scoring versions.
 
 A single transaction under the competition's lock updates the live version, the submissions' statuses, the
-standings, the notices and the compensation, which can be extra submissions, a later
-close or a reopened selection.
+standings and the notice to participants.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, contains_eager
 
 from grader import db
 from grader.crash_points import reach
-from grader.errors import OrganizerError, SeveralProblems
+from grader.errors import OrganizerError
 from grader.models import (
     Competition,
     ScoringJob,
@@ -26,96 +23,26 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import boards, lookup, settings
+from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.data_files import files
 from grader.services.jobs import leased_rows
-from grader.services.limits import grants
 from grader.services.rescoring import mail, preparation
 from grader.services.scoring import jobs
 from grader.services.solutions import publication
 from grader.services.standings import rows
-from grader.services.submissions import selections
-from grader.text import counted, plain_text
+from grader.text import plain_text
 
 NOTICE_MAX_LENGTH = 5_000
 ROLL_BACK = "rescoring.roll_back"
 
 
-class InvalidPublication(SeveralProblems, OrganizerError):
-    """The compensation of a publication is invalid."""
+class NoticeTooLong(OrganizerError):
+    """The message to participants is too long."""
 
-    public_name = "invalid_publication"
-
-
-@dataclass(frozen=True, slots=True)
-class Amends:
-    """The compensation that accompanies a publication; by default, there is none.
-
-    The `notice` is e-mailed and shown together with the old and new public scores of a team's submissions.
-    `extra_day` defaults to the day of the publication (UTC).
-    """
-
-    notice: str = ""
-    extra_submissions: int = 0
-    extra_day: date | None = None
-    closes_at: datetime | None = None
-    selection_deadline: datetime | None = None
-
-
-NO_AMENDS = Amends()
-
-
-def _notice(act: Act, amends: Amends) -> str:
-    """Return the organizer's message followed by the compensation; empty if there is no message."""
-    words = plain_text(amends.notice)
-    if len(words) > NOTICE_MAX_LENGTH:
-        raise InvalidPublication(
-            [f"The message has {len(words):,} characters. Shorten it to at most {NOTICE_MAX_LENGTH:,}."]
-        )
-    sentences = " ".join(_sentences(act, amends))
-    return f"{words}\n\n{sentences}" if words and sentences else words
-
-
-def _sentences(act: Act, amends: Amends) -> Iterator[str]:
-    if amends.extra_submissions:
-        day = amends.extra_day or act.now.astimezone(UTC).date()
-        submissions = counted(amends.extra_submissions, "extra submission")
-        closes_at = amends.closes_at or act.competition.closes_at
-        until = grants.ends_at(act.competition, day=day, closes_at=closes_at)
-        yield f"Every team gets {submissions} on {day:%Y-%m-%d} (UTC), until {until:%Y-%m-%d %H:%M} UTC."
-    if amends.closes_at is not None and amends.closes_at != act.competition.closes_at:
-        yield f"The competition now closes at {amends.closes_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC."
-    if amends.selection_deadline is not None:
-        until = amends.selection_deadline.astimezone(UTC)
-        yield f"The final selection can be changed until {until:%Y-%m-%d %H:%M} UTC."
-
-
-def _compensate(act: Act, amends: Amends, version: ScoringVersion) -> None:
-    """Apply the compensation; raise InvalidPublication if parts of it cannot be applied."""
-    reason = f"Scoring version {version.number} was published."
-    problems: list[str] = []
-    if amends.closes_at is not None and amends.closes_at != act.competition.closes_at:
-        with _collected(problems):
-            settings.change(act, changes={"closes_at": amends.closes_at}, reason=reason)
-    if amends.selection_deadline is not None:
-        with _collected(problems):
-            selections.reopen(act, until=amends.selection_deadline, reason=reason)
-    if amends.extra_submissions:
-        day = amends.extra_day or act.now.astimezone(UTC).date()
-        with _collected(problems):
-            grants.grant(act, team=None, day=day, count=amends.extra_submissions, reason=reason)
-    if problems:
-        raise InvalidPublication(problems)
-
-
-@contextmanager
-def _collected(problems: list[str]) -> Iterator[None]:
-    try:
-        yield
-    except OrganizerError as error:
-        problems += getattr(error, "problems", (error.message,))
+    public_name = "notice_too_long"
+    message = f"The message has {{length:,}} characters. Shorten it to at most {NOTICE_MAX_LENGTH:,}."
 
 
 class RescoringIncomplete(OrganizerError):
@@ -159,7 +86,7 @@ def publish(
     *,
     scoring_version_id: int,
     actor: Actor,
-    amends: Amends = NO_AMENDS,
+    notice: str = "",
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
@@ -167,7 +94,7 @@ def publish(
 
     Pending submissions do not prevent publication, because a stream of new files could postpone it forever.
     Raises NotPreparing, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`), DataUnchecked and
-    InvalidPublication.
+    NoticeTooLong.
     """
     version, competition = preparation.lock_preparing(session, scoring_version_id)
     now = now or db.now(session)
@@ -175,7 +102,7 @@ def publish(
     if unfinished:
         raise RescoringIncomplete(unfinished)
     files.require_checked(session, competition=competition)
-    _switch(Act(session, competition, actor, now), version, amends, lose_scores, "rescoring.publish")
+    _switch(Act(session, competition, actor, now), version, notice, lose_scores, "rescoring.publish")
     return version
 
 
@@ -186,7 +113,7 @@ def roll_back(
     number: int,
     reason: str,
     actor: Actor,
-    amends: Amends = NO_AMENDS,
+    notice: str = "",
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
@@ -195,7 +122,7 @@ def roll_back(
     This happens immediately if every submission has a result. Otherwise, the version is prepared again, with
     jobs for the missing results. The state of the returned version distinguishes the two cases. Raises
     UnknownScoringVersion, NotRetired, RescoringUnderWay, RescoringLosesScores, ReasonNeeded,
-    BoardsNeedValues or InvalidPublication.
+    BoardsNeedValues or NoticeTooLong.
     """
     reason = preparation.checked_reason(reason)
     competition = lookup.lock(session, competition_id=competition.id)
@@ -211,11 +138,11 @@ def roll_back(
     if _count_unfinished(session, version):
         preparation.begin_again(session, competition=competition, version=version, actor=actor, now=now)
         return version
-    _switch(Act(session, competition, actor, now), version, amends, lose_scores, ROLL_BACK)
+    _switch(Act(session, competition, actor, now), version, notice, lose_scores, ROLL_BACK)
     return version
 
 
-def _switch(act: Act, version: ScoringVersion, amends: Amends, lose_scores: bool, action: str) -> None:
+def _switch(act: Act, version: ScoringVersion, notice: str, lose_scores: bool, action: str) -> None:
     session, competition, now = act.session, act.competition, act.now
     changed = _jobs_that_change_a_status(session, version)
     lost = sum(job.submission.status is SubmissionStatus.SCORED for job in changed)
@@ -225,7 +152,9 @@ def _switch(act: Act, version: ScoringVersion, amends: Amends, lose_scores: bool
     retired.state = ScoringVersionState.RETIRED
     version.state = ScoringVersionState.LIVE
     version.published_at, version.replaced_number = now, retired.number
-    version.notice = _notice(act, amends)
+    version.notice = plain_text(notice)
+    if len(version.notice) > NOTICE_MAX_LENGTH:
+        raise NoticeTooLong(length=len(version.notice))
     competition.live_scoring_version = version
     for job in changed:
         jobs.show_result(job)
@@ -241,9 +170,8 @@ def _switch(act: Act, version: ScoringVersion, amends: Amends, lose_scores: bool
         public_text=f"All scores now use scoring version {version.number}: {version.reason}",
     )
     publication.write_again(session, competition=competition, actor=act.actor, now=now)
-    _compensate(act, amends, version)
     if version.notice:
-        mail.write(session, competition=competition, version=version, before=retired, now=now)
+        mail.write(session, competition=competition, version=version, now=now)
     reach("publish.before_commit")
 
 

@@ -1,15 +1,14 @@
-"""Retries of failed submissions, hourly or on request; queue positions."""
+"""Retries of failed submissions, hourly or on request."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
 from grader.services.competitions.acting import Act
-from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs as scoring
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
@@ -84,31 +83,10 @@ def _record(act: Act, subject: str, jobs: Sequence[ScoringJob]) -> None:
     act.record("submission.retry", subject, before={"incidents": incidents}, after={"jobs": len(jobs)})
 
 
-# A shorter wait is over before anyone can read the number.
-TOLD_AFTER = timedelta(seconds=10)
-
-
 RETRY_INTERVAL = timedelta(hours=1)
 
 
 RETRIED_FOR = timedelta(hours=24)
-
-
-def queue_position(session: Session, *, submission: Submission, now: datetime) -> int | None:
-    """Return a submission's position in the queue, or None if it has waited for less than ten seconds."""
-    if now - submission.submitted_at <= TOLD_AFTER:
-        return None
-    waits = (ScoringVersion.state == ScoringVersionState.LIVE, ScoringJob.state.in_(leased_rows.OPEN_STATES))
-    jobs = select(ScoringJob).join(ScoringJob.scoring_version).where(*waits)
-    own = session.scalar(jobs.where(ScoringJob.submission_id == submission.id))
-    if own is None:
-        return None
-    is_ahead = or_(
-        ScoringJob.created_at < own.created_at,
-        and_(ScoringJob.created_at == own.created_at, ScoringJob.id < own.id),
-    )
-    ahead = select(func.count()).select_from(ScoringJob).join(ScoringJob.scoring_version)
-    return (session.scalar(ahead.where(*waits, is_ahead)) or 0) + 1
 
 
 def is_being_scored(session: Session, *, submission: Submission) -> bool:

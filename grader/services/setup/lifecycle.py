@@ -146,8 +146,6 @@ def settings_suggestions(settings: CompetitionSettings) -> Iterator[Fault]:
     """Yield suggestions about settings, each with the names of the settings."""
     if not settings.overview:
         yield Fault("The overview is empty, so participants see a default text.", ("overview",))
-    if not settings.contact:
-        yield Fault("There is no contact for questions.", ("contact",))
     if settings.closes_at is None:
         words = "There is no closing date, so entry, mergers and the reveal have no dates either."
         yield Fault(words, ("closes_at",))

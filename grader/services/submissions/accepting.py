@@ -1,6 +1,5 @@
 """Upload acceptance, and lists of a team's submissions."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,7 +17,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.competitions import entry_fields, lookup, organizers
+from grader.services.competitions import lookup, organizers
 from grader.services.limits import limits
 from grader.services.limits.limits import Allowance
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_list, page_of_query, slice_of_query
@@ -29,7 +28,7 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.services.teams import organizers_team, participations, rosters
 from grader.storage.stores import StoredBlob
-from grader.text import listed, one_line
+from grader.text import one_line
 
 DESCRIPTION_MAX_LENGTH = 500
 FILE_NAME_MAX_LENGTH = 255
@@ -45,17 +44,6 @@ class DescriptionTooLong(ParticipantError):
             f"The description has {length:,} characters. Shorten it to at most {DESCRIPTION_MAX_LENGTH}."
         )
         self.length = length
-
-
-class DetailsMissing(ParticipantError):
-    """A selected submission needs all required links and notes."""
-
-    public_name = "details_missing"
-    kind = ErrorKind.CONFLICT
-    message = (
-        "Submission #{submission_id} needs these links and notes to be selected: {names}. Add them on its "
-        "page."
-    )
 
 
 class UnknownSubmission(ParticipantError):
@@ -108,7 +96,6 @@ def accept(
     blob: StoredBlob,
     file_name: str,
     description: str = "",
-    details: Mapping[str, entry_fields.Value] | None = None,
     again: bool = False,
     idempotency_key: str | None = None,
     was_checked: bool = False,
@@ -121,7 +108,7 @@ def accept(
     that the team has submitted before are accepted only if `again` is true. Files from organizers are test
     submissions: they are accepted at any time, do not count towards a limit, and never compete. Raises
     NothingToScore, CompetitionArchived, SubmissionsPaused, CompetitionNotOpen, CompetitionClosed,
-    EntryRefused, DescriptionTooLong, InvalidDetails, InvalidIdempotencyKey, IdempotencyKeyReused,
+    EntryRefused, DescriptionTooLong, InvalidIdempotencyKey, IdempotencyKeyReused,
     IdenticalFile or LimitReached.
     """
     description = _checked_description(description)
@@ -140,7 +127,6 @@ def accept(
         size_bytes=blob.size,
         file_name=_plain_file_name(file_name),
         description=description,
-        details=entry_fields.edited(state.competition.entry_fields, {}, details or {}),
         status=SubmissionStatus.PENDING,
         kind=kind(state),
         idempotency_key=idempotency_key,
@@ -207,30 +193,10 @@ def slice_of(session: Session, *, team: Team | None, part: Part) -> Slice[Submis
     return slice_of_query(session, mine, key=Submission.__table__.c.id, part=part)
 
 
-def describe(
-    session: Session,
-    *,
-    user: User,
-    submission_id: int,
-    description: str | None = None,
-    details: Mapping[str, entry_fields.Value] | None = None,
-) -> Submission:
-    """Change a submission's description, or some of its links and notes.
-
-    A selected submission keeps its required values. Raises UnknownSubmission, DescriptionTooLong,
-    InvalidDetails or DetailsMissing.
-    """
+def describe(session: Session, *, user: User, submission_id: int, description: str) -> Submission:
+    """Change a submission's description; raise UnknownSubmission or DescriptionTooLong."""
     submission = get_own(session, user=user, submission_id=submission_id)
-    if details:
-        competition = lookup.lock(session, competition_id=submission.competition_id)
-        session.refresh(submission, ["details", "is_selected"])
-        fields, before = competition.entry_fields, submission.details
-        submission.details = entry_fields.edited(fields, before, details)
-        lost = {*entry_fields.missing(fields, submission.details)} - {*entry_fields.missing(fields, before)}
-        if lost and submission.is_selected:
-            raise DetailsMissing(submission_id=submission_id, names=listed(sorted(lost)))
-    if description is not None:
-        submission.description = _checked_description(description)
+    submission.description = _checked_description(description)
     session.flush()
     return submission
 

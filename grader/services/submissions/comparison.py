@@ -10,8 +10,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Submission, SubmissionStatus, Team, User
-from grader.services.competitions import entry_fields, lookup
-from grader.services.competitions.entry_fields import Detail
+from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard, lines, submission_results
 from grader.services.leaderboards.lines import ShownRow
 from grader.services.leaderboards.submission_results import NotCounted, SplitResult
@@ -39,7 +38,6 @@ class Contender:
     submitted_at: datetime
     score_units: int | None
     score: str = ""
-    details: tuple[Detail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,6 @@ def _choice(submission: Submission, result: SplitResult | None, team: str = "") 
         submitted_at=submission.submitted_at,
         score_units=result.score_units if result else None,
         score=result.score if result else "",
-        details=entry_fields.shown(submission.competition.entry_fields, submission.details),
     )
 
 
@@ -159,7 +156,6 @@ def _others(
             row.last_submitted_at,
             row.score_units,
             row.score,
-            row.details,
         )
         for row in rows
     ]

@@ -6,8 +6,8 @@ reopened it, but never after the reveal. A merger keeps the selections of both t
 """
 
 import enum
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,11 +19,10 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
-from grader.services.competitions import entry_fields, lookup, phases
+from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.standings import shown_scores
 from grader.services.submissions import accepting
-from grader.text import listed
 from grader.visibility import Phase
 
 
@@ -103,14 +102,13 @@ class CurrentSelection:
     public scores until the reveal. `reasons` then contains only selected submissions, and `filled_later` is
     the number of slots that other submissions will fill. `excess` is the number of submissions that a team
     has selected above the limit after a merger. Until it deselects them, its best selected submissions by
-    public score compete. `incomplete` contains the missing required links and notes by submission.
+    public score compete.
     """
 
     limit: int
     reasons: dict[int, Reason]
     picked_ids: tuple[int, ...]
     filled_later: int = 0
-    incomplete: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     @property
     def excess(self) -> int:
@@ -130,8 +128,7 @@ def select(
     """Select a submission of the user's team for the private leaderboard, or deselect it.
 
     The selected submission `instead_of` is deselected in the same step.
-    Raises UnknownSubmission, SelectionClosed, NotSelectable, DetailsMissing, NotReplaceable or
-    TooManySelected.
+    Raises UnknownSubmission, SelectionClosed, NotSelectable, NotReplaceable or TooManySelected.
     """
     submission = accepting.get_own(session, user=user, submission_id=submission_id)
     competition = lookup.lock(session, competition_id=submission.competition_id)
@@ -142,8 +139,6 @@ def select(
     if is_selected and not submission.is_selected:
         if not is_selectable(submission):
             raise NotSelectable(submission)
-        if missing := entry_fields.missing(competition.entry_fields, submission.details):
-            raise accepting.DetailsMissing(submission_id=submission.id, names=listed(missing))
         picked = {each.id: each for each in shown_scores.selected(session, team=submission.team)}
         if instead_of is not None:
             if instead_of not in picked:
@@ -218,9 +213,7 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
         reasons = {each: Reason.PICKED if each in best_first else Reason.PICKED_WAITING for each in picked}
         others = len(set(best_first) - set(picked))
         free = min(max(0, limit - len(picked)), others)
-        return CurrentSelection(
-            limit, reasons, tuple(picked), free, _incomplete(session, competition, reasons)
-        )
+        return CurrentSelection(limit, reasons, tuple(picked), free)
     scored = [submission_id for submission_id in best_first if submission_id in picked]
     waiting = [submission_id for submission_id in picked if submission_id not in scored]
     waiting = waiting[: max(0, limit - len(scored))]
@@ -231,19 +224,7 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
         for submission_id in counting
     }
     reasons |= dict.fromkeys(waiting, Reason.PICKED_WAITING)
-    incomplete = _incomplete(session, competition, reasons)
-    return CurrentSelection(limit, reasons, tuple(picked), incomplete=incomplete)
-
-
-def _incomplete(
-    session: Session, competition: Competition, submission_ids: Collection[int]
-) -> dict[int, Sequence[str]]:
-    fields = competition.entry_fields
-    if not entry_fields.missing(fields, {}):
-        return {}
-    query = select_rows(Submission.id, Submission.details).where(Submission.id.in_(submission_ids))
-    lists = {each: entry_fields.missing(fields, details) for each, details in session.execute(query)}
-    return {each: names for each, names in lists.items() if names}
+    return CurrentSelection(limit, reasons, tuple(picked))
 
 
 def _public_entries(session: Session, competition: Competition, team: Team) -> list[TeamEntry]:

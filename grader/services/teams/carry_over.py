@@ -155,7 +155,7 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
 
 
 def _copy(act: Act, team: Team, member_ids: Sequence[int], taken: set[str]) -> Team:
-    """Return a new team in this stage; a name that is taken gets a number, and a given name stays given."""
+    """Return a new team in this stage; a name that is taken gets a number, and a fixed name stays fixed."""
     name, number = team.name, 1
     while taken & {names.name_key(name), names.name_shape(name)}:
         number += 1
@@ -165,8 +165,7 @@ def _copy(act: Act, team: Team, member_ids: Sequence[int], taken: set[str]) -> T
     made.division = team.division if team.division in division_names(act.competition.divisions) else None
     rosters.set_name(made, name)
     taken |= {made.name_key, made.name_shape}
-    for column in ("name_given_at", "name_given_because", "names_taken_away"):
-        setattr(made, column, getattr(team, column))
+    made.is_name_fixed = team.is_name_fixed
     made.leader_id = team.leader_id if team.leader_id in member_ids else member_ids[0]
     made.members = [TeamMember(user_id=each, joined_at=act.now, **here) for each in member_ids]
     return made

@@ -76,15 +76,9 @@ def renamed(session: Session, *, competition: Competition, team: Team, reason: s
     _moderated(session, competition, team, "renamed", now, reason=reason)
 
 
-def name_freed(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """E-mail a team that it can choose its name again."""
-    _moderated(session, competition, team, "name-freed", now)
-
-
 def how_to_appeal(contact: str) -> str:
     """Return the sentence that explains how a team can appeal against a decision."""
-    other = f", or write to the organizers: {contact}" if contact else ""
-    return f"To appeal, ask a question on the page of one of your submissions{other}."
+    return f"To appeal, write to the organizers: {contact}"
 
 
 def _moderated(

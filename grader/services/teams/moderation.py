@@ -1,8 +1,4 @@
-"""Moderation of team names: team lookup, replacement, release.
-
-When the organizers replace a name, the team cannot change the new name and no team can choose the old one,
-until the organizers release both.
-"""
+"""Moderation of team names: team lookup and replacement."""
 
 from sqlalchemy import select
 
@@ -54,13 +50,6 @@ class SameName(OrganizerError):
     message = "The team is already named {name!r}."
 
 
-class NotGiven(OrganizerError):
-    """The team chose its own name, so there is nothing to release."""
-
-    public_name = "not_given"
-    message = "{team.name} chose its own name and can change it."
-
-
 def find(act: Act, name: str) -> Team:
     """Return the team with this name for an organizer's action; raise UnknownTeam or MergedTeam."""
     match = act.session.scalar(
@@ -74,7 +63,7 @@ def find(act: Act, name: str) -> Team:
 
 
 def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
-    """Replace a team's offensive name; the new name is fixed until the organizers release it.
+    """Replace a team's offensive name; only organizers can change the new name.
 
     The public log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName,
     NameOfOtherTeam, SameName or ReasonNeeded.
@@ -91,8 +80,7 @@ def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
     if before == shown:
         raise SameName(name=shown)
     rosters.set_name(target, shown)
-    target.name_given_at, target.name_given_because = act.now, reason
-    target.names_taken_away = [*(target.names_taken_away or ()), before]
+    target.is_name_fixed = True
     act.session.flush()
     mail.renamed(act.session, competition=act.competition, team=target, reason=reason, now=act.now)
     act.record(
@@ -103,15 +91,4 @@ def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
         reason=reason,
         public_text=f"The organizers renamed the team {log.mention(target)}.",
     )
-    return target
-
-
-def free_name(act: Act, *, team: str) -> Team:
-    """Allow a team to choose any name again, even a removed one; raise UnknownTeam or NotGiven."""
-    target = find(act, team)
-    if target.name_given_at is None:
-        raise NotGiven(team=target)
-    target.name_given_at, target.name_given_because, target.names_taken_away = None, "", None
-    mail.name_freed(act.session, competition=act.competition, team=target, now=act.now)
-    act.record("team.free_name", f"team {log.mention(target)}")
     return target

@@ -31,25 +31,18 @@ class LastMember(TeamRefusal):
     message = "You are the last member of a team that has submitted files, so you cannot leave it."
 
 
-class NameHeld(TeamRefusal):
-    """The organizers set the team's name, so the team cannot change it."""
+class NameFixed(TeamRefusal):
+    """The organizers renamed the team, so the team cannot change its name."""
 
-    public_name = "name_held"
-    message = "The organizers set this team's name: {why}. You cannot change it until they allow it."
-
-
-class NameTakenAway(TeamRefusal):
-    """The organizers took this name away from a team."""
-
-    public_name = "name_taken_away"
-    message = "The organizers took the name {name!r} away from a team, so no team can choose it."
+    public_name = "name_fixed"
+    message = "The organizers renamed your team. Only they can change its name."
 
 
 def create(act: Act, *, name: str) -> Team:
     """Create a team for the person under a name of their choice.
 
-    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, InvalidName, ReservedName, TeamNameTaken or
-    NameTakenAway.
+    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, InvalidName, ReservedName or
+    TeamNameTaken.
     """
     shown = names.clean_name(name)
     if act.competition.state is CompetitionState.ARCHIVED:
@@ -68,12 +61,14 @@ def create(act: Act, *, name: str) -> Team:
 def rename(act: Act, *, name: str) -> Team:
     """Rename the team that the person leads, until the close.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, ReservedName, TeamNameTaken, NameHeld or
-    NameTakenAway.
+    Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, ReservedName, TeamNameTaken or
+    NameFixed.
     """
     shown = names.clean_name(name)
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     rosters.require_running(act.competition, act.now)
+    if team.is_name_fixed:
+        raise NameFixed
     _require_free(act.session, act.competition, shown, but_for=team)
     rosters.set_name(team, shown)
     act.session.flush()
@@ -113,18 +108,5 @@ def _require_free(
     session: Session, competition: Competition, name: str, *, but_for: Team | None = None
 ) -> None:
     names.require_unreserved(name)
-    _require_choosable(session, competition=competition, name=name, team=but_for)
     if names.is_taken_by_team(session, competition=competition, name=name, but_for=but_for):
         raise TeamNameTaken(name=name)
-
-
-def _require_choosable(session: Session, *, competition: Competition, name: str, team: Team | None) -> None:
-    """Raise NameHeld if the team must keep its name, or NameTakenAway if organizers removed the new name."""
-    if team is not None and team.name_given_at is not None:
-        raise NameHeld(why=team.name_given_because.rstrip("."))
-    query = select(Team.names_taken_away).where(
-        Team.competition_id == competition.id, Team.names_taken_away.is_not(None)
-    )
-    shape = names.name_shape(name)
-    if any(names.name_shape(each) == shape for taken in session.scalars(query) for each in taken or ()):
-        raise NameTakenAway(name=name)

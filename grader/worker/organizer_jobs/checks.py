@@ -5,10 +5,12 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from grader import db
 from grader.crash_points import reach
-from grader.disclosure import Examined, Hidden, HiddenValues, examine
-from grader.disclosure.source import Budget
+from grader.disclosure import Examined, Hidden
 from grader.errors import OrganizerError
 from grader.files import (
     ColumnGuess,
@@ -303,7 +305,7 @@ def check_data(work: Work) -> dict[str, Any]:
     """
     work.report_progress(0, 0, "Reading the solution")
     checked: list[str] = []
-    known: tuple[list[int], Hidden] | None = None
+    known: tuple[list[int], list[Hidden]] | None = None
     while True:
         with work.database.read() as session:
             competition = session.get_one(Competition, work.competition_id)
@@ -331,8 +333,8 @@ def check_data(work: Work) -> dict[str, Any]:
         work.keep(lambda: {"checked": checked})
 
 
-def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> Hidden:
-    """Return the combined hidden values of several solutions."""
+def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> list[Hidden]:
+    """Return the hidden values of several solutions."""
     found: dict[tuple[str, str], Hidden] = {}
     for solution in solutions:
         place = solution.row_ids_sha256, solution.prepared_sha256
@@ -340,34 +342,26 @@ def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> Hidden:
             row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
             truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
             found[place] = _hidden(solution, row_ids, truth)
-    first, *others = found.values()
-    for other in others:
-        first = first.with_other(other)
-    return first
+    return list(found.values())
 
 
 def _hidden(solution: SolutionRow, row_ids: RowIds, truth: Truth) -> Hidden:
+    labels: dict[str, NDArray[np.float64] | list[str]] = {
+        solution.report.get("label") or "label": truth.labels,
+        **truth.other_labels,
+    }
     if truth.targets:
         names = [each["column"] for each in solution.report.get("targets", ())] or [*truth.targets]
-        written = truth.as_written().values()
-        columns = [
-            HiddenValues(name, values, texts if isinstance(texts, list) else ())
-            for name, values, texts in zip(names, truth.targets.values(), written, strict=False)
-        ]
-        return Hidden.of_columns(list(row_ids), columns, truth.usage)
-    return Hidden.of(
-        list(row_ids),
-        label=(solution.report.get("label") or "label", truth.labels),
-        other_labels=truth.other_labels,
-        identities=truth.identities,
-        usage=truth.usage,
-    )
+        labels = dict(zip(names, truth.as_written().values(), strict=False))
+    return Hidden.of(list(row_ids), labels=labels, identities=truth.identities, usage=truth.usage)
 
 
-def _examined(work: Work, file: DataFile, hidden: Hidden) -> Examined:
+def _examined(work: Work, file: DataFile, hidden: Sequence[Hidden]) -> Examined:
+    from grader.disclosure.examination import examine  # imports pandas
+
     def tell(size: int) -> None:
         work.report_progress(min(size, file.size_bytes), file.size_bytes, f"Checking {file.name}")
 
     tell(0)
     with memory_limited_beyond_now(DATA_MEMORY_MB), work.storage.open(file.sha256) as stream:
-        return examine(stream, hidden, budget=Budget(size=file.size_bytes, tell=tell))
+        return examine(stream, hidden, tell=tell)

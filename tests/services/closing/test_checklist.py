@@ -7,7 +7,6 @@ import pytest
 
 from grader.models import (
     Competition,
-    Dispute,
     ScoringVersion,
     ScoringVersionState,
     Submission,
@@ -99,24 +98,11 @@ def test_timely_submissions_without_a_result_are_counted_and_the_first_ten_liste
         assert close.count_pending(session, competition=competition) == 12
 
 
-def test_prepared_version_and_open_disputes_are_listed(service, competition, state, prepare_version):
-    first = service.submit(competition).submission
+def test_a_prepared_version_is_listed(service, competition, state, prepare_version):
+    service.submit(competition)
     prepare_version(service.competition("other"))
     version = prepare_version(competition)
-    with service.database.write() as session:
-        for answered_at in (None, service.now, None):
-            session.add(
-                Dispute(
-                    competition_id=competition.id,
-                    submission_id=first.id,
-                    asked_by_id=first.user_id,
-                    asked_at=service.now,
-                    question="Why?",
-                    answered_at=answered_at,
-                )
-            )
-    found = state()
-    assert (found.preparing, found.open_dispute_count) == (2, 2)
+    assert state().preparing == 2
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert state().preparing is None

@@ -6,14 +6,13 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, Mail, Team
-from grader.services.accounts import personal_pages
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard, snapshots, team_results
 from grader.services.leaderboards.leaderboard import BoardRequest
 from grader.services.moderation import team_search
 from grader.services.teams import memberships, mergers, waiting
 from grader.services.teams.mergers import NoTeamToMerge
-from grader.visibility import Anonymity, Viewer
+from grader.visibility import Anonymity, Phase, Viewer
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -89,20 +88,15 @@ def test_snapshots_of_organizers_and_of_others_share_nothing(service, make):
     assert states[Viewer.PUBLIC] == states[Viewer.PARTICIPANT] != states[Viewer.ORGANIZER]
 
 
-def test_profiles_of_teams_and_people_disclose_nothing(service, make):
-    competition, known = make(), aliases(service)
+@pytest.mark.parametrize("anonymity", [Anonymity.UNTIL_REVEAL, Anonymity.ALWAYS])
+def test_an_award_names_a_team_and_its_members_unless_they_stay_hidden(service, make, anonymity):
+    competition = service.reveal(make(anonymity))
     with service.database.read() as session:
         ada = session.scalars(select(Team).where(Team.name == "ada")).one()
-        options = {"competition": competition, "team_id": ada.id, "now": service.now}
-        other = team_results.get_profile(session, viewer=Viewer.PARTICIPANT, **options)
-        own = team_results.get_profile(session, viewer=Viewer.PARTICIPANT, own_team_id=ada.id, **options)
-        assert (other.name, other.alias, other.members) == (known["ada"], "", ())
-        assert (own.name, own.alias, len(own.members)) == ("ada", known["ada"], 1)
-        assert personal_pages.of_person(session, user=service.user("ada"), now=service.now).entered == ()
-    service.reveal(competition)
-    with service.database.read() as session:
-        (entered,) = personal_pages.of_person(session, user=service.user("ada"), now=service.now).entered
-        assert entered.team == "ada"
+        given = {"competition": competition, "team_id": ada.id, "phase": Phase.REVEALED}
+        award = team_results.award(session, **given)
+    is_hidden = anonymity is Anonymity.ALWAYS
+    assert (award.team, award.members) == ((ada.alias, ()) if is_hidden else ("ada", ("ada",)))
 
 
 def test_teams_merge_by_alias_and_learn_names_from_the_merger(service, make, act):

@@ -21,7 +21,6 @@ from grader.models import (
 from grader.services.closing import close
 from grader.services.rescoring import publication
 from grader.services.rescoring.publication import (
-    Amends,
     NotRetired,
     RescoringIncomplete,
     RescoringLosesScores,
@@ -147,7 +146,7 @@ def test_switch_is_logged_with_its_versions_and_its_reason(
     reached: list[str] = []
     monkeypatch.setattr(publication, "reach", reached.append)
     service.run(*jobs_of(service, version))
-    published = publish(service, version, amends=Amends(notice="Sorry."))
+    published = publish(service, version, notice="Sorry.")
     assert (published.published_at, published.replaced_number, published.notice) == (
         service.now + 2 * HOUR,
         1,

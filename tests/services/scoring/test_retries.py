@@ -1,11 +1,11 @@
-"""Queue positions, retries after internal errors, and e-mails about results."""
+"""Retries after internal errors, and e-mails about results."""
 
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
 
-from grader.models import JobState, Mail, ScoringJob, Submission, SubmissionStatus, User
+from grader.models import JobState, Mail, ScoringJob, SubmissionStatus, User
 from grader.services.jobs.leased_rows import Breakdown
 from grader.services.scoring import jobs, retries
 
@@ -36,36 +36,6 @@ def mails(service) -> list[tuple[str, str, str]]:
     with service.database.read() as session:
         rows = session.scalars(select(Mail).order_by(Mail.id))
         return [(mail.to_address, mail.subject, mail.body) for mail in rows]
-
-
-def test_queue_position_counts_earlier_jobs_and_is_shown_after_ten_seconds(service):
-    competition = service.competition()
-    first, second = (service.submit(competition, user=name, seed=seed) for seed, name in enumerate("ab"))
-    later = service.now + retries.TOLD_AFTER + timedelta(seconds=1)
-    with service.database.read() as session:
-        for accepted, place in ((first, 1), (second, 2)):
-            submission = session.get_one(Submission, accepted.submission.id)
-            assert retries.queue_position(session, submission=submission, now=later) == place
-            assert retries.queue_position(session, submission=submission, now=service.now) is None
-    service.score(first)
-    with service.database.read() as session:
-        for accepted, place in ((first, None), (second, 1)):
-            submission = session.get_one(Submission, accepted.submission.id)
-            assert retries.queue_position(session, submission=submission, now=later) == place
-
-
-def test_queue_is_ordered_by_jobs_and_then_by_their_numbers(service):
-    competition = service.competition()
-    ids = [service.submit(competition, user=name, seed=seed).submission.id for seed, name in enumerate("abc")]
-    with service.database.write() as session:  # The second file's job is the oldest.
-        job = session.scalars(select(ScoringJob).where(ScoringJob.submission_id == ids[1])).one()
-        job.created_at -= timedelta(minutes=1)
-    exactly, later = (service.now + retries.TOLD_AFTER + more for more in (timedelta(), timedelta(seconds=1)))
-    with service.database.read() as session:
-        found = [session.get_one(Submission, each) for each in ids]
-        places = [retries.queue_position(session, submission=each, now=later) for each in found]
-        assert retries.queue_position(session, submission=found[0], now=exactly) is None
-    assert places == [2, 1, 3]
 
 
 def test_job_that_failed_by_an_internal_error_is_retried_hourly_for_a_day(service):

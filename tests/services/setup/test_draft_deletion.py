@@ -88,7 +88,6 @@ def test_every_table_of_a_competition_is_deleted_from_or_needs_a_team_or_submiss
     deleted = {model.__tablename__ for model in drafts.STORED}
     assert of_competitions - deleted == {
         "audit_entry",
-        "dispute",
         "submission",
         "team",  # those of a roster's sections are deleted
     }

@@ -49,6 +49,7 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
         draft,
         live_scoring_version_id=None,
         title="",
+        contact="",
         closes_at=service.now - DAY,
         max_team_size=0,
     )
@@ -56,7 +57,7 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
         service.act(lifecycle.publish, competition=draft)
     problems = "\n".join(refused.value.problems)
     date = "is in the past. Choose a future date"
-    for part in ("No solution has been accepted", "title", date, "team size"):
+    for part in ("No solution has been accepted", "title", "Enter a contact", date, "team size"):
         assert part in problems
     assert len(refused.value.problems) >= 4
     assert service.reload(draft).state is CompetitionState.DRAFT

@@ -310,7 +310,7 @@ def test_people_who_asked_to_join_are_admitted_with_their_team(service, act, fol
     assert entry_of(service, stage, "ada") is EntryState.JOINED
 
 
-def test_name_that_organizers_gave_stays_given(service, act, follow):
+def test_a_name_that_organizers_gave_stays_fixed(service, act, follow):
     competition = service.competition()
     act(teams.create, competition, "ada", name="Rude")
     service.act(
@@ -318,7 +318,7 @@ def test_name_that_organizers_gave_stays_given(service, act, follow):
     )
     stage = follow(competition)
     carry(service, stage)
-    with pytest.raises(teams.NameHeld):
+    with pytest.raises(teams.NameFixed):
         act(teams.rename, stage, "ada", name="Rude")
 
 

@@ -10,7 +10,6 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.lookup import UnknownDivision
-from grader.services.competitions.settings_model import prizes_of
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.standings.ranks import Standings
 from grader.services.teams import divisions, mergers, teams
@@ -31,20 +30,12 @@ def division_of(service, name: str) -> str | None:
             ["A", "", "B: C", "a"],
             ["line 2", "'B: C'", "line 3"],
         ),
-        ("prizes", ["1; ; 3", "Nobody: 5", "A: 1", "A: 2"], ["line 1", "line 2", "'Nobody'", "line 4"]),
     ],
 )
 def test_all_faults_are_reported_with_their_lines(service, name, lines, faults):
     with pytest.raises(InvalidCompetition) as error:
         service.competition(**({"divisions": "A"} | {name: "\n".join(lines)}))
     assert [fault for fault in faults if fault not in error.value.message] == []
-
-
-def test_prizes_belong_to_ranks_of_divisions_or_of_the_whole_leaderboard():
-    assert prizes_of("$5; a book;\n: 1:1 talk\nStudents: $1") == {
-        "": ("1:1 talk",),
-        "Students": ("$1",),
-    }
 
 
 def test_leaders_choose_until_the_deadline(service, act):

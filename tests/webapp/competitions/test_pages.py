@@ -12,13 +12,7 @@ from click.testing import CliRunner
 from markupsafe import escape
 
 from grader.cli import main
-from grader.metrics import MetricSettings, registry
-from grader.metrics.bias.example import bias_example
-from grader.metrics.columns import COLUMNS
-from grader.metrics.interface import Direction
 from grader.models import Competition, ScoringVersion
-from grader.services.competitions import worked_examples
-from grader.services.competitions.metric import NamedMetric
 from grader.services.rescoring import mail
 from grader.visibility import Feedback, Step
 from tests.fixtures.arena import main_text
@@ -60,36 +54,6 @@ def test_the_evaluation_page_explains_the_score(arena):
     )
     assert "power mean with p = -5" in text
     assert "male female black or african" in text
-    assert "Wrong order: B should have a higher score than C. In the example below, 2 of 4 such pairs" in text
-    assert "Subgroup 3 of 4 pairs, BPSN 2 of 4 pairs, BNSP 4 of 4 pairs" in text
-    report = bias_example(["male", "female"], MetricSettings()).report
-    assert f"BPSN 0.500 1.000 {report.power_means.bpsn_auc:.3f} 0.25" in text
-    assert f"Score {report.score:.3f}" in text
-
-
-@pytest.mark.parametrize("classes", [("no", "yes"), ("a", "b", "c", "d")], ids=len)
-@pytest.mark.parametrize("name", registry.METRICS)
-def test_the_better_file_of_an_example_has_the_better_score(name: str, classes: tuple[str, ...]):
-    is_mean = registry.METRICS[name] in COLUMNS
-    for groups in ((), (("city", "Oslo"), ("city", "Rome")), (("city", "Oslo"),)):
-        named = NamedMetric(
-            name=name,
-            columns=("x", "y", "z") if is_mean else (),
-            classes=classes,
-            groups=tuple({column for column, _ in groups}),
-            scored_groups=groups,
-        )
-        if groups and named.describe().is_nonnegative:
-            named = named.model_copy(update={"weight": 0.5})
-        if not (problems := named.problems()):
-            example = worked_examples.named_example(named)
-            better, worse = (example.results[file].score for file in "AB")
-            is_highest = named.describe().direction is Direction.HIGHEST
-            assert better > worse if is_highest else better < worse
-            assert {len(row) for row in example.rows} == {len(example.heads)}
-            assert set(example.results["A"].groups) == set(named.groups)
-        else:
-            assert name == "f1", problems
 
 
 def test_the_command_on_the_evaluation_page_scores_a_fold_as_the_server_does(
@@ -323,13 +287,12 @@ def test_a_user_who_may_not_create_competitions_learns_who_may(arena):
     )
 
 
-def test_every_page_of_a_competition_has_its_color_and_cover(arena, ann):
-    arena.competition("chosen", title="Chosen", color="plum", cover="no-figure.png")
+def test_every_page_of_a_competition_has_its_color(arena, ann):
+    arena.competition("chosen", title="Chosen", color="plum")
     derived = color_class("toxicity")
     for path in (HERE, f"{HERE}/leaderboard", f"{HERE}/evaluation", f"{HERE}/data", f"{HERE}/team"):
         banner = ann.browser.get(path).text.partition('<section class="banner ')[2]
-        assert banner.startswith(f'{derived}"') and '<span class="cover"><svg' in banner[:200], path
+        assert banner.startswith(f'{derived}"'), path
     page = arena.app.test_client().get("/competitions/chosen").text
     assert '<section class="banner color-4"' in page
-    assert '<img src="/competitions/chosen/figures/no-figure.png" alt=""' in page
     assert '<li class="color-4">' in arena.app.test_client().get("/").text

@@ -107,7 +107,7 @@ def test_a_public_stage_is_followed_by_a_blind_one_from_the_draft_to_its_reveal(
     assert len([row for row in first.json["rows"] if row["rank"]]) == 3
 
 
-def test_kaggle_lists_stages_separately_and_profiles_name_them(staged):
+def test_kaggle_lists_stages_separately(staged):
     arena, olga, people = staged
     with arena.database.write() as session:
         act = acting.begin(session, competition=lookup.get(session, slug=FIRST), actor=TESTS)

@@ -32,16 +32,16 @@ TICKED_OR_TYPED = """
 account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
 account.sign_up_by_link account.link_identity account.sign_up_with entry.join
 account.add_factor account.second_factor account.unlock_factors
-organize_close.publish_solution
-organize_data.allow organize_disputes.answer organize_publishing.delete
-organize_teams.rename submissions.question submissions.submit
+organize_close.publish_solution organize_close.reopen_selection
+organize_data.allow organize_publishing.delete
+organize_teams.rename submissions.submit
 """
 # Actions that can be undone or repeated, or that only add something.
 HARMLESS = """
 account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
 organize_announcements.edit organize_roster.import_students account.new_recovery_codes
 account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
-account.switch_page
+account.join_class
 account.verify entry.decide
 organize_console.pause organize_console.resume
 organize_settings.preview organize_settings.accept_metric organize_settings.remove_figure
@@ -51,7 +51,7 @@ organize_organizers.add organize_rescoring.check_settings
 organize_publishing.next_stage organize_publishing.unarchive organize_teams.carry_over
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss
 organize_solution.upload organize_submissions.mark organize_submissions.retry
-organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all
+organize_submissions.retry_all organize_teams.grant organize_teams.grant_to_all
 organize_teams.reinstate people.create_reset_link people.invite people.reinstate
 submissions.describe submissions.select submissions.submit_again
 teams.accept_link teams.answer_invitation
@@ -87,7 +87,7 @@ def test_publishing_shows_its_changes_and_is_bound_to_them(
     assert entered.status_code == 200 and "Two &lt;lines&gt;," in entered.text
     assert ">ready<" in page(eva, f"{ROOT}/rescoring/2")
     other = eva.post(path, fields | {"notice": "Other words."})
-    assert other.status_code == 409  # Only the compensation that was confirmed can be published.
+    assert other.status_code == 409  # Only the notice that was confirmed can be published.
 
     # This changes the leaderboards after the question was shown.
     arena.submit(people["Bob"], arena.truth.predictions(noise=0.1, seed=9))

@@ -94,7 +94,7 @@ def test_states_are_enums(described):
 def test_the_form_and_parameters_of_uploads_are_documented(described):
     found = operations(described)
     fields = {
-        "submit": {"description", "details", "again"},
+        "submit": {"description", "again"},
         "upload_solution": {"test", "finds_test"},
         "upload_data_file": {"description"},
         "add_baseline": {"name"},

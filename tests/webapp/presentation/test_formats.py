@@ -2,12 +2,10 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-import numpy as np
 import pytest
+from markupsafe import escape
 
-from grader.charts.pictures import cover
 from grader.models import Color
 from grader.prose import markdown
 from webapp.presentation import formats
@@ -121,39 +119,17 @@ def test_a_color_is_chosen_or_follows_from_the_name():
     assert formats.color_class("Zoë") == formats.color_class("zoË")
 
 
-def test_a_generated_cover_depends_only_on_the_title_and_has_neither_text_nor_styles():
-    titles = ["Toxicity", "toxicity", "", "\udcff", "<script>"]
-    covers = [cover(title) for title in titles]
-    assert len(set(covers)) == len(titles) and cover("Toxicity") == covers[0]
-    assert all(len(each) < 700 and "style" not in each and "script" not in each for each in covers)
-
-
-@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_numbers_are_readable_on_every_shade_of_the_heatmap(theme: int):
-    tokens, parts = (
-        Path(formats.__file__).parents[1].joinpath("static/css", name).read_text()
-        for name in ("tokens.css", "parts.css")
-    )
-
-    def hexadecimal(written: str) -> str:
-        while name := re.fullmatch(r"var\((--[\w-]+)\)", written):
-            (written,) = re.findall(rf"{name[1]}: (.+?);", tokens)
-        if pair := re.fullmatch(r"light-dark\((.+?), (.+)\)", written):
-            return hexadecimal(pair[theme + 1])
-        return written if len(written) == 7 else "#" + "".join(2 * digit for digit in written[1:])
-
-    def luminance(written: str) -> float:
-        channels = (int(hexadecimal(written)[place : place + 2], 16) / 255 for place in (1, 3, 5))
-        linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels]
-        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
-
-    rules = re.findall(r"([^{}]+)\{([^}]*)\}", re.sub(r"/\*.*?\*/", "", parts))
-    for shade in formats.SHADES:
-        inks = [
-            color[1]
-            for selectors, body in rules
-            if {".heat", f".{shade}"} & set(map(str.strip, selectors.split(",")))
-            and (color := re.search(r"(?<![\w-])color: ([^;]+);", body))
-        ]
-        light, dark = sorted(map(luminance, (f"var(--{shade})", inks[-1])), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5, shade
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("See https://example.org/a?b=1&c=2.", ["https://example.org/a?b=1&amp;c=2"]),
+        ("(http://example.org) <b>", ["http://example.org"]),
+        ('https://a.org"onclick=x <script>https://b.org</script>', ["https://a.org", "https://b.org"]),
+        ("javascript:alert(1) ftp://a.org https:// https://user@a.org", []),
+        ("", []),
+    ],
+)
+def test_web_addresses_become_links_and_everything_else_is_escaped(text, links):
+    html = str(formats.with_links(text))
+    assert re.findall(r'<a href="([^"]*)" rel="nofollow ugc noopener">', html) == links
+    assert re.sub(r"<a [^>]*>(.*?)</a>", r"\1", html) == str(escape(text))

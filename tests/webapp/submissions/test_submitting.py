@@ -11,7 +11,6 @@ from sqlalchemy import update
 
 from grader.models import ScoringJob, Submission
 from grader.services.competitions import lookup
-from grader.services.scoring import retries
 from tests.fixtures.arena import main_text
 from webapp.submissions import submit_page
 
@@ -189,19 +188,6 @@ def test_the_deadline_is_shown_next_to_the_servers_time(arena, make_ann):
     send(arena, ann, b"1")
     shown = main_text(ann.browser.get(f"{HERE}/submissions/1"))
     assert "Your file arrived in time and counts even if it is scored after the close." in shown
-
-
-def test_the_position_in_the_queue_is_shown_after_ten_seconds(arena, make_ann):
-    ann = make_ann()
-    send(arena, arena.person("Bob"), b"1")
-    send(arena, ann, b"2")
-    path = f"{HERE}/submissions/2"
-    assert "Queued, " not in ann.browser.get(path).text
-    with arena.database.write() as session:
-        early = arena.now() - retries.TOLD_AFTER - timedelta(seconds=1)
-        session.execute(update(Submission).values(submitted_at=early))
-    assert "Queued, 2nd" in ann.browser.get(path).text
-    assert ann.browser.get(f"{path}/status").json["positions"] == {"2": 2}
 
 
 def test_a_failed_submission_explains_that_the_server_failed(arena, make_ann):

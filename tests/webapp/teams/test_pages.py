@@ -124,7 +124,7 @@ def test_the_api_shows_the_rules_joins_and_shows_the_team(arena):
         "name": "Ann",
         "division": None,
         "alias": None,
-        "name_held_because": None,
+        "is_name_fixed": False,
         "leader": "Ann",
         "is_leader": True,
         "members": ["Ann"],

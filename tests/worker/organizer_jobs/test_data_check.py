@@ -1,11 +1,9 @@
 """Expensive data files in a real child process with its usual limits."""
 
 import gzip
-import io
 import os
 import signal
 import threading
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -51,16 +49,6 @@ def of_one_line(value: bytes, count: int) -> bytes:
     return gzip.compress(b"[]\n[" + b",".join([value] * count) + b"]\n", compresslevel=1)
 
 
-def of_many_files(count: int) -> bytes:
-    """Return an archive of files that take time to open but contain almost nothing."""
-    packed = io.BytesIO()
-    inner = b"a,b\n1,2\n"
-    with zipfile.ZipFile(packed, "w") as archive:
-        for number in range(count):
-            archive.writestr(str(number), inner)
-    return packed.getvalue()
-
-
 @pytest.mark.long
 def test_file_that_exceeds_its_memory_limit_is_held_back_with_a_reason(service, competition: Competition):
     """Use a line whose values need 1 GB: more than the file's limit of 512 MB, less than the process's."""
@@ -72,21 +60,6 @@ def test_file_that_exceeds_its_memory_limit_is_held_back_with_a_reason(service, 
 @pytest.mark.long
 def test_file_within_its_memory_limit_is_checked(service, competition: Competition):
     assert checked(service, competition, of_one_line(b"[]", 1_500_000)).check_state is DataCheckState.PASSED
-
-
-def test_small_file_has_a_minimum_time(service, competition: Competition):
-    """Use a file of 30 kB, for which the proportional time limit would be two milliseconds."""
-    file = checked(service, competition, of_many_files(200))
-    assert file.check_state is DataCheckState.PASSED
-    assert file.findings["tables"] == 201
-
-
-@pytest.mark.long
-def test_file_is_held_back_if_its_check_exceeds_the_time_limit(service, competition: Competition):
-    file = checked(service, competition, of_many_files(199_000))
-    assert file.check_state is DataCheckState.HELD
-    told = checks.found_in(file).unopened
-    assert any("cannot be checked within 20 seconds of CPU time" in each for each in told), told
 
 
 @pytest.mark.parametrize("lost_before", [2, pytest.param(0, marks=pytest.mark.long)])

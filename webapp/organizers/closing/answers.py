@@ -6,7 +6,7 @@ from pydantic import Field
 
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions.phases import Stage
-from webapp.http.fields import Answer, Confirmation, Moment, Text
+from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
 from webapp.organizers.closing.views import CloseView
 
 
@@ -29,6 +29,13 @@ class CloseRequest(Confirmation):
     """A close before the closing date, and the reason."""
 
     reason: Annotated[Text, Field(description="The reason, for the audit log.")] = ""
+
+
+class SelectionRequest(Sent):
+    """A later deadline of the final selection, and the public reason."""
+
+    until: Moment
+    reason: Text
 
 
 def close(state: CloseState, **others: Any) -> CloseAnswer:

@@ -11,7 +11,9 @@ from grader.services.closing import checklist
 from grader.services.closing import close as closing
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
+from grader.services.rescoring import preparation
 from grader.services.solutions import publication
+from grader.services.submissions import selections
 from webapp.http.actions import Family
 from webapp.http.api import blueprint
 from webapp.http.confirmation import confirm
@@ -19,7 +21,7 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
 from webapp.http.organizer_operations import DESK, ConfirmedReason, organizers_operation
 from webapp.organizers.closing import answers, pages, questions
-from webapp.organizers.closing.answers import CloseAnswer, CloseRequest
+from webapp.organizers.closing.answers import CloseAnswer, CloseRequest, SelectionRequest
 
 TAG = "closing"
 HERE = f"{DESK}/close"
@@ -63,6 +65,12 @@ def close_competition(act: Act, sent: CloseRequest) -> None:
     question = questions.close_now(act)
     closing.close_now(act, reason=sent.reason.strip())
     confirm(question)
+
+
+@CLOSE.action("/selection", page="reopen_selection", done="The final selection is open.")
+def reopen_selection(act: Act, sent: SelectionRequest) -> None:
+    """Let teams change their final selection until a time after the close, which delays the reveal."""
+    selections.reopen(act, until=sent.until, reason=preparation.checked_reason(sent.reason))
 
 
 @CLOSE.action("/reveal", page="reveal", done="The private leaderboard is revealed.")

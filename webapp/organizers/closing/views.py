@@ -135,9 +135,6 @@ def _missing(state: CloseState) -> Iterator[str]:
         )
     if state.preparing is not None:
         yield f"Scoring version {state.preparing} is not published. Publish or cancel it."
-    if state.open_dispute_count:
-        count = formats.counted(state.open_dispute_count, "question")
-        yield f"{count} about scores {'is' if state.open_dispute_count == 1 else 'are'} unanswered."
     if state.undivided_count:
         count = formats.counted(state.undivided_count, "team")
         yield f"{count} with scores {'has' if state.undivided_count == 1 else 'have'} no division."

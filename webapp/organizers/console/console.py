@@ -13,7 +13,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
 from grader.services.jobs import organizer_jobs
-from grader.services.moderation import activity, disputes
+from grader.services.moderation import activity
 from grader.services.scoring import queue_health, retries
 from grader.storage import disk
 from grader.visibility import Phase
@@ -53,7 +53,6 @@ class Console(Answer):
     queues: list[ScoringQueue]
     last_finished_at: Moment | None
     failed_count: int
-    open_dispute_count: int
     waiting_count: Annotated[int, Field(description="Open requests to join.")]
     people_count: Annotated[int, Field(description="Number of participants in teams.")]
     team_count: int
@@ -129,7 +128,6 @@ def _console(session: Any, competition: Competition) -> Console:
         queues=[ScoringQueue.of(each, counts=dict(each.counts)) for each in health.queues],
         last_finished_at=health.last_finished_at,
         failed_count=retries.count_failed(session, competition=competition),
-        open_dispute_count=disputes.count_open(session, competition=competition),
         waiting_count=counts.asking,
         people_count=counts.people,
         team_count=counts.teams,

@@ -91,11 +91,6 @@ def tasks(
     if counts.held:
         words = f"{formats.counted(counts.held, 'data file')} held back"
         yield Task(words, at("organize_data.index"), "See", is_fault=True)
-    if counts.appeals:
-        words = f"{formats.counted(counts.appeals, 'appeal')} against a disqualification"
-        yield Task(words, at("organize_disputes.index"))
-    if questions := counts.questions - counts.appeals:
-        yield Task(f"{formats.counted(questions, 'question')} about scores", at("organize_disputes.index"))
     if counts.asking:
         words = f"{formats.counted(counts.asking, 'request')} to join"
         yield Task(words, at("entry.requests"))

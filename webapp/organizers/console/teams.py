@@ -88,7 +88,7 @@ class GrantList(Answer):
 class OrganizersTeamDetails(OrganizersTeam):
     """A team with its remaining submissions and its extra submissions."""
 
-    name_is_given: bool
+    is_name_fixed: bool
     limits: Limits
     grants: list[Grant]
 
@@ -249,7 +249,7 @@ def _details(session: Any, competition: Competition, team_id: int) -> Organizers
     left = limits.allowance(session, competition=competition, team=line.team, now=now)
     return OrganizersTeamDetails(
         **_fields(line, competition),
-        name_is_given=line.team.name_given_at is not None,
+        is_name_fixed=line.team.is_name_fixed,
         limits=allowance(left),
         grants=[_grant_line(each) for each in given],
     )
@@ -285,7 +285,6 @@ TEAM = Family(
         decisions.NotDisqualified,
         moderation.MergedTeam,
         moderation.NameOfOtherTeam,
-        moderation.NotGiven,
         moderation.SameName,
         names.InvalidName,
         divisions.InvalidDivisions,
@@ -312,18 +311,6 @@ def _name(act: Act, team_id: int) -> str:
 def give_team_name(act: Act, sent: TeamNameRequest, team_id: int) -> None:
     """Rename a team."""
     moderation.rename(act, team=_name(act, team_id), name=sent.name, reason=sent.reason)
-
-
-@TEAM.action(
-    "/<int:team_id>/name",
-    method="DELETE",
-    page="free_name",
-    page_path="/<int:team_id>/name/free",
-    done="The team can choose its name again.",
-)
-def free_team_name(act: Act, team_id: int) -> None:
-    """Allow a renamed team to choose its own name again."""
-    moderation.free_name(act, team=_name(act, team_id))
 
 
 @TEAM.action("/<int:team_id>/division", method="PUT", page="divide", done="Division changed.")

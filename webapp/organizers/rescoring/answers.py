@@ -1,6 +1,5 @@
 """API models for rescoring: scoring versions, progress, difference."""
 
-from datetime import date
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -11,12 +10,10 @@ from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import ChosenMetric
 from grader.services.rescoring.difference import TOPS, Changes, Preview
 from grader.services.rescoring.preparation import JobProgress
-from grader.services.rescoring.publication import Amends
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
 
 MOST_MOVED = 50
-MAX_EXTRA = 1_000
 
 
 class RescoringRequest(Sent):
@@ -76,28 +73,14 @@ class ScoringVersionDetails(ScoringVersionLine):
 
 
 class PublicationRequest(Confirmation):
-    """The message and compensation for participants when scores change; by default none."""
+    """The message to participants when scores change; by default none."""
 
     notice: Text = ""
-    extra_submissions: Annotated[Number, Field(le=MAX_EXTRA)] = 0
-    extra_day: date | None = None
-    closes_at: Moment | None = None
-    selection_deadline: Moment | None = None
     lose_scores: bool = False
-
-    def amends(self) -> Amends:
-        """Return the message and compensation."""
-        return Amends(
-            notice=self.notice,
-            extra_submissions=self.extra_submissions,
-            extra_day=self.extra_day,
-            closes_at=self.closes_at,
-            selection_deadline=self.selection_deadline,
-        )
 
 
 class RollbackRequest(PublicationRequest):
-    """The reason for a rollback, with the message and compensation for participants."""
+    """The reason for a rollback, with the message to participants."""
 
     reason: Text
 
@@ -165,7 +148,7 @@ class DifferenceAnswer(Answer):
     term_changes: Annotated[
         dict[str, dict[str, float]], Field(description="The mean change of each term, by split.")
     ]
-    tables: dict[str, str]
+    table: Annotated[str, Field(description="The URL of the CSV file with the scores of all submissions.")]
 
 
 def line(version: ScoringVersion) -> ScoringVersionLine:
@@ -186,7 +169,7 @@ def details(version: ScoringVersion, progress: JobProgress, gaps: Any) -> Scorin
     )
 
 
-def difference(found: Preview, *, tables: dict[str, str]) -> DifferenceAnswer:
+def difference(found: Preview, *, table: str) -> DifferenceAnswer:
     """Return the changes that a version makes as the API model."""
     summary = Changes.of(found)
     return DifferenceAnswer(
@@ -203,7 +186,7 @@ def difference(found: Preview, *, tables: dict[str, str]) -> DifferenceAnswer:
         private=_board(found, found.difference.private),
         selection_count=len(found.difference.selections),
         term_changes={split: dict(changes) for split, changes in found.term_changes.items()},
-        tables=tables,
+        table=table,
     )
 
 

@@ -81,22 +81,19 @@ def scoring_version(slug: str, number: int) -> ScoringVersionDetails:
 @organizers_operation(Role.VIEWER, answers=DifferenceAnswer, tag=TAG)
 def rescoring_changes(slug: str, number: int) -> DifferenceAnswer:
     """Return the changes that a version makes to the leaderboards, before and after its publication."""
-    tables = {
-        name: url_for("api.rescoring_table", slug=slug, number=number, table=name)
-        for name in difference_page.TABLES
-    }
+    table = url_for("api.rescoring_table", slug=slug, number=number)
     with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         versions = difference_page.compared(session, competition, version)
         found = current_site().differences.preview(session, competition=competition, versions=versions)
-        return answers.difference(found, tables=tables)
+        return answers.difference(found, table=table)
 
 
-@blueprint.get(f"{VERSION}/{difference_page.TABLE}")
+@blueprint.get(f"{VERSION}/submissions.csv")
 @organizers_operation(Role.VIEWER, tag=TAG, answers_file="text/csv")
-def rescoring_table(slug: str, number: int, table: str) -> Any:
-    """Return all submissions, teams or selections under both versions."""
-    return difference_page.send_table(slug, number, table)
+def rescoring_table(slug: str, number: int) -> Any:
+    """Return the scores of all submissions under both versions."""
+    return difference_page.send_table(slug, number)
 
 
 def _details(session: Any, competition: Competition, version: ScoringVersion) -> ScoringVersionDetails:
@@ -193,7 +190,7 @@ def _switched(is_live: bool, number: int) -> str:
 
 @RESCORING.action("/<int:number>/publish", page="publish", before=_compute_difference, done=_switched)
 def publish_rescoring(act: Act, sent: PublicationRequest, number: int) -> bool:
-    """Publish a prepared version on all leaderboards at once, and e-mail the message to every team."""
+    """Publish a prepared version on all leaderboards at once, and e-mail the message to all teams."""
     service = partial(publication.publish, act.session, scoring_version_id=_version(act, number).id)
     return _switch(act, sent, Switch.publication(number), service)
 
@@ -219,7 +216,7 @@ def _switch(act: Act, sent: PublicationRequest, switch: Switch, service: Callabl
     """
     version = _version(act, switch.number)
     summary = difference_page.summary(act.session, act.competition, version)
-    service(amends=sent.amends(), lose_scores=sent.lose_scores, actor=act.actor, now=act.now)
+    service(notice=sent.notice, lose_scores=sent.lose_scores, actor=act.actor, now=act.now)
     is_live = version.state is ScoringVersionState.LIVE
     if is_live and summary is not None:
         fields = sent.model_dump_json(exclude={FIELD})

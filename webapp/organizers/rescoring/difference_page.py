@@ -1,4 +1,4 @@
-"""Difference page: scores, ranks and top teams in two scoring versions, with CSV files."""
+"""Difference page: scores, ranks and top teams in two scoring versions, with a CSV file."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,9 +18,6 @@ from webapp.http.context import reading
 from webapp.http.site import current_site
 from webapp.organizers.rescoring.pages import blueprint
 from webapp.organizers.rescoring.views import DifferenceView, movement
-
-TABLES = ("submissions", "teams", "selections")
-TABLE = f"<any({', '.join(TABLES)}):table>.csv"
 
 
 @blueprint.get("/<int:number>/difference")
@@ -42,15 +39,15 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
     )
 
 
-@blueprint.get(f"/<int:number>/{TABLE}")
+@blueprint.get("/<int:number>/submissions.csv")
 @organizers_only(Role.VIEWER)
-def table(slug: str, number: int, table: str) -> ResponseReturnValue:
-    """Send all submissions, teams or selections under both versions as CSV."""
-    return send_table(slug, number, table)
+def table(slug: str, number: int) -> ResponseReturnValue:
+    """Send the scores of all submissions under both versions as CSV."""
+    return send_table(slug, number)
 
 
-def send_table(slug: str, number: int, table: str) -> Response:
-    """Stream a table of the difference; raise NothingToCompare."""
+def send_table(slug: str, number: int) -> Response:
+    """Stream the scores of all submissions; raise NothingToCompare."""
     database = current_site().database
     with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
@@ -59,21 +56,15 @@ def send_table(slug: str, number: int, table: str) -> Response:
     def pieces() -> Iterator[str]:
         with database.read() as session:
             competition, version = lookups.scoring_version_of(session, slug, number)
-            yield from _lines(session, competition, compared(session, competition, version), table)
+            versions = compared(session, competition, version)
+            yield from rescoring_difference.submissions_csv(
+                session, competition=competition, versions=versions
+            )
 
     answer = Response(stream_with_context(pieces()), mimetype="text/csv")
-    name = f"{slug}-{table}-v{before}-v{after}.csv"
+    name = f"{slug}-submissions-v{before}-v{after}.csv"
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer
-
-
-def _lines(session: Any, competition: Competition, versions: Compared, table: str) -> Iterator[str]:
-    if table == "submissions":
-        return rescoring_difference.submissions_csv(session, competition=competition, versions=versions)
-    found = _preview(session, competition, versions)
-    if table == "teams":
-        return rescoring_difference.teams_csv(found)
-    return rescoring_difference.selections_csv(found)
 
 
 def _preview(session: Any, competition: Competition, versions: Compared) -> Preview:

@@ -9,7 +9,6 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions.metric import Rules
-from grader.services.limits import grants
 from grader.services.rescoring import difference, preparation
 from grader.services.rescoring.difference import Changes
 from grader.text import counted
@@ -21,7 +20,6 @@ from webapp.http.confirmation import Question
 from webapp.http.context import reading
 from webapp.http.responses import polled
 from webapp.http.site import current_site
-from webapp.organizers.rescoring.answers import MAX_EXTRA
 from webapp.organizers.rescoring.pages import blueprint
 from webapp.organizers.rescoring.views import ProgressView, changed_settings, suggested_notice
 
@@ -37,7 +35,6 @@ def show(slug: str, number: int, *, problem: Any = None) -> str:
         gaps = difference.gaps(session, competition=competition, version=version)
         versions = difference.versions_of(session, competition=competition, version=version)
         view = CompetitionView(competition, now)
-        days = grants.choice(competition, now=now)
     is_preparing = version.state is ScoringVersionState.PREPARING
     notice = suggested_notice(version, view.title) if is_preparing else ""
     return render_template(
@@ -51,8 +48,6 @@ def show(slug: str, number: int, *, problem: Any = None) -> str:
         changes=version.solution.report.get("changes"),
         is_bias=Rules.of(version).is_bias,
         form=request.form or {"notice": notice},
-        days=days,
-        max_extra=MAX_EXTRA,
         problems=sentences(problem),
         etag=_status(progress).headers["ETag"],
     )
@@ -120,7 +115,7 @@ def _notification(notice: str) -> str:
     if not current_site().settings.sends_mail():
         return "No e-mail is sent because this site sends none."
     if notice.strip():
-        return "Every team with scored files gets the message by e-mail."
+        return "All teams get the message by e-mail."
     return "No e-mail is sent because the message is blank."
 
 

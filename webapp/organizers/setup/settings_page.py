@@ -207,10 +207,6 @@ def _page(
         groups = list(_groups(step, form, shown, locks))
         texts = [name for name in step.names if name in form and KINDS[name] is Kind.TEXT]
         known = prose.Texts.of(session, competition) if texts else None
-        if known and "cover" in form:
-            warnings += settings_warnings.cover_warnings(
-                form.cover.data, {each.name for each in known.figures}
-            )
     return render_template(
         "setup/settings.html",
         previews={name: known.drawn(form[name]._value()) for name in texts} if known else {},

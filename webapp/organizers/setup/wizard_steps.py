@@ -52,7 +52,7 @@ STEPS = (
             ("Texts on the metric and the data", ("evaluation", "data_description")),
             ("Names of the classes and rows", (*_CLASS_NAMES, "row_name")),
             ("Questions", ("contact", "discussion_url")),
-            ("Appearance", ("color", "cover", "stage_name")),
+            ("Appearance", ("color", "stage_name")),
         ),
         folded=(
             "Texts on the metric and the data",
@@ -93,12 +93,12 @@ STEPS = (
         (
             ("", ("entry_mode", "entry_code", "max_team_size", "rules")),
             (
-                "Groups, divisions and prizes",
-                ("divisions", "division_choice", "division_deadline", "prizes"),
+                "Divisions",
+                ("divisions", "division_choice", "division_deadline"),
             ),
-            ("Names and links", ("anonymity", "entry_fields")),
+            ("Names", ("anonymity",)),
         ),
-        folded=("Groups, divisions and prizes", "Names, links and grades"),
+        folded=("Divisions", "Names"),
     ),
     SettingsStep(
         "metric",

@@ -1,4 +1,4 @@
-// The interactive leaderboard: typing filters the rows, "/" focuses the search, a row opens its team's page in a panel,
+// The interactive leaderboard: typing filters the rows, "/" focuses the search,
 // and a button announces new scores. Without JavaScript, the form, the links and a reload provide the same functions.
 const FILTER_WAIT_MS = 250;
 const FIRST_LOOK_MS = 15_000;
@@ -58,41 +58,6 @@ if (field && region()) {
     field.select();
   });
 }
-
-// Panel
-
-let panel;
-function makePanel() {
-  panel = document.createElement("dialog");
-  panel.className = "panel";
-  panel.innerHTML = '<div class="panel-top"><a class="panel-page">Open the page</a><button type="button" class="small secondary">Close</button></div><div class="panel-body"></div>';
-  panel.querySelector("button").addEventListener("click", () => panel.close());
-  panel.addEventListener("click", (event) => { if (event.target === panel) panel.close(); });
-  document.body.append(panel);
-}
-
-async function open(link) {
-  if (!panel) makePanel();
-  try {
-    const content = (await page(link.href)).querySelector("main");
-    panel.setAttribute("aria-label", link.textContent);
-    panel.querySelector(".panel-page").href = link.href;
-    panel.querySelector(".panel-body").replaceChildren(...content.children);
-    panel.showModal();
-  } catch {
-    window.location.assign(link.href);
-  }
-}
-
-document.addEventListener("click", (event) => {
-  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
-  const row = event.target.closest(".standings tbody tr");
-  const link = row?.querySelector("a[data-team]");
-  const other = event.target.closest("a, button");
-  if (!link || !isPlain || (other && other !== link) || String(getSelection())) return;
-  event.preventDefault();
-  open(link);
-});
 
 // New scores
 

@@ -47,8 +47,7 @@ def test_a_time_outside_the_calendar_is_reported(arena, root, time: str):
         ("PATCH", f"{API}/settings", {"reveals_at": time}),
         ("POST", f"{API}/pause", {"message": "x", "closes_at": time}),
         ("POST", f"{API}/resume", {"closes_at": time}),
-        ("POST", f"{API}/rescoring/1/publish", {"closes_at": time}),
-        ("POST", f"{API}/rescoring/1/publish", {"selection_deadline": time}),
+        ("POST", f"{API}/close/selection", {"until": time, "reason": "x"}),
     ]
     for method, path, json in sent:
         answer = arena.app.test_client().open(path, method=method, json=json, headers=root.bearer)

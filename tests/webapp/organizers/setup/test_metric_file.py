@@ -74,7 +74,7 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     tiered = {"feedback": "tiered", "feedback_step": "0.0005"}
     warned = olga("PATCH", f"{DESK}/settings", json=tiered).json["warnings"]
     assert any("the width of a band is 0.001" in each["message"] for each in warned), warned
-    olga("PATCH", f"{DESK}/settings", json={"feedback": "open"})
+    olga("PATCH", f"{DESK}/settings", json={"feedback": "open", "contact": "x"})
     now = olga.arena.now()
     dates = {"opens_at": now - timedelta(days=1), "closes_at": now + timedelta(days=9)}
     olga("PATCH", f"{DESK}/settings", json={name: each.isoformat() for name, each in dates.items()})

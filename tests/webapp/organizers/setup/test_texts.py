@@ -129,16 +129,3 @@ def test_a_copy_contains_the_figures_of_its_texts(arena, root):
     )
     with arena.database.read() as session:
         assert lookup.get(session, slug="next").overview == PICTURE
-
-
-def test_a_figure_is_the_cover_and_a_missing_one_is_reported(root):
-    upload(root, png(2, 2), "cover.png")
-    root.post(f"{HERE}/settings/basics", basics(color="rose", cover="cover.png"))
-    page = root.browser.get(f"{HERE}/settings/basics").text
-    assert '<section class="banner color-5"' in page and "There is no figure" not in page
-    [source] = re.findall(r'<span class="cover"><svg.*?</svg><img src="([^"]+)"', page)
-    shown = root.browser.get(source)
-    assert (shown.data, shown.cache_control.max_age) == (png(2, 2), 0)
-    root.post(f"{HERE}/settings/basics", basics(cover="other.png"))
-    page = html.unescape(root.browser.get(f"{HERE}/settings/basics").text)
-    assert "There is no figure 'other.png', so the generated cover is shown." in page

@@ -1,0 +1,115 @@
+"""Hidden values of a solution, and what a data file discloses about them."""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+ORDER = "the order of its rows"
+THRESHOLD = 0.5
+FEW_CLASSES = 10  # so many are also compared one by one
+
+
+class TargetKind(enum.StrEnum):
+    """The part of a solution to which a target belongs."""
+
+    LABEL = "label"
+    IDENTITY = "identity"
+    USAGE = "Usage"
+
+
+class Target(NamedTuple):
+    """A hidden column: its kind and name, and the code of each row's class, or the rank of its number."""
+
+    kind: TargetKind
+    name: str
+    codes: NDArray[np.intp]
+    is_number: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """The ids of a solution and its hidden columns as classes."""
+
+    ids: Sequence[str]
+    targets: tuple[Target, ...]
+
+    @classmethod
+    def of(
+        cls,
+        ids: Sequence[str],
+        *,
+        labels: Mapping[str, NDArray[np.float64] | Sequence[str]],
+        identities: Mapping[str, NDArray[np.float64]],
+        usage: NDArray[np.int8],
+    ) -> "Hidden":
+        """Return the hidden columns. Labels are numbers or classes, and a blank identity is NaN."""
+        targets = [Target(TargetKind.LABEL, *each) for name in labels for each in _coded(name, labels[name])]
+        for name, values in identities.items():
+            targets += [Target(TargetKind.IDENTITY, *each) for each in _coded(name, values)]
+        targets += [Target(TargetKind.USAGE, *each) for each in _coded("Usage", usage.astype(str).tolist())]
+        return cls(ids, tuple(targets))
+
+
+def _coded(
+    name: str, values: NDArray[np.float64] | Sequence[str]
+) -> list[tuple[str, NDArray[np.intp], bool]]:
+    """Return a column as classes, as ranks of numbers or, from 0 to 1, as whether it reaches a threshold."""
+    if not isinstance(values, np.ndarray):
+        names, codes = np.unique(np.array(values, object).astype(str), return_inverse=True)
+        single = range(names.size) if 2 < names.size <= FEW_CLASSES else ()
+        return [(name, each.astype(np.intp), False) for each in (codes, *(codes == code for code in single))]
+    numbers = values[np.isfinite(values)]
+    if numbers.size and (numbers.min() < 0 or numbers.max() > 1):
+        return [(name, np.unique(values, return_inverse=True)[1], True)]
+    return [(name, each.astype(np.intp), False) for each in (values >= THRESHOLD, values > 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """A column that discloses hidden values.
+
+    Attributes
+    ----------
+    table : str
+        The table's path in the file; empty if the file is a single table.
+    column : str
+        The column's name, or `ORDER`.
+    kind : TargetKind
+    names : tuple of str
+        Solution columns with which the column agrees.
+    rows : int
+        The number of compared rows of the solution.
+    """
+
+    table: str
+    column: str
+    kind: TargetKind
+    names: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unopened:
+    """A part of a file that could not be checked; `name` is its path, which is empty for the whole file."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The result of the leak check of a file; `unopened` contains the first of the `unopened_count` parts.
+
+    `preview` contains the first rows and the column statistics of the first table.
+    """
+
+    disclosures: tuple[Disclosure, ...]
+    unopened: tuple[Unopened, ...]
+    unopened_count: int
+    tables: int
+    rows: int
+    preview: dict[str, Any] | None = None
