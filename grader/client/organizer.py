@@ -185,9 +185,12 @@ class Organizer:
         """Wait until all data files have been checked, and return them with the findings of the checks."""
         return self.ended("data", on_progress=on_progress)
 
-    def allow_data_file(self, name: str, typed: str, *, reason: str = "") -> None:
-        """Release a data file that is held back; `typed` must be its ``phrase``."""
-        self.call("POST", f"data/{quoted(name)}/allow", json={"typed": typed, "reason": reason})
+    def allow_data_file(self, name: str, *, reason: str = "") -> None:
+        """Release a data file that is held back; the call itself confirms the release."""
+        path = self._at(f"data/{quoted(name)}/allow")
+        Confirmation(True).act(
+            lambda confirm: self._transport.call("POST", path, json={"reason": reason, **confirm})
+        )
 
     def publish(self) -> Json:
         """Publish the draft; it opens on its opening date."""

@@ -1,6 +1,5 @@
 """`fairboard competition`: create, apply, change, publish, run."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -129,11 +128,11 @@ def test_a_data_file_that_discloses_labels_stops_publishing_unless_it_is_allowed
     (folder / "test.csv").write_bytes((folder / "solution.csv").read_bytes().replace(b"toxicity", b"x"))
     made = competition("create", folder / "competition.toml", "--owner", "ada", "--publish")
     assert made.exit_code == 1
-    words = re.search(r"organize/data/test.csv/allow -f typed='([^']+)'", made.stderr)[1]
+    assert "organize/data/test.csv/allow" in made.stderr
     assert competition("data", "toxic").exit_code == 1
     assert competition("publish", "toxic").exit_code == 1
     with (folder / "competition.toml").open("a") as file:
-        file.write(f'allow = ["test.csv: {words}"]\n')
+        file.write('allow = ["test.csv"]\n')
     applied = competition("apply", "toxic", folder / "competition.toml")
     assert applied.exit_code == 0, applied.output
     assert competition("data", "toxic").stdout.startswith("test.csv: released anyway.")

@@ -4,7 +4,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -318,8 +317,7 @@ def require_released(desk: Organizer) -> None:
             lines += [f"{file['name']} is held back:", *(f"- {each}." for each in _findings(file))]
             lines.append(
                 f"To release {file['name']} anyway: fairboard api POST "
-                f"competitions/{desk.slug}/organize/data/{quoted(file['name'])}/allow "
-                f"-f typed={quote(file['phrase'])}"
+                f"competitions/{desk.slug}/organize/data/{quoted(file['name'])}/allow"
             )
     if lines:
         raise Unusable("\n".join(lines))
@@ -352,8 +350,7 @@ def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:
     if read.data or read.solution or read.allowed:
         for file in _checked_data(desk)["files"]:
             if file["state"] == "held" and file["name"] in read.allowed:
-                words = read.allowed[file["name"]]
-                desk.allow_data_file(file["name"], words, reason="Allowed in the competition file.")
+                desk.allow_data_file(file["name"], reason="Allowed in the competition file.")
                 lines.append(_released(file))
         require_released(desk)
     if read.baseline:

@@ -214,7 +214,6 @@ def _with_files(session: Session) -> Sequence[Competition]:
 
 
 SHOWN_NAMES = 3
-NO_LABELS = "it contains no labels"
 # Python imports a file with such a name from the script's folder instead of the package.
 IMPORTED = sys.stdlib_module_names | {
     "sitecustomize", "usercustomize", "numpy", "pandas", "scipy", "sklearn", "torch", "tensorflow", "keras",
@@ -227,13 +226,11 @@ class Found:
     """The findings of a check as texts.
 
     `discloses` contains a text for each column that discloses hidden values; `unopened` contains one for each
-    part that could not be read. `phrase` is the text that confirms a release. `warnings` do not hold a file
-    back.
+    part that could not be read. `warnings` do not hold a file back.
     """
 
     discloses: tuple[str, ...]
     unopened: tuple[str, ...]
-    phrase: str
     consequence: str
     warnings: tuple[str, ...] = ()
 
@@ -258,7 +255,7 @@ def found_in(file: DataFile) -> Found:
     left = findings.get("unopened_count", 0) - len(unopened)
     if left > 0:
         unopened = (*unopened, f"{left:,} more parts were not checked")
-    return Found(discloses, unopened, _phrase(findings), _consequence(file), _name_warnings(file.name))
+    return Found(discloses, unopened, _consequence(file), _name_warnings(file.name))
 
 
 def _name_warnings(name: str) -> tuple[str, ...]:
@@ -296,21 +293,6 @@ def covered(findings: Mapping[str, Any]) -> set[str]:
         f"{each['kind']}: {name}" for each in findings.get("disclosures", ()) for name in each["names"]
     }
     return disclosed | ({"unopened"} if findings.get("unopened_count") else set())
-
-
-def _phrase(findings: Mapping[str, Any]) -> str:
-    """Return the text that an organizer types to confirm a release."""
-    names: dict[str, list[str]] = {kind.value: [] for kind in TargetKind}
-    for each in findings.get("disclosures", ()):
-        names[each["kind"]] += [name for name in each["names"] if name not in names[each["kind"]]]
-    parts = [*names[TargetKind.LABEL]]
-    identities = names[TargetKind.IDENTITY]
-    parts += identities if len(identities) <= SHOWN_NAMES else [f"{len(identities)} identities"]
-    parts += names[TargetKind.USAGE]
-    if not parts:
-        return NO_LABELS
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"publish {listed}"
 
 
 def _consequence(file: DataFile) -> str:

@@ -48,7 +48,7 @@ class CompetitionFile:
     sample: str | None
     python: Mapping[str, Any]
     data: tuple[str, ...]
-    allowed: Mapping[str, str]
+    allowed: tuple[str, ...]
     problems: tuple[str, ...]
     unread: frozenset[str]
 
@@ -113,7 +113,7 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
         sample=readable.get("files.sample"),
         python=python,
         data=tuple(readable.get("files.data", ())),
-        allowed=dict(each.split(": ", 1) for each in readable.get("files.allow", ())),
+        allowed=tuple(readable.get("files.allow", ())),
         problems=(*problems, *wrong, *unreadable),
         unread=frozenset(unread),
     )
@@ -167,8 +167,6 @@ def _files(tables: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         values = value if is_list and isinstance(value, list) else [value]
         if is_list != isinstance(value, list) or not all(isinstance(each, str) for each in values):
             wrong.append(f"{place} must be a {_LISTS.get(place, 'text')}, not {value!r}.")
-        elif place == "files.allow" and not all(": " in each for each in values):
-            wrong.append(f"{place} must be a {_LISTS[place]}, not {value!r}.")
         else:
             readable[place] = value
     return readable, wrong
@@ -356,7 +354,7 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
 _NAMES = {setting.key: name for name, setting in SETTINGS.items() if name != "metric"}
 _LISTS = {
     "files.data": "list of paths",
-    "files.allow": "list of texts such as 'test.csv: publish muslim', with the phrase from the check",
+    "files.allow": "list of names of data files to release although they are held back",
 }
 _ONLY_BIAS = tuple(dict.fromkeys(part.key for part in METRIC_PARTS.values()))
 _ONLY_NAMED = tuple(part.key for name, part in NAMED_PARTS.items() if name != registry.TAG)

@@ -26,7 +26,7 @@ from grader.services.competitions import lookup, organizers
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import checks
 from grader.services.data_files import files as data_files
-from grader.services.data_files.files import BeingChecked, DataUnchecked, NotHeld, NotTyped
+from grader.services.data_files.files import BeingChecked, DataUnchecked, NotHeld
 from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts, lifecycle
@@ -76,10 +76,8 @@ def file(service, competition: Competition, name: str = "test.csv") -> DataFile:
         return data_files.get(session, competition=competition, name=name)
 
 
-def allow(service, competition: Competition, typed: str, **options):
-    service.act(
-        data_files.allow, competition=competition, name="test.csv", typed=typed, actor=SHELL, **options
-    )
+def allow(service, competition: Competition, **options):
+    service.act(data_files.allow, competition=competition, name="test.csv", actor=SHELL, **options)
 
 
 def audited(service, action: str) -> list[AuditEntry]:
@@ -126,34 +124,29 @@ def test_file_without_hidden_values_is_released_after_its_check(service, clean: 
 
 
 @pytest.mark.parametrize(
-    ("column", "phrase", "consequence"),
+    ("column", "consequence"),
     [
-        ("toxicity", "publish toxicity", "perfect score"),
-        ("Usage", "publish Usage", "decide the final standings"),
-        ("muslim", "publish muslim", "mention the identities"),
+        ("toxicity", "perfect score"),
+        ("Usage", "decide the final standings"),
+        ("muslim", "mention the identities"),
     ],
 )
 @on_sqlite
-def test_single_column_is_held_back_until_the_disclosure_is_confirmed_by_typing(
-    service, table: pd.DataFrame, column: str, phrase: str, consequence: str
+def test_single_column_is_held_back_until_its_release(
+    service, table: pd.DataFrame, column: str, consequence: str
 ):
     competition = service.competition()
     add(service, competition, csv(table[[column, "id"]].rename(columns={column: "x"})))
     work(service)
     found = checks.found_in(file(service, competition))
-    assert found.phrase == phrase
     assert consequence in found.consequence
-    for typed in ("", "yes", "publish"):
-        with pytest.raises(NotTyped, match=phrase):
-            allow(service, competition, typed)
-    allow(service, competition, f" {phrase} ", reason="They are in the text anyway.")
+    allow(service, competition, reason="They are in the text anyway.")
     assert data_files.is_given_out(competition, file(service, competition))
     (entry,) = audited(service, "data.allow")
-    assert entry.after["typed"] == phrase
     assert entry.after["discloses"] == list(found.discloses)
     assert entry.reason == "They are in the text anyway."
     with pytest.raises(NotHeld):
-        allow(service, competition, phrase)
+        allow(service, competition)
 
 
 @on_sqlite
@@ -161,7 +154,7 @@ def test_confirmation_covers_only_the_same_findings(service, table: pd.DataFrame
     competition = service.competition()
     add(service, competition, csv(table[["id", "muslim"]]))
     work(service)
-    allow(service, competition, "publish muslim")
+    allow(service, competition)
     with service.database.write() as session:
         session.execute(update(DataFile).values(check_key=None))
         checks.request(session, competition=competition, now=service.now)
@@ -183,7 +176,7 @@ def test_unreadable_file_needs_the_organizers_confirmation(service):
         "test.csv was not checked: it is not text"
     )
     assert not data_files.is_given_out(competition, file(service, competition))
-    allow(service, competition, "It contains no labels")
+    allow(service, competition)
     assert data_files.is_given_out(competition, file(service, competition))
 
 
@@ -216,7 +209,7 @@ def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(
     work(service)
     with pytest.raises(lifecycle.NotReady, match="agrees with the label toxicity"):
         publish()
-    allow(service, draft, "publish toxicity")
+    allow(service, draft)
     publish()
 
 
@@ -294,7 +287,7 @@ def test_files_from_before_the_upgrade_stay_downloadable_until_labels_are_found(
     assert data_files.is_given_out(competition, found) == (what != "labels")
     assert bool(checks.found_in(found).unopened) == (what == "image")
     if what == "image":
-        allow(service, competition, "it contains no labels")
+        allow(service, competition)
         assert file(service, competition).check_state is DataCheckState.ALLOWED
 
 
@@ -314,7 +307,7 @@ def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_call
     assert found.check_state is DataCheckState.UNCHECKED
     assert checks.found_in(found).unopened == ("test.csv was not checked: Parquet files are not checked",)
     assert data_files.is_given_out(competition, found)
-    allow(service, competition, "it contains no labels")
+    allow(service, competition)
     assert file(service, competition).check_state is DataCheckState.ALLOWED
 
 

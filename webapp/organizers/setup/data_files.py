@@ -30,7 +30,7 @@ from webapp.http.actions import Family, sentences
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Answer, Confirmation, FileForm, Moment, Sent, Text
+from webapp.http.fields import Answer, Confirmation, FileForm, Moment, Text
 from webapp.http.organizer_operations import DESK, Job, organizers_operation
 from webapp.http.responses import polled
 from webapp.http.site import current_site
@@ -54,7 +54,7 @@ SHOWN_SENTENCES = 6
 class FileCheckView:
     """The result of the check of a data file."""
 
-    def __init__(self, file: DataFile, *, is_waiting: bool) -> None:
+    def __init__(self, slug: str, file: DataFile, *, is_waiting: bool) -> None:
         self.name = file.name
         self.found = data_checks.found_in(file)
         sentences = self.found.sentences
@@ -64,7 +64,8 @@ class FileCheckView:
             self.words += ", being checked again" if file.findings else ", is being checked"
         self.is_held = file.check_state is DataCheckState.HELD
         is_unopened = file.check_state is DataCheckState.UNCHECKED and bool(self.found.unopened)
-        self.needs_word = not is_waiting and (self.is_held or is_unopened)
+        self.can_be_released = not is_waiting and (self.is_held or is_unopened)
+        self.token = _release(slug, file).token_at(url_for("organize_data.allow", slug=slug, name=file.name))
         self.rows = file.findings.get("rows", 0)
         self.state = file.check_state.value
 
@@ -73,9 +74,9 @@ class ChecksView:
     """The checks of all data files of a competition by name, and the progress of the job."""
 
     def __init__(
-        self, files: Sequence[DataFile], job: OrganizerJob | None, *, waiting: Collection[str]
+        self, slug: str, files: Sequence[DataFile], job: OrganizerJob | None, *, waiting: Collection[str]
     ) -> None:
-        self.of = {file.name: FileCheckView(file, is_waiting=file.name in waiting) for file in files}
+        self.of = {file.name: FileCheckView(slug, file, is_waiting=file.name in waiting) for file in files}
         self.is_live = job is not None and organizer_jobs.is_open(job)
         progress = job.progress if job is not None and self.is_live else {}
         self.doing = progress.get("words", "Waiting for a worker")
@@ -120,9 +121,6 @@ class OrganizersDataFile(Answer):
     warnings: Annotated[
         list[str], Field(description="Warnings about the file's name; they do not hold the file back.")
     ]
-    phrase: Annotated[
-        str, Field(description="The phrase to send as `typed` to release a file that is held back.")
-    ]
     consequence: str
 
 
@@ -150,10 +148,9 @@ class DataFileStored(Answer):
     url: str
 
 
-class ReleaseRequest(Sent):
-    """The confirmation phrase for a file, and the reason for its release."""
+class ReleaseRequest(Confirmation):
+    """The confirmation of a file's release, and its reason."""
 
-    typed: Text
     reason: Text = ""
 
 
@@ -190,7 +187,6 @@ def _page(slug: str, *, name: str = "", problem: Any = None) -> str:
         benchmarks=benchmarks,
         problems=sentences(problem),
         entered_for=name,
-        typed=request.form.get("typed", ""),
         reason=request.form.get("reason", ""),
         max_bytes=data_files.MAX_BYTES,
     )
@@ -200,6 +196,7 @@ def _checks(slug: str) -> ChecksView:
     with reading() as session:
         competition = competition_of(session, slug)
         return ChecksView(
+            slug,
             data_files.list_all(session, competition=competition),
             data_checks.newest(session, competition=competition),
             waiting={file.name for file in data_checks.stale(session, competition=competition)},
@@ -239,8 +236,19 @@ def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
         discloses=list(found.discloses),
         unopened=list(found.unopened),
         warnings=list(found.warnings),
-        phrase=found.phrase,
         consequence=found.consequence,
+    )
+
+
+def _release(slug: str, file: DataFile) -> Question:
+    """Return the question that the checkbox of the form confirms for the findings that it shows."""
+    return Question(
+        heading=f"Release {file.name}?",
+        sentences=(f"Participants get {data_checks.found_in(file).consequence}.",),
+        button=f"Release {file.name}",
+        back=url_for("organize_data.index", slug=slug),
+        state=f"{file.sha256} {file.check_key}",
+        is_final=True,
     )
 
 
@@ -249,7 +257,6 @@ FILES = Family(
     tag="setup",
     refusals=(
         data_files.NotHeld,
-        data_files.NotTyped,
         data_files.InvalidDataFile,
         receiving.BaselineRefused,
         uploads.FileMissing,
@@ -305,8 +312,9 @@ def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
 
 @FILES.action("/<name>/allow", page="allow", done=lambda _, name: f"{name} released.", status=204)
 def allow_data_file(act: Act, sent: ReleaseRequest, name: str) -> None:
-    """Release a data file that was held back; `typed` must be the `phrase` of the file."""
-    data_files.allow(act, name=name, typed=sent.typed, reason=sent.reason)
+    """Release a data file that was held back."""
+    file = data_files.allow(act, name=name, reason=sent.reason)
+    confirm(_release(act.competition.slug, file))
 
 
 @FILES.action(

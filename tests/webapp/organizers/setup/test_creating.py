@@ -366,7 +366,7 @@ def test_a_competition_can_start_as_a_copy(arena, root):
         assert found.live_scoring_version is not None
 
 
-def test_a_solution_uploaded_as_data_is_held_back_until_the_phrase_is_typed(arena, root):
+def test_a_solution_uploaded_as_data_is_held_back_until_the_box_is_ticked(arena, root):
     ann = arena.person("Ann")
     arena.competition()
     address = "/competitions/toxicity/data/files/extra.csv"
@@ -383,14 +383,15 @@ def test_a_solution_uploaded_as_data_is_held_back_until_the_phrase_is_typed(aren
     assert "held back" in page and "Column 'x1' agrees with the label" in page
     assert ann.browser.get(address).status_code == 503
     assert root.browser.get(address).data == solution  # Organizers can always download it.
-    phrase = re.search(r"Type <code>([^<]+)</code>", page)[1]
-    refused = root.post(f"{HERE}/data/extra.csv/allow", {"typed": "publ", "reason": "Why so"})
-    assert refused.status_code == 422 and phrase in html.unescape(refused.text)
-    assert 'value="publ"' in refused.text and 'value="Why so"' in refused.text  # The entered values are kept.
+    refused = root.post(f"{HERE}/data/extra.csv/allow", {"reason": "Why so"})
+    assert refused.status_code == 409 and 'value="Why so"' in refused.text  # The reason is kept.
     assert root.post(f"{HERE}/data/extra.csv/check").status_code == 303
     arena.work()
     assert ann.browser.get(address).status_code == 503
-    assert root.post(f"{HERE}/data/extra.csv/allow", {"typed": phrase}).status_code == 303
+    token = re.search(r'type="checkbox" name="confirm" value="(\w+)"', root.browser.get(f"{HERE}/data").text)[
+        1
+    ]
+    assert root.post(f"{HERE}/data/extra.csv/allow", {"confirm": token}).status_code == 303
     assert ann.browser.get(address).data == solution
     audit = root.browser.get(f"{HERE}/audit").text
     assert "released the data file extra.csv even though it was held back" in audit
