@@ -5,14 +5,13 @@ import math
 import re
 import shutil
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from grader.text import is_elsewhere, not_a_path, utc
+from grader.text import is_elsewhere, not_a_path
 
 if TYPE_CHECKING:
     from grader.metrics import MetricSettings, UndefinedPolicy, Weights
@@ -66,29 +65,6 @@ class WeightList(click.ParamType):  # type: ignore[type-arg]
             return Weights(*numbers)
         except ValueError as error:
             self.fail(str(error), param, ctx)
-
-
-class Time(click.ParamType):  # type: ignore[type-arg]
-    """A date or time in ISO 8601, in UTC unless it names a time zone."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        try:
-            return utc(datetime.fromisoformat(value))
-        except ValueError:
-            self.fail(f"{value!r} must be a time such as 2026-12-31T23:59 (UTC) or 2026-12-31.", param, ctx)
-
-
-class DueTime(Time):
-    """A time; a date without a time means the last minute of that day."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        if isinstance(value, str) and _DATE.fullmatch(value):
-            value += "T23:59"
-        return super().convert(value, param, ctx)
 
 
 class LocalPath(click.Path):

@@ -30,6 +30,17 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Callable[.
     return check
 
 
+def test_a_solution_for_another_metric_is_described(check):
+    rows = [f"{row},{row % 7},{'ab'[row % 2]}" for row in range(200)]
+    solution = "\n".join(["id,price,city", *rows]).encode()
+    options = ("--metric", "rmse", "--role", "price=label", "--groups", "city")
+    code, text = check(solution, *options, test=b"id\n" + b"\n".join(str(row).encode() for row in range(200)))
+    assert "Target: price." in text, text
+    assert "city" in text and code in (0, 2)
+    assert check(solution, "--metric", "rmse", "--columns", "price")[0] == 1
+    assert check(solution, "--columns", "price")[0] == 1
+
+
 def ids(rows: int) -> bytes:
     return ("id\n" + "".join(f"r{row}\n" for row in range(rows))).encode()
 

@@ -122,12 +122,6 @@ def require_bias_options() -> None:
         raise click.UsageError(f"{', '.join(wrong)}: specify a --metric other than bias.")
 
 
-def require_named_options() -> None:
-    """Raise UsageError if an option of the bias metric was given."""
-    if wrong := _specified(_ONLY_FOR_BIAS):
-        raise click.UsageError(f"{', '.join(wrong)}: only for the metric bias.")
-
-
 def _specified(names: Mapping[str, str]) -> list[str]:
     source_of = click.get_current_context().get_parameter_source
     return [option for name, option in names.items() if source_of(name) is ParameterSource.COMMANDLINE]

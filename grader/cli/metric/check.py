@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from grader.cli.metric.any_metric import any_metric_options, require_bias_options
 from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.parameters import (
     INPUT_FILE,
@@ -16,9 +17,9 @@ from grader.cli.parameters import (
     metric_options,
     metric_settings,
 )
-from grader.files import ColumnRole, PublicTable, Solution, read_public_table
-from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
-from grader.services.solutions import acceptance, report_warnings
+from grader.files import ColumnRole, PublicTable, RowIds, guess_columns, read_public_table, with_named
+from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric
+from grader.services.solutions import acceptance, named_assessment, report_warnings
 from grader.services.solutions.report import identity_lines
 from grader.services.solutions.report_warnings import Level
 from grader.text import aligned
@@ -47,6 +48,7 @@ STOPPED = 2
     help="The minimum number of rows of each class that an identity needs in each split.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@any_metric_options
 @metric_options
 def check(
     solution: Path,
@@ -55,29 +57,61 @@ def check(
     identities: tuple[str, ...] | None,
     min_class_rows: int,
     as_json: bool,
-    **metric: Any,
+    metric: str,
+    power: float,
+    weights: Any,
+    threshold: float,
+    groups: tuple[str, ...] | None,
+    **others: Any,
 ) -> None:
     """Check SOLUTION before you create a competition; no server or database is needed.
 
     The exit code is 2 if the solution cannot be used.
     """
-    choice = MetricChoice(
-        identities=identities,
-        min_class_rows=min_class_rows,
-        metric=metric_settings(**metric),
-    )
-    read = read_with_roles(solution, dict(roles), identities=identities)
-    assessed = acceptance.assess(read, split_key=KEY, choice=choice, test=_test(test, read))
-    report = assessed.report
+    if metric == "bias":
+        require_bias_options()
+        choice = MetricChoice(
+            identities=identities,
+            min_class_rows=min_class_rows,
+            metric=metric_settings(power, weights, threshold),
+        )
+        read = read_with_roles(solution, dict(roles), identities=identities)
+        table = _test(test, read.row_ids, read.roles.id)
+        report = acceptance.assess(read, split_key=KEY, choice=choice, test=table).report
+    else:
+        given = {name: value for name, value in others.items() if value is not None}
+        named_roles = dict(roles) | dict.fromkeys(groups or (), ColumnRole.SLICE)
+        report = _named_report(solution, metric, given, named_roles, min_class_rows, test)
     click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
     if report_warnings.stops(report["findings"]):
         raise click.exceptions.Exit(STOPPED)
 
 
-def _test(path: Path | None, solution: Solution) -> PublicTable | None:
-    if path is None:
-        return None
-    return read_public_table(path, solution.row_ids, id_column=solution.roles.id or "id")
+def _named_report(
+    path: Path,
+    metric: str,
+    given: Mapping[str, Any],
+    chosen: Mapping[str, ColumnRole],
+    min_class_rows: int,
+    test: Path | None,
+) -> dict[str, Any]:
+    """Return the report on a solution for a metric other than that of bias."""
+    guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
+    try:
+        settings = NamedMetric.from_dict({"name": metric, **given})
+        roles = named_assessment.roles_for(settings, with_named(guessed, chosen), None)
+        with path.open("rb") as file:
+            read = named_assessment.read(file, settings, roles)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    ids = [name for name, role in roles.items() if role is ColumnRole.ID]
+    table = _test(test, read.row_ids, ids[0] if ids else None)
+    assessed = named_assessment.assess(read, split_key=KEY, min_class_rows=min_class_rows, test=table)
+    return assessed.report
+
+
+def _test(path: Path | None, row_ids: RowIds, id_column: str | None) -> PublicTable | None:
+    return None if path is None else read_public_table(path, row_ids, id_column=id_column or "id")
 
 
 SPLIT_BY = {
