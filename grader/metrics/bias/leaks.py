@@ -1,4 +1,4 @@
-"""Label leaks through row order, ids or hashes, measured as AUCs.
+"""Label leaks through row order or ids, measured as AUCs.
 
 An order leaks the labels if positive rows tend to appear first or last. Groups, such as the last digit of an
 id, leak the labels if the share of positive rows differs between groups. A test of the order alone can miss

@@ -1,10 +1,7 @@
 """Solution reports: rows, identities, label leaks, changes from the live solution."""
 
-import hashlib
-import math
 import re
 import string
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -31,14 +28,6 @@ ROW_NUMBER, TEST_ROW_NUMBER, ID = "row number", "row number in test.csv", "id"
 MODULI = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 100)
 LARGEST_INTEGER_DIGITS = 18  # any integer with this many digits fits into 64 bits
 
-HASHES: dict[str, Callable[[bytes], bytes]] = {
-    "MD5": lambda data: hashlib.md5(data, usedforsecurity=False).digest(),
-    "SHA-1": lambda data: hashlib.sha1(data, usedforsecurity=False).digest(),
-    "SHA-256": lambda data: hashlib.sha256(data).digest(),
-    "CRC-32": lambda data: zlib.crc32(data).to_bytes(4, "big"),
-}
-# Textbook splits apply one of these functions to the 8 bytes of an id stored as a NumPy integer.
-INTEGER_HASHES = ("MD5", "CRC-32")
 MOST_OVERLAPS = 20
 LEAST_OVERLAP = 0.5  # as a share of the smaller identity's rows
 LABEL, USAGE = "the label", "Usage"
@@ -64,7 +53,7 @@ class Visible:
 
 
 def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None) -> Iterator[Visible]:
-    """Yield the public values of scored rows: row number, id, hashes, and row number in test.csv."""
+    """Yield the public values of scored rows: row number, id, and row number in test.csv."""
     yield _numbers(ROW_NUMBER, scored, scored)
     texts = row_ids.to_bytes().split(b"\n")[:-1]
     integers = _integers(row_ids, texts)
@@ -74,13 +63,6 @@ def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None)
         yield Visible(ID, scored, VisibleOrder.of(places[scored]), ())
     else:
         yield _numbers(ID, integers[scored], scored)
-    for name, digest in HASHES.items():
-        yield _hashes(f"{name} of the id", map(digest, texts), scored)
-    if integers is not None:
-        packed = integers.astype("<i8").tobytes()
-        for name in INTEGER_HASHES:
-            eights = (packed[start : start + 8] for start in range(0, len(packed), 8))
-            yield _hashes(f"{name} of the id as a 64-bit number", map(HASHES[name], eights), scored)
     if test is not None and test.positions.size:
         is_scored = np.zeros(len(row_ids), np.bool_)
         is_scored[scored] = True
@@ -99,29 +81,6 @@ def _numbers(name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> Vi
         (f"{name} modulo {modulus}", VisibleGroups((values % modulus).astype(np.uint8))) for modulus in MODULI
     )
     return Visible(name, rows, VisibleOrder.of(values), groups)
-
-
-def _hashes(name: str, hashes: Iterator[bytes], rows: NDArray[np.intp]) -> Visible:
-    """Return the order of the hashes by their first 8 bytes, and groups by digits and remainders."""
-    joined = bytearray(next(hashes))
-    size = len(joined)
-    for each in hashes:  # A list of bytes objects would need three times as much memory.
-        joined += each
-    table = np.frombuffer(joined, np.uint8).reshape(-1, size)[rows]
-    first = np.zeros(rows.size, np.uint64)
-    for byte in table[:, :8].T:
-        first = (first << np.uint64(8)) | byte
-    remainders = np.zeros(rows.size, np.int64)
-    # This is the hash as one number, modulo a common multiple of all moduli to avoid overflow.
-    for byte in table.T:
-        remainders = (remainders * 256 + byte) % math.lcm(*MODULI)
-    groups = {
-        **{f"{name} modulo {modulus}": remainders % modulus for modulus in MODULI},
-        f"first hexadecimal digit of the {name}": table[:, 0] >> 4,
-        f"last byte of the {name}": table[:, -1],
-    }
-    coded = tuple((name, VisibleGroups(codes.astype(np.uint8))) for name, codes in groups.items())
-    return Visible(name, rows, VisibleOrder.of(first), coded)
 
 
 def describe(

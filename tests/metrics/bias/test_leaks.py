@@ -1,4 +1,4 @@
-"""Label leaks through row numbers, ids or hashes: detection without false alarms."""
+"""Label leaks through row numbers or ids: detection without false alarms."""
 
 import numpy as np
 import pytest
