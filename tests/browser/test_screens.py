@@ -95,7 +95,6 @@ def populate(live) -> Paths:
         "leaderboard-sorted": f"{here}/leaderboard?sort=bpsn_auc&q=team",
         "leaderboard-private": "/competitions/old/leaderboard/private",
         "leaderboard-counted": f"/competitions/old/leaderboard/private/{fates['old']}",
-        "leaderboard-final": "/competitions/old/leaderboard/final/1",
         "results": "/competitions/old/results",
         "account": "/account",
         "team": f"{here}/team",

@@ -470,7 +470,7 @@ def test_a_data_file_with_the_true_values_of_another_metric_is_held_back(arena, 
 PAGES = (
     "", "/evaluation", "/data", "/log", "/kaggle", "/leaderboard",
     "/leaderboard?sort=score&order=asc", "/leaderboard?sort={term}", "/leaderboard?q=a", "/leaderboard.csv",
-    "/leaderboard/private", "/leaderboard/private.csv", "/leaderboard/private/{own}", "/leaderboard/final/1",
+    "/leaderboard/private", "/leaderboard/private.csv", "/leaderboard/private/{own}",
     "/submissions", "/submissions/{own}", "/submissions/{own}/receipt", "/submissions/{other}",
     "/submissions/compare", "/submissions/compare?candidate={own}&baseline={other}",
     "/teams/{team}/certificate", "/results", "/team", "/join",
@@ -479,7 +479,7 @@ ANSWERS = (
     f"{HERE}", f"{HERE}/pages", f"{HERE}/leaderboard", f"{HERE}/leaderboard?sort={{term}}",
     f"{HERE}/leaderboard?sort=score&order=asc", f"{HERE}/leaderboard?sort=score&order=desc",
     f"{HERE}/submissions", f"{HERE}/leaderboard?split=private", f"{HERE}/leaderboard/private/{{own}}",
-    f"{HERE}/results", f"{HERE}/final-standings/1", f"{API}/submissions/{{own}}",
+    f"{HERE}/results", f"{API}/submissions/{{own}}",
     f"{API}/submissions/{{own}}/losses", f"{API}/submissions/{{own}}/receipt",
 )  # fmt: skip
 FORBIDDEN = r"\bAUCs?\b|identit|toxic|BPSN|BNSP|weakest|four terms|subgroup|undefined|one half"

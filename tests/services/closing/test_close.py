@@ -1,4 +1,4 @@
-"""Steps of the close: closed, settled, revealed (provisional), final."""
+"""Steps of the close: closed, settled, revealed."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

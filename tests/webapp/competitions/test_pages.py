@@ -207,7 +207,7 @@ def test_the_final_leaderboard_shows_rank_changes(arena, ann):
     assert re.search(r"Private score 0\.\d{5} decided the final rank", text)
 
 
-def test_provisional_results_are_not_called_final_and_mention_the_automatic_choice(arena, ann):
+def test_final_results_mention_the_automatic_choice(arena, ann):
     for noise in (3.0, 2.0, 1.0):
         arena.submit(ann, arena.truth.predictions(noise=noise))
     arena.score_all()
