@@ -37,7 +37,7 @@ CHUNK = 500
 COUNTS = ("size", "positives")
 # Columns of metrics other than that of bias: standard errors and the values of groups.
 ERROR = "{} standard error"
-GROUP_VALUES = ("rows", "score", "error")
+GROUP_VALUES = ("rows", "score")
 
 
 def as_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
