@@ -1,18 +1,12 @@
 """View model of the close: stages, checklist, jobs, shake-up."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from flask import Response
-
-from grader.models import JobState, OrganizerJob, Submission
+from grader.models import Submission
 from grader.ranking.order import Scale
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions.phases import Stage
-from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards.score_history import Move
-from webapp.http.responses import polled
 from webapp.presentation import formats
 
 STAGES = {
@@ -35,48 +29,6 @@ EXPLANATIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class JobView:
-    """A job: its progress, or its result."""
-
-    job: OrganizerJob
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the job is waiting or running."""
-        return organizer_jobs.is_open(self.job)
-
-    @property
-    def done(self) -> int:
-        """Number of finished items out of `total`."""
-        return int(self.job.progress.get("done", 0))
-
-    @property
-    def total(self) -> int:
-        """Number of items to process, or 0 if it is not known yet."""
-        return int(self.job.progress.get("total", 0))
-
-    @property
-    def words(self) -> str:
-        """Current activity and progress of the job, as text."""
-        found = self.job.progress.get("words") or "Waiting for a worker"
-        return f"{found}: {self.done:,} of {self.total:,}" if self.total else found
-
-    @property
-    def failure(self) -> str:
-        """Reason why there is no result; empty if there is one."""
-        if self.job.state is JobState.REJECTED:
-            return " ".join(problem["message"] for problem in self.job.problems)
-        if self.job.state is JobState.FAILED:
-            return f"The job failed because of a server error. See incident {self.job.incident} in the log."
-        return ""
-
-    @property
-    def result(self) -> Mapping[str, Any]:
-        """Result of the job."""
-        return self.job.result
-
-
 class CloseView:
     """The state of the close, as texts and available actions."""
 
@@ -88,18 +40,6 @@ class CloseView:
         self.steps = [(words, number - place) for number, words in enumerate(STAGES.values())]
         self.can_reveal = state.stage is not Stage.REVEALED
         self.missing = list(_missing(state))
-
-
-def job_status(job: OrganizerJob | None, **others: Any) -> Response:
-    """Return the state of a job as JSON, for the page that polls it."""
-    return polled(
-        {
-            "is_final": job is None or not organizer_jobs.is_open(job),
-            **others,
-            "state": job.state.value if job else None,
-            "progress": job.progress if job else None,
-        }
-    )
 
 
 def _explanation(state: CloseState) -> str:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from grader.models import ScoringVersion, Split
+from grader.models import JobState, OrganizerJob, ScoringVersion, Split
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import NamedMetric, Rules, of_version
+from grader.services.jobs import organizer_jobs
 from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.rescoring.preparation import JobProgress
 from grader.services.solutions.check_jobs import asked_settings
 from webapp.leaderboards.views import change
-from webapp.organizers.closing.views import JobView
 from webapp.organizers.rescoring import answers
 from webapp.presentation import formats
 from webapp.presentation.terms import NAMES  # the terms of the bias metric
@@ -53,10 +53,30 @@ def _progress_sentence(progress: JobProgress) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SettingsCheckView(JobView):
+class SettingsCheckView:
     """A check of changed settings: its state, and the changes from the settings in use."""
 
+    job: OrganizerJob
     live: ScoringVersion
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the job is waiting or running."""
+        return organizer_jobs.is_open(self.job)
+
+    @property
+    def words(self) -> str:
+        """Current activity of the job, as text."""
+        return self.job.progress.get("words") or "Waiting for a worker"
+
+    @property
+    def failure(self) -> str:
+        """Reason why there is no result; empty if there is one."""
+        if self.job.state is JobState.REJECTED:
+            return " ".join(problem["message"] for problem in self.job.problems)
+        if self.job.state is JobState.FAILED:
+            return f"The job failed because of a server error. See incident {self.job.incident} in the log."
+        return ""
 
     @property
     def changes(self) -> list[tuple[str, str, str]]:
