@@ -18,9 +18,9 @@ from grader.metrics.python_metric import (
     PreparedTable,
     PythonMetric,
     PythonSettings,
-    TermNames,
     made_up_truth,
     package_versions,
+    term_names,
 )
 from grader.sandbox import CallOutcome, CallStatus, SandboxClient, layers
 
@@ -37,7 +37,7 @@ class MetricCheck:
     problems, warnings : tuple of str
         The reasons why the metric cannot be used, and possible mistakes.
     settings : PythonSettings
-        The settings with the terms and the width of the row statistics.
+        The settings with the terms.
     scores : mapping of str to float
         The score of `sample`, `perfect`, `shuffled`, `constant` and `extreme` predictions, where defined.
     checks_files : bool
@@ -69,7 +69,7 @@ def check_metric(
     Parameters
     ----------
     metric : PythonMetric
-        The metric. Its terms and the width of its row statistics are determined here.
+        The metric. Its terms are determined here.
     other : SandboxClient
         A sandbox with another hash seed.
     truth, sample : mapping of str to ndarray
@@ -104,7 +104,7 @@ def check_metric(
 
 
 def described(metric: PythonMetric, truth: Columns, sample: Columns) -> tuple[PythonMetric, CallOutcome]:
-    """Score a sample submission; return the metric with its terms and the width of its row statistics.
+    """Score a sample submission; return the metric with its terms.
 
     Raises
     ------
@@ -113,15 +113,10 @@ def described(metric: PythonMetric, truth: Columns, sample: Columns) -> tuple[Py
     """
     rows = np.arange(len(truth[metric.settings.id]))
     request = metric.request(metric.prepare(truth, rows), metric.encode(sample))
-    if metric.has_rows:
-        request = replace(request, count=1, describes=True)
-    outcome = metric.call(request)
+    outcome = metric.call(replace(request, count=1, describes=True))
     if outcome.status is not CallStatus.OK:
         raise MetricFailed(outcome)
-    if not metric.has_rows:
-        return metric, outcome
-    terms = TermNames.of(outcome)
-    return replace(metric, settings=replace(metric.settings, terms=terms.names, width=terms.width)), outcome
+    return replace(metric, settings=replace(metric.settings, terms=term_names(outcome))), outcome
 
 
 def check_files(

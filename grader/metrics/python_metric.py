@@ -11,10 +11,10 @@ import importlib.metadata
 import importlib.util
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,11 @@ from grader.metrics.interface import (
     RowArray,
     TermSpec,
 )
-from grader.metrics.row_statistics import exact_sum
 from grader.sandbox import CallLimits, CallOutcome, CallStatus, SandboxClient, SandboxRequest, layers
 
 MOST_SOURCE_BYTES = 100_000
 MOST_MESSAGE_CHARACTERS = 280
-MOST_TERMS, MOST_WIDTH = 20, 1000
-_LARGEST_STATISTIC = 2.0**990
+MOST_TERMS = 20
 _LARGEST_WHOLE = 2.0**53
 _PACKAGES = {"numpy": "numpy", "pandas": "pandas", "scipy": "scipy", "scikit-learn": "sklearn"}
 _ALPHABETS = (("0", "9"), ("A", "Z"), ("a", "z"), ("\x80", "\U0010ffff"))  # ranges that made-up texts replace
@@ -61,11 +59,10 @@ EXHAUSTED = frozenset({CallStatus.MEMORY, CallStatus.TIME, CallStatus.DIED, Call
 
 
 class MetricSignature(enum.StrEnum):
-    """The functions that a metric.py may define: Kaggle's, MLE-bench's, or row statistics."""
+    """The functions that a metric.py may define: Kaggle's or MLE-bench's."""
 
     SCORE = "score"
     GRADE = "grade"
-    ROWS = "rows"
 
 
 class UnsuitableSource(ValueError):
@@ -115,11 +112,9 @@ class MetricSource:
             return cls(text, MetricSignature.SCORE)
         if counts.get("grade", 0) >= 2:
             return cls(text, MetricSignature.GRADE)
-        if counts.get("rows", 0) >= 2 and counts.get("combine", 0) >= 2:
-            return cls(text, MetricSignature.ROWS)
         raise UnsuitableSource(
-            "metric.py must define score(solution, submission, row_id_column_name), "
-            "grade(submission, answers), or rows(truth, prediction) and combine(sums, n)."
+            "metric.py must define score(solution, submission, row_id_column_name) or "
+            "grade(submission, answers)."
         )
 
 
@@ -138,8 +133,8 @@ class PythonSettings:
         with `read_csv`, unless a submission has other numbers in them.
     arguments : mapping
         Further arguments of `score`.
-    terms, width : tuple of str, int
-        The values of `combine`, first `score`, and the number of columns of `rows`, from the check.
+    terms : tuple of str
+        The names of the values, first `score`, from the check.
     nonnegative : bool
         Whether the score is declared to be never negative, so that groups can be in it.
     checks_files : bool
@@ -157,7 +152,6 @@ class PythonSettings:
     whole: frozenset[str] = frozenset()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     terms: tuple[str, ...] = ("score",)
-    width: int = 0
     limits: CallLimits = field(default_factory=CallLimits)
     nonnegative: bool = False
     checks_files: bool = True
@@ -208,8 +202,7 @@ class PythonMetric:
     ) -> "PythonMetric":
         """Return the metric of a scoring version's settings; without its source, it only describes itself."""
         parameters = PythonSettings.from_dict(settings["python"])
-        signature = MetricSignature.ROWS if parameters.width else MetricSignature.GRADE
-        known = MetricSource("", signature, settings["source"])
+        known = MetricSource("", MetricSignature.GRADE, settings["source"])
         return cls(
             known if source is None else MetricSource.of(source), parameters, sandbox or SandboxClient()
         )
@@ -225,23 +218,17 @@ class PythonMetric:
         names = [each.name for each in self.settings.predictions]
         return json.dumps(["python", names, sorted(self.settings.whole & set(names))])
 
-    @property
-    def has_rows(self) -> bool:
-        """Whether the score is a function of sums over rows."""
-        return self.source.signature is MetricSignature.ROWS
-
     def describe(self) -> Description:
         """Describe the metric."""
         settings = self.settings
         terms = tuple(TermSpec(name, name, settings.direction) for name in settings.terms if name != "score")
-        exactness = Exactness.SUMS if self.has_rows else Exactness.OPAQUE
         sentence = "A function that the organizers wrote."
         columns = settings.truth, settings.predictions
         return Description(
             settings.title,
             sentence,
             settings.direction,
-            exactness,
+            Exactness.OPAQUE,
             *columns,
             terms,
             settings.decimals,
@@ -262,13 +249,8 @@ class PythonMetric:
     def score(self, prepared: PreparedTable, encoded: Columns) -> MetricResult:
         """Compute the values of one file on one split, as the scorer; raise MetricFailed."""
         evidence: dict[str, Any] = {"packages": package_versions(), "sandbox": list(layers().in_force)}
-        if not self.has_rows:
-            score = _numbers(self.call(self.request(prepared, encoded))).item()
-            return MetricResult(score, {}, evidence)
-        statistics, sums = self._statistics(prepared, encoded)
-        values = self._combined([sums], len(statistics))[0].tolist()
+        values = _numbers(self.call(self.request(prepared, encoded))).tolist()
         terms = dict(zip(self.settings.terms, values, strict=True))
-        evidence |= {"rows": len(statistics), "sums": [each.hex() for each in sums]}
         return MetricResult(terms.pop("score"), terms, evidence)
 
     def check_file(self, made_up: PreparedTable, encoded: Columns) -> str | None:
@@ -295,18 +277,18 @@ class PythonMetric:
         return SandboxRequest(
             self.source.text,
             self.source.signature.value,
-            prepared.rows.size * self.settings.width if self.has_rows else 1,
+            len(self.settings.terms),
             solution=prepared.solution,
             submission={name: prepared.solution[name]} | submission,
             id=name,
             settings=self.settings.arguments,
+            terms=self.settings.terms,
         )
 
     def call(self, request: SandboxRequest) -> CallOutcome:
         """Call the function with the limits of the settings."""
         outcome = self.sandbox.call(replace(request, clock_shift=self.clock_shift), self.settings.limits)
-        is_score = self.settings.nonnegative and request.function != MetricSignature.ROWS
-        if is_score and outcome.numbers[:1].min(initial=0) < 0:
+        if self.settings.nonnegative and outcome.numbers[:1].min(initial=0) < 0:
             return replace(outcome, status=CallStatus.NEGATIVE)
         return outcome
 
@@ -328,39 +310,14 @@ class PythonMetric:
                 typed[name] = values.astype(np.int64)
         return typed
 
-    def _statistics(self, prepared: PreparedTable, encoded: Columns) -> tuple[FloatArray, list[float]]:
-        """Return the row statistics and their exact sums."""
-        outcome = self.call(self.request(prepared, encoded))
-        statistics = _numbers(outcome).reshape(prepared.rows.size, self.settings.width)
-        if np.abs(statistics).max(initial=0) > _LARGEST_STATISTIC:
-            raise MetricFailed(replace(outcome, status=CallStatus.NOT_FINITE))
-        return statistics, [exact_sum(np.ascontiguousarray(column)) for column in statistics.T]
 
-    def _combined(self, sums: Sequence[Sequence[float]], rows: int) -> FloatArray:
-        """Return the terms for each of several sums."""
-        terms, shape = self.settings.terms, (len(sums), len(self.settings.terms))
-        count = shape[0] * shape[1]
-        request = SandboxRequest(self.source.text, "combine", count, sums=sums, rows=rows, terms=terms)
-        return _numbers(self.call(request)).reshape(shape)
-
-
-class TermNames(NamedTuple):
-    """The values that `combine` returns, first `score`, and the number of columns of `rows`."""
-
-    names: tuple[str, ...]
-    width: int
-
-    @classmethod
-    def of(cls, outcome: CallOutcome) -> "TermNames":
-        """Return the names and the width in the reply to a request that describes; raise MetricFailed."""
-        names, width = outcome.log.split("\n"), int(outcome.numbers[0])
-        if len(names) <= MOST_TERMS and all(map(_TERM.fullmatch, names)) and 1 <= width <= MOST_WIDTH:
-            return cls(("score", *(name for name in names if name != "score")), width)
-        log = (
-            f"`rows` may return 1 to {MOST_WIDTH} columns, and `combine` up to {MOST_TERMS} values with "
-            f"names such as f1_macro: {names}"
-        )
-        raise MetricFailed(replace(outcome, status=CallStatus.WRONG_RESULT, log=log))
+def term_names(outcome: CallOutcome) -> tuple[str, ...]:
+    """Return the names in the reply to a request that describes; raise MetricFailed."""
+    names = tuple(outcome.log.split("\n"))
+    if len(names) <= MOST_TERMS and all(map(_TERM.fullmatch, names)):
+        return names
+    log = f"The function may return up to {MOST_TERMS} values with names such as f1_macro: {', '.join(names)}"
+    raise MetricFailed(replace(outcome, status=CallStatus.WRONG_RESULT, log=log))
 
 
 def _numbers(outcome: CallOutcome) -> FloatArray:

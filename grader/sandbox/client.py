@@ -61,16 +61,14 @@ class SandboxRequest:
     """A call of `function` in `source`, the text of metric.py, whose reply has `count` numbers."""
 
     source: str
-    function: str  # `score`, `grade`, `rows` or `combine`
+    function: str  # `score` or `grade`
     count: int
     solution: Mapping[str, Any] = field(default_factory=dict)  # columns by name
     submission: Mapping[str, Any] = field(default_factory=dict)
     id: str = "id"  # the column with the ids
     settings: Mapping[str, Any] = field(default_factory=dict)  # further arguments of `score`
-    sums: Sequence[Sequence[float]] = ()  # for each call of `combine`
-    rows: int = 0
-    terms: tuple[str, ...] = ("score",)  # the values of `combine` to return
-    describes: bool = False  # `rows` returns its number of columns, and the names of the terms in the log
+    terms: tuple[str, ...] = ("score",)  # the values to return, first the score
+    describes: bool = False  # the reply has the score, and the names of the values in the log
     shows_messages: bool = False  # only for a solution without labels
     clock_shift: float = 0.0  # seconds to add to Python's clocks
 

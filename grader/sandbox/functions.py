@@ -138,55 +138,34 @@ def _numbers(request: Mapping[str, Any], log: _Log) -> Any:
     sys.modules["metric"] = module  # pickles and dataclasses look it up
     exec(compile(request["source"], "metric.py", "exec"), module.__dict__)  # noqa: S102 - what this is for
     call: Callable[..., Any] = getattr(module, request["function"])
-    match request["function"]:
-        case "score":
-            solution, submission = _frame(request["solution"]), _frame(request["submission"])
-            return [_number(call(solution, submission, request["id"], **request["settings"]))]
-        case "grade":
-            return [_number(call(_frame(request["submission"]), _frame(request["solution"])))]
-        case "rows":
-            rows = _rows(request, call)
-            if request["describes"]:
-                log.text = "\n".join(_values(module.combine(_sums(rows), len(rows))))
-                return [float(rows.shape[1])]
-            return rows.ravel()
-        case _:
-            count = request["rows"]
-            values = [_values(module.combine(sums, count)) for sums in np.array(request["sums"])]
-            return [each[name] for each in values for name in request["terms"]]
+    solution, submission = _frame(request["solution"]), _frame(request["submission"])
+    if request["function"] == "score":
+        result = call(solution, submission, request["id"], **request["settings"])
+    else:
+        result = call(submission, solution)
+    values = _values(result)
+    if request["describes"]:
+        log.text = "\n".join(values)
+        return [next(iter(values.values()))]
+    if values.keys() != set(request["terms"]):
+        raise _WrongResult(f"The names of the values must always be {', '.join(request['terms'])}")
+    return [values[name] for name in request["terms"]]
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
     return importlib.import_module("pandas").DataFrame(dict(columns))
 
 
-def _rows(request: Mapping[str, Any], call: Callable[..., Any]) -> Any:
-    """Return the statistics of each row, of shape (rows, columns)."""
-    tables = []
-    for table in (request["solution"], request["submission"]):
-        frame = _frame({name: values for name, values in table.items() if name != request["id"]})
-        tables.append(frame.iloc[:, 0].to_numpy() if frame.shape[1] == 1 else frame)
-    count = len(tables[0])
-    rows = np.asarray(call(*tables))
-    if rows.dtype.kind not in "biuf":
-        raise _WrongResult(f"`rows` must return numbers, not {rows.dtype}")
-    rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
-    if rows.ndim != 2 or len(rows) != count or not rows.shape[1]:
-        raise _WrongResult(f"`rows` must return an array with {count} rows, not one of shape {rows.shape}")
-    return rows.astype(np.float64)
-
-
-def _sums(rows: Any) -> Any:
-    return np.array([math.fsum(column) for column in rows.T])
-
-
 def _values(result: Any) -> dict[str, float]:
-    """Return the terms that `combine` returned; a single number is the score."""
+    """Return the values that the function returned, first the score."""
     if not isinstance(result, Mapping):
         return {"score": _number(result)}
-    if "score" not in result or not all(isinstance(name, str) for name in result):
-        raise _WrongResult('`combine` must return a number, or a dictionary with the key "score"')
-    return {name: _number(value) for name, value in result.items()}
+    names = [name for name in result if isinstance(name, str)]
+    if not names or len(names) < len(result) or "score" in names[1:]:
+        raise _WrongResult(
+            "The result must be a number, or a dictionary with names whose first value is the score"
+        )
+    return {"score": _number(result[names[0]])} | {name: _number(result[name]) for name in names[1:]}
 
 
 def _number(value: Any) -> float:

@@ -18,11 +18,10 @@ ROWS = 60
 
 @dataclass(frozen=True)
 class PublicMetric:
-    """A metric: its source in two forms, a solution and predictions, and the expected score."""
+    """A metric: its source, a solution and predictions, and the expected score."""
 
     name: str
     core: str
-    rows: str | None
     tables: Callable[[np.random.Generator], tuple[pd.DataFrame, pd.DataFrame]]
     oracle: Callable[[pd.DataFrame, pd.DataFrame], float]
     lowest: bool = False
@@ -41,8 +40,7 @@ class PublicMetric:
             "    assert (submission['id'] == answers['id']).all()\n"
             "    return core(answers.drop(columns='id'), submission.drop(columns='id'))\n"
         )
-        found = {"score": core + score, "grade": core + grade}
-        return found | ({"rows": f"import numpy as np\n{self.rows}\n"} if self.rows else {})
+        return {"score": core + score, "grade": core + grade}
 
 
 def one_column(truth: Any, prediction: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -126,30 +124,19 @@ def word_jaccard(truth: str, predicted: str) -> float:
     return len(true & found) / len(true | found)
 
 
-PER_ROW = """
-def rows(truth, prediction):
-    return np.array([row(*each) for each in zip(truth, prediction)])
-def combine(sums, n):
-    return sums[0] / n
-"""
 PER_ROW_CORE = "def core(t, p): return np.mean([row(*each) for each in zip(t.iloc[:, 0], p.iloc[:, 0])])"
-MEAN = "def combine(sums, n):\n    return sums[0] / n"
-ROOT = "def combine(sums, n):\n    return (sums[0] / n) ** 0.5"
 
 
 def per_row(
     name: str, source: str, tables: Any, function: Callable[[str, str], float], lowest: bool = False
 ) -> PublicMetric:
-    return PublicMetric(
-        name, f"{source}\n{PER_ROW_CORE}", source + PER_ROW, tables, pairs(function), lowest=lowest
-    )
+    return PublicMetric(name, f"{source}\n{PER_ROW_CORE}", tables, pairs(function), lowest=lowest)
 
 
 PUBLIC_METRICS = [
     PublicMetric(
         "bike sharing: RMSLE",
         "def core(t, p): return np.sqrt(np.mean((np.log1p(t.target) - np.log1p(p.target)) ** 2))",
-        f"def rows(truth, prediction):\n    return (np.log1p(truth) - np.log1p(prediction)) ** 2\n{ROOT}",
         positive,
         lambda t, p: metrics.root_mean_squared_log_error(t.target, p.target),
         lowest=True,
@@ -157,7 +144,6 @@ PUBLIC_METRICS = [
     PublicMetric(
         "web traffic: SMAPE",
         "def core(t, p):\n    return 200 * np.mean(np.abs(t.target - p.target) / (t.target + p.target))",
-        f"def rows(truth, prediction):\n    return 200 * np.abs(truth - prediction) / (truth + prediction)\n{MEAN}",
         positive,
         lambda t, p: 200 * math.fsum(abs(a - b) / (a + b) for a, b in zip(t.target, p.target)) / len(t),  # noqa: B905
         lowest=True,
@@ -166,8 +152,6 @@ PUBLIC_METRICS = [
         "Otto: log loss of several classes",
         "def core(t, p):\n    p = np.clip(p.values / p.values.sum(axis=1, keepdims=True), 1e-15, 1 - 1e-15)\n"
         "    return -np.mean(np.sum(t.values * np.log(p), axis=1))",
-        "def rows(truth, prediction):\n    p = prediction.to_numpy()\n    p = p / p.sum(axis=1, keepdims=True)\n"
-        f"    return -(truth.to_numpy() * np.log(np.clip(p, 1e-15, 1 - 1e-15))).sum(axis=1)\n{MEAN}",
         probabilities,
         lambda t, p: metrics.log_loss(t.values, p.values),
         lowest=True,
@@ -176,9 +160,6 @@ PUBLIC_METRICS = [
         "diabetic retinopathy: quadratic kappa",
         "from sklearn.metrics import cohen_kappa_score\n"
         "def core(t, p): return cohen_kappa_score(t.target, p.target, weights='quadratic')",
-        "def rows(truth, prediction):\n    t, p = truth.astype(float), prediction.astype(float)\n"
-        "    return np.stack([(t - p) ** 2, t, p, t * t, p * p], axis=1)\n"
-        "def combine(sums, n):\n    d, t, p, tt, pp = sums / n\n    return 1 - d / (tt + pp - 2 * t * p)",
         classes,
         lambda t, p: metrics.cohen_kappa_score(t.target, p.target, weights="quadratic"),
     ),
@@ -186,7 +167,6 @@ PUBLIC_METRICS = [
         "crop diseases: accuracy",
         "import sklearn.metrics\nimport kaggle_metric_utilities\ndef core(t, p):\n"
         "    return kaggle_metric_utilities.safe_call_score(sklearn.metrics.accuracy_score, t.values, p.values)",
-        f"def rows(truth, prediction):\n    return truth == prediction\n{MEAN}",
         classes,
         lambda t, p: metrics.accuracy_score(t.target, p.target),
     ),
@@ -194,17 +174,12 @@ PUBLIC_METRICS = [
         "bengali graphemes: macro recall",
         "from sklearn.metrics import recall_score\n"
         "def core(t, p): return recall_score(t.target, p.target, average='macro')",
-        "def rows(truth, prediction):\n    cells = [(truth == c) & (prediction == q) for c in range(5) for q in (c, -1)]\n"
-        "    cells[1::2] = [truth == c for c in range(5)]\n    return np.stack(cells, axis=1)\n"
-        "def combine(sums, n):\n    return {'score': np.mean(sums[::2] / sums[1::2]), 'recall_0': sums[0] / sums[1]}",
         classes,
         lambda t, p: metrics.recall_score(t.target, p.target, average="macro"),
     ),
     PublicMetric(
         "COVID vaccine: MCRMSE",
         "def core(t, p): return np.mean(np.sqrt(np.mean((t.values - p.values) ** 2, axis=0)))",
-        "def rows(truth, prediction):\n    return (truth.to_numpy() - prediction.to_numpy()) ** 2\n"
-        "def combine(sums, n):\n    return np.mean(np.sqrt(sums / n))",
         several,
         lambda t, p: float(np.mean([metrics.root_mean_squared_error(t[name], p[name]) for name in t])),
         lowest=True,
@@ -214,9 +189,6 @@ PUBLIC_METRICS = [
         "def core(t, p):\n    sigma = p.confidence.clip(lower=70)\n"
         "    delta = (t.fvc - p.fvc).abs().clip(upper=1000)\n"
         "    return np.mean(-np.sqrt(2) * delta / sigma - np.log(np.sqrt(2) * sigma))",
-        "def rows(truth, prediction):\n    s = np.maximum(prediction['confidence'].to_numpy(), 70)\n"
-        "    d = np.minimum(np.abs(truth - prediction['fvc'].to_numpy()), 1000)\n"
-        f"    return -(2 ** 0.5) * d / s - np.log(2 ** 0.5 * s)\n{MEAN}",
         confidence,
         lambda t, p: (
             math.fsum(
@@ -231,7 +203,6 @@ PUBLIC_METRICS = [
         "from mlebench.competitions.utils import prepare_for_auroc_metric\n"
         "from mlebench.grade_helpers import InvalidSubmissionError\nfrom sklearn.metrics import roc_auc_score\n"
         "def core(t, p):\n    return roc_auc_score(**prepare_for_auroc_metric(p.reset_index(), t.reset_index(), 'index', 'target'))",
-        None,
         binary,
         lambda t, p: metrics.roc_auc_score(t.target, p.target),
     ),
@@ -240,14 +211,12 @@ PUBLIC_METRICS = [
         "def gini(t, p):\n    order = np.lexsort((np.arange(len(t)), -p))\n"
         "    t = t[order]\n    return (np.cumsum(t) / t.sum()).sum() - (len(t) + 1) / 2\n"
         "def core(t, p):\n    t, p = t.target.to_numpy(), p.target.to_numpy()\n    return gini(t, p) / gini(t, t)",
-        None,
         lambda rng: one_column(rng.integers(0, 2, ROWS), rng.permutation(ROWS) / ROWS),
         lambda t, p: 2 * metrics.roc_auc_score(t.target, p.target) - 1,
     ),
     PublicMetric(
         "question quality: mean column Spearman",
         "def core(t, p): return np.mean([t[name].corr(p[name], method='spearman') for name in t])",
-        None,
         several,
         lambda t, p: float(np.mean([np.corrcoef(t[name].rank(), p[name].rank())[0, 1] for name in t])),
     ),

@@ -196,23 +196,24 @@ def test_endless_loop_does_not_block_other_calls(sandbox: SandboxClient):
 
 def test_child_imports_no_module_of_the_project(sandbox: SandboxClient):
     source = (
-        "import sys\ndef combine(sums, n):\n    print(sorted(m for m in sys.modules if m[:7] == 'grader.'))\n"
+        "import sys\ndef grade(submission, answers):\n"
+        "    print(sorted(m for m in sys.modules if m[:7] == 'grader.'))\n"
     )
-    outcome = sandbox.call(SandboxRequest(f"{source}    return 1", "combine", 1, sums=[[1.0]], rows=2))
+    outcome = sandbox.call(SandboxRequest(f"{source}    return 1", "grade", 1))
     names = {name.strip("' ") for name in outcome.log.strip().strip("[]").split(",")}
     assert names == {"grader.sandbox", *(f"grader.sandbox.{each}" for each in MODULES)}
-    foreign = SandboxRequest("", "combine", 1, settings={"status": CallStatus.OK})
+    foreign = SandboxRequest("", "grade", 1, settings={"status": CallStatus.OK})
     assert sandbox.call(foreign).status is CallStatus.DIED
 
 
 def test_killed_zygote_is_replaced(sandbox: SandboxClient):
-    own = SandboxClient(packages=("numpy",))
+    own = SandboxClient(packages=("numpy", "pandas"))
     own.start()
     process = own._process
     assert process is not None
     os.kill(process.pid, 9)
-    source = "def combine(sums, n): return 2.5"
-    assert own.call(SandboxRequest(source, "combine", 1, sums=[[1.0]], rows=2)).numbers.tolist() == [2.5]
+    source = "def grade(submission, answers): return 2.5"
+    assert own.call(SandboxRequest(source, "grade", 1)).numbers.tolist() == [2.5]
     assert own._process is not process
     own.close()
 
@@ -231,15 +232,15 @@ def test_only_packages_that_a_source_may_use_are_imported(source: str, packages:
 
 def test_call_is_repeated_if_another_source_needs_more_packages():
     own = SandboxClient()
-    slow = "def combine(sums, n):\n    for _ in range(20_000_000):\n        pass\n    return 1.5"
+    slow = "def grade(submission, answers):\n    for _ in range(20_000_000):\n        pass\n    return 1.5"
     numbers: list[float] = []
-    request = SandboxRequest(slow, "combine", 1, sums=[[1.0]], rows=2)
+    request = SandboxRequest(slow, "grade", 1)
     own.start()
     thread = threading.Thread(target=lambda: numbers.extend(own.call(request).numbers))
     thread.start()
     time.sleep(0.3)
-    ranks = "import pandas\ndef combine(sums, n): return pandas.Series(sums).corr(pandas.Series([1, 2]), "
-    more = SandboxRequest(f"{ranks}'spearman')", "combine", 1, sums=[[1.0, 2.0]], rows=2)
+    ranks = "import pandas\ndef grade(submission, answers):\n    one = pandas.Series([1.0, 2.0])\n"
+    more = SandboxRequest(f"{ranks}    return one.corr(one, 'spearman')", "grade", 1)
     assert own.call(more).numbers == pytest.approx([1.0])
     thread.join()
     assert numbers == [1.5]
@@ -247,14 +248,14 @@ def test_call_is_repeated_if_another_source_needs_more_packages():
 
 
 def test_child_dies_with_its_zygote():
-    own = SandboxClient(packages=("numpy",))
+    own = SandboxClient(packages=("numpy", "pandas"))
     own.start()
-    source = "def combine(sums, n):\n    while True:\n        pass"
+    source = "def grade(submission, answers):\n    while True:\n        pass"
     failures: list[BaseException] = []
 
     def call():
         try:
-            own.call(SandboxRequest(source, "combine", 1, sums=[[1.0]], rows=2), CallLimits(seconds=60))
+            own.call(SandboxRequest(source, "grade", 1), CallLimits(seconds=60))
         except SandboxUnavailable as error:
             failures.append(error)
 

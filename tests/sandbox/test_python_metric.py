@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from grader.metrics.groups import GroupedMetric, GroupRules
-from grader.metrics.interface import ColumnKind, ColumnSpec, Direction, Exactness, Options
+from grader.metrics.interface import ColumnKind, ColumnSpec, Direction
 from grader.metrics.python_check import described
 from grader.metrics.python_metric import (
     MOST_SOURCE_BYTES,
@@ -23,17 +23,15 @@ from grader.metrics.python_metric import (
     UnsuitableSource,
     made_up_truth,
 )
-from grader.metrics.registry import metric as built_in
 from grader.sandbox import CallLimits, CallStatus, SandboxClient, layers
 from tests.sandbox.public_metrics import PUBLIC_METRICS, ROWS, PublicMetric
 
 Sandboxes = tuple[SandboxClient, SandboxClient]
 IDS = np.arange(100, 100 + ROWS)
 RMSE = """
-def rows(truth, prediction):
-    return (prediction - truth) ** 2
-def combine(sums, n):
-    return {"mse": sums[0] / n, "score": (sums[0] / n) ** 0.5}
+def score(solution, submission, row_id_column_name):
+    mse = ((submission["prediction"] - solution["target"]) ** 2).mean()
+    return {"rmse": mse ** 0.5, "mse": mse}
 """
 
 
@@ -76,43 +74,44 @@ def test_public_metric_equals_its_oracle_in_every_signature(
             complete_sandbox if re.search("sklearn|spearman", source) else sandboxes[0]
         )  # calls of the latter are faster
         metric = PythonMetric(parsed, chosen, sandbox)
-        if signature == "rows":
-            metric, _ = described(metric, truth, predictions)
-        for rows in (np.arange(ROWS), half) if signature == "rows" else (half,):
-            expected = public.oracle(
-                solution.iloc[rows].reset_index(drop=True), submission.iloc[rows].reset_index(drop=True)
-            )
-            value = metric.score(metric.prepare(truth, rows), metric.encode(predictions)).score
-            assert math.isclose(value, expected, rel_tol=1e-12), (signature, value, expected)
+        expected = public.oracle(
+            solution.iloc[half].reset_index(drop=True), submission.iloc[half].reset_index(drop=True)
+        )
+        value = metric.score(metric.prepare(truth, half), metric.encode(predictions)).score
+        assert math.isclose(value, expected, rel_tol=1e-12), (signature, value, expected)
 
 
-def test_more_than_ten_public_metrics_run_in_each_signature():
-    assert len(PUBLIC_METRICS) >= 10
-    assert sum(each.rows is not None for each in PUBLIC_METRICS) >= 10
-
-
-def test_row_statistics_equal_the_built_in_metric(sandboxes: Sandboxes):
+def test_values_of_a_dictionary_are_the_score_and_terms(sandboxes: Sandboxes):
     rng = np.random.default_rng(3)
-    metric, truth = one_column(sandboxes, RMSE, truth=rng.normal(size=ROWS), terms=("score", "mse"), width=1)
-    files = [metric.encode({"prediction": rng.normal(size=ROWS)}) for _ in range(2)]
-    rmse, rows = built_in("rmse", Options()), np.arange(ROWS)
-    ours, theirs = metric.prepare(truth, rows), rmse.prepare({"target": truth["target"]}, rows)
-    result, expected = metric.score(ours, files[0]), rmse.score(theirs, files[0]["prediction"])
-    assert (result.score, result.evidence["sums"]) == (expected.score, expected.evidence["sums"])
-    assert result.evidence["sandbox"] == list(layers().in_force)
+    bare, truth = one_column(sandboxes, RMSE, truth=rng.normal(size=ROWS))
+    file = {"prediction": rng.normal(size=ROWS)}
+    metric, _ = described(bare, truth, file)
+    assert metric.settings.terms == ("score", "mse")
+    assert [each.name for each in metric.describe().terms] == ["mse"]
+    result = metric.score(metric.prepare(truth, np.arange(ROWS)), metric.encode(file))
+    errors = file["prediction"] - truth["target"]
+    assert result.score == pytest.approx(np.mean(errors**2) ** 0.5)
     assert result.terms == {"mse": pytest.approx(result.score**2)}
-    assert metric.describe().exactness is Exactness.SUMS
+    assert result.evidence["sandbox"] == list(layers().in_force)
 
 
-def test_score_of_row_statistics_does_not_depend_on_the_order(sandboxes: Sandboxes):
-    rng = np.random.default_rng(4)
-    truth, prediction = rng.normal(size=ROWS) * 10.0 ** rng.integers(-8, 8, ROWS), rng.normal(size=ROWS)
-    order = rng.permutation(ROWS)
-    scores = set()
-    for one, other in ((truth, prediction), (truth[order], prediction[order])):
-        metric, table = one_column(sandboxes, RMSE, truth=one, width=1)
-        scores.add(score(metric, table, other))
-    assert len(scores) == 1
+@pytest.mark.parametrize(
+    "result",
+    ["{}", "{1: 2.0}", "{'a': 1.0, 'score': 2.0}", "{'a': 'b'}", "{'score': 1.0, 'Not a name': 2.0}"],
+)
+def test_other_dictionaries_are_refused(sandboxes: Sandboxes, result: str):
+    source = f"def grade(submission, answers):\n    return {result}\n"
+    metric, truth = one_column(sandboxes, source)
+    with pytest.raises(MetricFailed) as failed:
+        described(metric, truth, {"prediction": truth["target"]})
+    assert failed.value.status is CallStatus.WRONG_RESULT
+
+
+def test_names_of_values_must_not_change(sandboxes: Sandboxes):
+    metric, truth = one_column(sandboxes, RMSE, terms=("score", "mae"))
+    with pytest.raises(MetricFailed) as failed:
+        score(metric, truth, truth["target"])
+    assert failed.value.status is CallStatus.WRONG_RESULT
 
 
 TYPES = """
@@ -143,7 +142,7 @@ def test_tables_have_the_types_of_read_csv(sandboxes: Sandboxes):
         (b"x" * (MOST_SOURCE_BYTES + 1), "at most 100,000 bytes"),
         (b"def score(solution:\n", "line 1"),
         (b"def score(a, b): pass", "must define"),
-        (b"def combine(sums, n): pass", "must define"),
+        (b"def rows(truth, prediction): pass", "must define"),
         (b"score = lambda a, b, c: 1", "must define"),
         (b"\xff\xfe", "UTF-8"),
         (b"def score(a, b, c): return 1\0", "null|UTF-8"),
@@ -295,9 +294,9 @@ def score(solution, submission, row_id_column_name):
 """
 
 
-@pytest.mark.parametrize("source", [GROUPED, RMSE.replace("** 2", "* 1.0")])
-def test_groups_of_a_python_metric_have_values(sandboxes: Sandboxes, source: str):
-    metric, truth = one_column(sandboxes, source, terms=("score", "mse"), width=1)
+@pytest.mark.parametrize(("source", "terms"), [(GROUPED, ("score",)), (RMSE, ("score", "mse"))])
+def test_groups_of_a_python_metric_have_values(sandboxes: Sandboxes, source: str, terms: tuple[str, ...]):
+    metric, truth = one_column(sandboxes, source, terms=terms)
     truth["country"] = np.array(["A", "B", "B"] * (ROWS // 3), dtype=object)
     grouped = GroupedMetric(metric, GroupRules(("country",)))
     encoded = grouped.encode({"prediction": truth["target"] + 1 + (truth["country"] == "B")})

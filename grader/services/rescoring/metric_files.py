@@ -83,7 +83,6 @@ def use(
         nonnegative=python.nonnegative if nonnegative is None else nonnegative,
         arguments=python.arguments if arguments is None else arguments,
         terms=("score",),
-        width=0,
         sample=sample or python.sample,
     )
     metric = (known or NamedMetric(name="python")).model_copy(

@@ -23,17 +23,10 @@ ROWS = [
 ]
 DATA = "\n".join([HEAD, *ROWS, ""]).encode()
 SAMPLE = "\n".join(["id,prediction", *(f"{row},0.5" for row in range(40, 0, -1)), ""]).encode()
-ROW_STATISTICS = """
-import numpy as np
-
-
-def rows(truth, prediction):
-    error = truth["target"].to_numpy() - prediction
-    return np.stack([error**2, np.abs(error)], axis=1)
-
-
-def combine(sums, n):
-    return {"score": (sums[0] / n) ** 0.5, "mae": sums[1] / n}
+SEVERAL = """
+def score(solution, submission, row_id_column_name):
+    error = solution["target"] - submission["prediction"]
+    return {"rmse": (error**2).mean() ** 0.5, "mae": error.abs().mean()}
 """
 
 
@@ -60,12 +53,12 @@ def test_columns_have_the_types_that_read_csv_infers():
     assert table.id == "id" and table.table.usage is not None
 
 
-def test_check_completes_the_settings_of_row_statistics():
-    settings, report, problems = checked(ROW_STATISTICS)
+def test_check_completes_the_settings_of_several_values():
+    settings, report, problems = checked(SEVERAL)
     assert problems == []
-    assert (settings.terms, settings.width, settings.whole) == (("score", "mae"), 2, {"id", "target"})
+    assert (settings.terms, settings.whole) == (("score", "mae"), {"id", "target"})
     assert [each.name for each in settings.predictions] == ["prediction"]
-    assert report["exactness"] == "sums" and report["scores"]["sample"] > 0
+    assert report["exactness"] == "opaque" and report["scores"]["sample"] > 0
     assert report["sandbox"] == str(layers())
 
 
