@@ -120,6 +120,9 @@ def test_a_competition_with_another_metric_is_set_up_and_run_in_a_browser(
     page.get_by_role("button", name="Upload").first.click()
     expect(page.get_by_role("link", name="data.csv").first).to_be_visible()
     live.work()
+    page.goto(f"{HERE}/organize/settings/basics")
+    page.get_by_label("Contact").fill("olga@example.org")
+    page.get_by_role("button", name="Save", exact=True).click()
     page.goto(f"{HERE}/organize/state")
     page.get_by_role("button", name="Publish", exact=True).click()
     if page.get_by_role("heading", name="Publish").count():

@@ -117,7 +117,7 @@ def test_the_viewers_row_is_pinned_on_pages_that_do_not_contain_it(arena, crowd)
     assert re.search(
         r'<tbody class="pinned">\s*<tr class="own"[^>]*>\s*<td class="number rank">60</td>', first
     )
-    assert "pinned" not in second and second.count('<tr class="own ') == 1
+    assert "pinned" not in second and second.count('<tr class="own"') == 1
     way = re.search(r'<a class="to-own" href="[^"]*page=2#(team-[0-9]+)">You: 60th</a>', first)
     assert way and f'id="{way[1]}"' in second
     assert "pinned" not in arena.app.test_client().get(BOARD).text

@@ -57,7 +57,6 @@ STEPS = (
         folded=(
             "Texts on the metric and the data",
             "Names of the classes and rows",
-            "Questions",
             "Appearance",
         ),
     ),

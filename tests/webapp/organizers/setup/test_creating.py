@@ -69,12 +69,12 @@ def test_a_draft_has_the_default_settings(arena, root):
     assert settings_of(arena, "toxicity") == CompetitionSettings(title="Toxicity")
 
 
-def test_the_entry_step_of_a_draft_leads_to_accounts_for_a_class(arena, root):
+def test_the_entry_step_of_a_draft_leads_to_the_roster_of_a_class(arena, root):
     make(root)
     roster = f"{HERE}/roster"
     assert f'href="{roster}"' in root.browser.get(f"{HERE}/settings/entry").text
-    answer = root.post(f"{roster}/accounts", {"names": "kim\nlee"})
-    assert (answer.status_code, "2 accounts." in answer.text) == (201, True)
+    answer = root.post(f"{roster}/students", {"students": "kim\nlee"})
+    assert (answer.status_code, "2 invitations." in answer.text) == (201, True)
 
 
 def test_users_without_the_right_see_no_link_to_create_competitions(arena):
@@ -173,11 +173,11 @@ def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, 
     for path, sent in (
         (f"{HERE}/settings/dates", {"data": page | {"max_daily_submissions": "7"}}),
         (f"{HERE}/organizers", {"data": {"name": "Bob", "role": "editor"}}),
-        (f"{HERE}/roster/accounts", {"data": {"names": "Cleo"}}),
+        (f"{HERE}/roster/students", {"data": {"students": "Cleo"}}),
         (f"{api}/settings", {"method": "PATCH", "json": {"max_daily_submissions": 8}}),
         (f"{api}/data", {"data": csv}),
         (f"{api}/data/train.csv", {"method": "DELETE"}),
-        (f"{api}/accounts", {"json": {"names": ["Dora"]}}),
+        (f"{api}/students", {"json": {"students": ["Dora"]}}),
     ):
         before, sender = time[0], {"headers": root.bearer} if path.startswith("/api") else {}
         if sender:
