@@ -130,10 +130,6 @@ def case(name: str, seed: int) -> Sequence[str]:
     return values
 
 
-def recorded() -> dict[str, list[Sequence[str]]]:
-    return {name: [case(name, seed) for seed in range(SOLUTIONS)] for name in ("bias", *METRICS)}
-
-
 @pytest.mark.parametrize("name", ["bias", *METRICS])
 def test_scores_terms_and_groups_equal_the_recording(name: str):
     expected = json.loads(RECORDING.read_text())[name]
@@ -148,4 +144,5 @@ def test_scores_terms_and_groups_equal_the_recording(name: str):
 
 
 if __name__ == "__main__":
-    RECORDING.write_text(json.dumps(recorded(), indent=0) + "\n")
+    found = {name: [case(name, seed) for seed in range(SOLUTIONS)] for name in ("bias", *METRICS)}
+    RECORDING.write_text(json.dumps(found, indent=0) + "\n")
