@@ -49,7 +49,7 @@ def check_solution(path):
 
 call("POST", "/api/v1/competitions", json={"slug": "toxic", "title": "Toxic comments"})
 dates = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z"}
-call("PATCH", f"{API}/settings", json=dates)
+call("PATCH", f"{API}/settings", json={"contact": "olga@example.org"} | dates)
 call("POST", check_solution("solution.csv")["url"] + "/accept")
 train = {"file": ("train.csv", Path("train.csv").read_bytes())}
 call("POST", f"{API}/data", files=train, data={"description": "Comments"})
