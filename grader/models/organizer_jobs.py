@@ -18,14 +18,12 @@ class OrganizerJobKind(enum.StrEnum):
 
     - `check` and `settings` check an uploaded solution and changed settings.
     - `solution` writes the file of a published solution.
-    - `diagnose` computes the diagnosis of a submission.
     - `data` scans data files for labels.
     """
 
     CHECK = "check"
     SOLUTION = "solution"
     SETTINGS = "settings"
-    DIAGNOSE = "diagnose"
     DATA = "data"
 
 

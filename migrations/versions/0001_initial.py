@@ -347,7 +347,6 @@ def upgrade() -> None:
                 "check",
                 "solution",
                 "settings",
-                "diagnose",
                 "data",
             ),
             nullable=False,
