@@ -316,8 +316,8 @@ class RosterEntry(Base):
 class DataCheckState(enum.StrEnum):
     """The states of a data file's check for disclosed labels.
 
-    `unchecked` files were added before checks existed. `allowed` files disclose labels, but an organizer has
-    allowed them.
+    `unchecked` files had passed, but a later check could not read them. `allowed` files disclose labels, but
+    an organizer has allowed them.
     """
 
     UNCHECKED = "unchecked"

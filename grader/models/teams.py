@@ -124,7 +124,6 @@ class MergeRequest(Base):
     to_team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
     state: Mapped[RequestState] = mapped_column(stored_enum(RequestState, name="state"))
     created_at: Mapped[datetime]
-    decided_at: Mapped[datetime | None]
 
     from_team: Mapped[Team] = relationship(foreign_keys=[from_team_id])
     to_team: Mapped[Team] = relationship(foreign_keys=[to_team_id])

@@ -462,7 +462,6 @@ def upgrade() -> None:
         sa.Column("to_team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False, index=True),
         sa.Column("state", _enum("state", "open", "accepted", "refused", "withdrawn"), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
-        sa.Column("decided_at", TIME),
         sqlite_autoincrement=True,
     )
     op.create_table(

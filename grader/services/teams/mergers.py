@@ -162,7 +162,7 @@ def accept(act: Act, *, request_id: int) -> Team:
     merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
     rosters.require_changeable(act.competition, act.now)
     _require_mergeable(act.session, act.competition, merge_request.from_team, own_team, act.now)
-    _decide(merge_request, RequestState.ACCEPTED, act.now)
+    merge_request.state = RequestState.ACCEPTED
     _merge(act.session, act.competition, taken=own_team, into=merge_request.from_team, now=act.now)
     mail.merged(act.session, competition=act.competition, request=merge_request, now=act.now)
     return merge_request.from_team
@@ -173,14 +173,16 @@ def refuse(act: Act, *, request_id: int) -> MergeRequest:
     own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
     mail.merge_refused(act.session, competition=act.competition, request=merge_request, now=act.now)
-    return _decide(merge_request, RequestState.REFUSED, act.now)
+    merge_request.state = RequestState.REFUSED
+    return merge_request
 
 
 def withdraw(act: Act, *, request_id: int) -> MergeRequest:
     """Withdraw a request of the person's team; raise NotLeader or UnknownMergeRequest."""
     asking = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     merge_request = _open(act.session, request_id, MergeRequest.from_team_id == asking.id)
-    return _decide(merge_request, RequestState.WITHDRAWN, act.now)
+    merge_request.state = RequestState.WITHDRAWN
+    return merge_request
 
 
 def of_team(session: Session, *, team: Team) -> list[MergeRequest]:
@@ -294,7 +296,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
         rosters.bind(session, team=into)
     invitations.end_all(session, team=taken, now=now)
     invitations.end_of_members(session, team=into, now=now)
-    _close_requests(session, taken, now)
+    _close_requests(session, taken)
     into.division, taken.division = into.division or taken.division, None
     taken.leader_id = None
     taken.merged_into_id = into.id
@@ -314,10 +316,10 @@ def _free_used_keys(session: Session, taken: Team, into: Team) -> None:
     )
 
 
-def _close_requests(session: Session, taken: Team, now: datetime) -> None:
+def _close_requests(session: Session, taken: Team) -> None:
     for each in of_team(session, team=taken):
         asked_for_it = each.from_team_id == taken.id
-        _decide(each, RequestState.WITHDRAWN if asked_for_it else RequestState.REFUSED, now)
+        each.state = RequestState.WITHDRAWN if asked_for_it else RequestState.REFUSED
 
 
 def _open(session: Session, request_id: int, whose: ColumnElement[bool]) -> MergeRequest:
@@ -329,10 +331,4 @@ def _open(session: Session, request_id: int, whose: ColumnElement[bool]) -> Merg
     )
     if merge_request is None:
         raise UnknownMergeRequest
-    return merge_request
-
-
-def _decide(merge_request: MergeRequest, state: RequestState, now: datetime) -> MergeRequest:
-    merge_request.state = state
-    merge_request.decided_at = now
     return merge_request

@@ -251,51 +251,10 @@ def test_all_files_are_released_after_the_solution_is_published(service, table: 
     assert data_files.is_given_out(service.reload(competition), file(service, competition))
 
 
-def before_the_upgrade(service, competition: Competition, data: bytes):
-    """Add a file as the previous version of the software did."""
-    blob = service.storage.put(data)
-    with service.database.write() as session:
-        session.execute(
-            DataFile.__table__.insert().values(
-                competition_id=competition.id,
-                name="test.csv",
-                description="",
-                sha256=blob.sha256,
-                size_bytes=blob.size,
-                uploaded_at=service.now,
-            )
-        )
-
-
-@pytest.mark.parametrize("what", ["clean", "labels", "image"])
-def test_files_from_before_the_upgrade_stay_downloadable_until_labels_are_found(
-    service, table: pd.DataFrame, clean: bytes, what: str
-):
-    competition = service.competition()
-    files = {"clean": clean, "labels": csv(table), "image": b"\x89PNG\0\0"}
-    before_the_upgrade(service, competition, files[what])
-    assert data_files.is_given_out(competition, file(service, competition))
-    with service.database.write() as session:
-        assert checks.are_stale(session)
-        assert checks.request_all(session, now=service.now) == 1
-        assert checks.request_all(session, now=service.now) == 0
-    assert data_files.is_given_out(competition, file(service, competition))
-    work(service)
-    with service.database.read() as session:
-        assert not checks.are_stale(session)
-    found = file(service, competition)
-    assert data_files.is_given_out(competition, found) == (what != "labels")
-    assert bool(checks.found_in(found).unopened) == (what == "image")
-    if what == "image":
-        allow(service, competition)
-        assert file(service, competition).check_state is DataCheckState.ALLOWED
-
-
 @on_sqlite
 def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_called_checked(
     service, clean: bytes
 ):
-    """Use a Parquet file that an earlier version of the software has checked."""
     competition = service.competition()
     add(service, competition, b"PAR1" + clean)
     sha256 = file(service, competition).sha256
@@ -313,7 +272,7 @@ def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_call
 
 @on_sqlite
 @pytest.mark.parametrize("kind", ["labels", "unreadable"])
-def test_content_replaced_by_an_older_process_is_not_released_unchecked(
+def test_content_that_was_replaced_without_a_check_is_not_released(
     service, table: pd.DataFrame, clean: bytes, kind: str
 ):
     competition = service.competition()

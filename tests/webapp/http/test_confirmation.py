@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.models import ApiToken, MergeRequest, Role, User
+from grader.models import ApiToken, MergeRequest, RequestState, Role, User
 from grader.services.accounts import api_tokens
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
@@ -175,7 +175,7 @@ def test_accepting_a_merger_shows_the_effect_on_both_teams(arena, people: dict[s
     ):
         assert words in asked.text
     with arena.database.read() as session:
-        assert session.get_one(MergeRequest, 1).decided_at is None
+        assert session.get_one(MergeRequest, 1).state is RequestState.OPEN
     arena.submit(ann, arena.truth.predictions(seed=77))
     again = bob.post(f"{team}/mergers/1/accept", hidden_fields(asked.text))
     assert again.status_code == 409 and "1 and 2 add up to 3" in again.text
