@@ -164,10 +164,10 @@ def analyse(inputs: Material) -> Analysis:
     if not inputs.predictions:
         sections += labelled.audit_sections(audit(kept))
     title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
-    return Analysis(title, facts_of(inputs, annotations, kept), tuple(sections))
+    return Analysis(title, _facts_of(inputs, annotations, kept), tuple(sections))
 
 
-def facts_of(inputs: Material, annotations: Annotations, kept: Annotations) -> tuple[str, ...]:
+def _facts_of(inputs: Material, annotations: Annotations, kept: Annotations) -> tuple[str, ...]:
     """Return sentences on the rows and thresholds, and on the included and omitted identities."""
     background = "all other rows" if inputs.background == "all" else "the rows known not to mention it"
     facts = [
@@ -267,18 +267,18 @@ def _of_labels(inputs: Material, annotations: Annotations, kept: Annotations) ->
             minimum_size=inputs.minimum_size,
         )
         return [*sections, labelled.fuzzed_section(twins)]
-    return [*sections, *pairs_of(inputs)]
+    return [*sections, *_pairs_of(inputs)]
 
 
-def pairs_of(inputs: Material, column: str = "label") -> list[Section]:
-    """Return the section on counterfactual pairs, if there are any; `column` describes the predictions."""
+def _pairs_of(inputs: Material) -> list[Section]:
+    """Return the section on counterfactual pairs, if there are any."""
     (role, group), slices, pair = inputs.pair_columns, inputs.solution.slices, inputs.solution.pair
     if pair is None or role not in slices:
         return []
     groups = slices[group].texts() if group in slices else None
     texts = pair.texts(), slices[role].texts(), groups
     pairs = compare_pairs(*texts, inputs.predictions, roles=inputs.pair_roles())
-    return [labelled.pairs_section(pairs, column)]
+    return [labelled.pairs_section(pairs)]
 
 
 def _fuzzed(inputs: Material, fuzzed: Material) -> FuzzedReport:

@@ -110,7 +110,7 @@ def _mean_tables(means: Sequence[MeanScore]) -> Iterator[Table]:
         yield table(f"Mean prediction: {label}", head, rows, groups=groups)
 
 
-def pairs_section(report: PairReport, column: str = "label") -> Section:
+def pairs_section(report: PairReport) -> Section:
     """Return how often the first role of a pair is scored higher, by group and overall."""
     first, second = report.roles
     rates = [
@@ -129,8 +129,8 @@ def pairs_section(report: PairReport, column: str = "label") -> Section:
     ]
     caption = f"Share of pairs in which {first} is scored higher than {second} (ties count as one half)"
     blocks: list[Table | Chart] = [
-        table(caption, (column, "group", "pairs", "rate", "ties"), rates),
-        table("Predictions", (column, "group", "role", "rows", "mean", "deviation"), scores),
+        table(caption, ("label", "group", "pairs", "rate", "ties"), rates),
+        table("Predictions", ("label", "group", "role", "rows", "mean", "deviation"), scores),
     ]
     groups = list(dict.fromkeys(each.group for each in report.rates))
     if report.rates and len(groups) <= COMBINED_GROUPS:

@@ -65,10 +65,10 @@ def score_section(report: BiasReport) -> Section:
     ]
     caption = f"{report.rows:,} rows, {report.positives:,} of them positive"
     table_ = table(caption, ("term", "value"), lines)
-    return Section("score", "Score", tuple(without_value(report)), (table_,), report.as_dict())
+    return Section("score", "Score", tuple(_without_value(report)), (table_,), report.as_dict())
 
 
-def without_value(report: BiasReport) -> Iterator[str]:
+def _without_value(report: BiasReport) -> Iterator[str]:
     """Yield sentences on undefined AUCs, the reasons, and the effect on the score."""
     missing = [each for each in report.undefined if each.affects_score]
     if missing:

@@ -32,7 +32,6 @@ class Inputs:
     split: PreparedSplit
     y_score: FloatArray
     settings: MetricSettings
-    numbers: dict[str, FloatArray]
 
     @classmethod
     def of(
@@ -44,20 +43,17 @@ class Inputs:
         positive: object = None,
         settings: MetricSettings | None = None,
         in_score: Collection[str] | None = None,
-        *,
-        numbers: Mapping[str, ArrayLike | str | None] | None = None,
     ) -> "Inputs":
         """Read the arguments, which are documented in `bias_report` and have these names in error messages.
 
-        `numbers` are further columns of finite numbers by argument; None is omitted. One TypeError or
-        ValueError contains all problems, one per line.
+        One TypeError or ValueError contains all problems, one per line.
         """
         frame = None if data is None else columns_of("data", data)
         settings, problems = MetricSettings() if settings is None else settings, Problems()
         identities: dict[str, Any] | None = None
         labels: FloatArray | BoolArray | None = None
         split: Any = None
-        arrays: dict[str, FloatArray] = {}
+        scores: Any = None
         with problems.collect():
             labels = _labels(_column("y_true", y_true, frame), positive, settings)
         rows = None if labels is None else labels.size
@@ -67,12 +63,10 @@ class Inputs:
             with problems.collect():
                 known, named = (None, {}) if identities is None else (in_score, identities)
                 split = prepare_as("y_true", labels, "subgroups", named, settings=settings, in_score=known)
-        for name, values in {"y_score": y_score, **(numbers or {})}.items():
-            if values is not None:
-                with problems.collect():
-                    arrays[name] = as_vector(name, _column(name, values, frame), rows=rows, finite=True)
+        with problems.collect():
+            scores = as_vector("y_score", _column("y_score", y_score, frame), rows=rows, finite=True)
         problems.raise_all()
-        return cls(split, arrays.pop("y_score"), settings, arrays)
+        return cls(split, scores, settings)
 
 
 def is_table(values: Any) -> bool:
@@ -139,10 +133,8 @@ def _known(labels: Sequence[object]) -> str:
     return f"`y_true` contains the labels {listed(sorted(map(repr, set(labels))))}"
 
 
-def identities_of(
-    subgroups: Any, frame: Mapping[Any, Any] | None, rows: int | None, names: Sequence[str] | None = None
-) -> dict[str, Any]:
-    """Return the column of each identity; `names` are those of a matrix's columns or of categories."""
+def identities_of(subgroups: Any, frame: Mapping[Any, Any] | None, rows: int | None) -> dict[str, Any]:
+    """Return the column of each identity."""
     if isinstance(subgroups, str):
         return _categories(_column("subgroups", subgroups, frame), rows)
     if is_table(subgroups):
@@ -152,12 +144,12 @@ def identities_of(
             _require("subgroups", [column for _, column in pairs if isinstance(column, str)], frame)
         pairs = [(name, _column("subgroups", column, frame)) for name, column in pairs]
     elif (array := as_array("subgroups", subgroups)).ndim == 2:
-        names = list(map(str, range(array.shape[1]))) if names is None else names
+        names = list(map(str, range(array.shape[1])))
         if array.shape != (expected := (len(array) if rows is None else rows, len(names))):
             raise ValueError(f"`subgroups` must have shape {expected}, not {array.shape}.")
         pairs = list(zip(names, array.T, strict=True))
     elif frame is None or subgroups is None:
-        return _categories(array, rows, names)
+        return _categories(array, rows)
     else:
         _require("subgroups", chosen := list(subgroups), frame)
         pairs = [(name, frame[name]) for name in chosen]
@@ -168,8 +160,8 @@ def identities_of(
     return by_name
 
 
-def _categories(values: Any, rows: int | None, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return a mask for each category of one column: for `names`, or for all in alphabetical order."""
+def _categories(values: Any, rows: int | None) -> dict[str, Any]:
+    """Return a mask for each category of one column, in alphabetical order."""
     array = as_column("subgroups", values, rows=rows)
     categories = array[~is_missing(array)]
     if not all(isinstance(category, str) for category in categories.tolist()):
@@ -177,8 +169,7 @@ def _categories(values: Any, rows: int | None, names: Sequence[str] | None = Non
             "`subgroups` must be a list of names (even of one), map names to arrays, or be a table with a "
             "column for each identity or a column of texts. Convert numbers to text if they are categories."
         )
-    names = sorted(set(categories.tolist())) if names is None else names
-    return {str(name): array == name for name in names}
+    return {str(name): array == name for name in sorted(set(categories.tolist()))}
 
 
 def complete_column(argument: str, values: Any, rows: int | None) -> NDArray[Any]:
