@@ -88,7 +88,7 @@ def test_readme_is_short():
 
 def test_documentation_is_short():
     words = {path.name: len(path.read_text().split()) for path in CHAPTERS}
-    assert sum(words.values()) - words["competition-settings.md"] <= 31_700
+    assert sum(words.values()) - words["competition-settings.md"] <= 25_000
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.name)
@@ -226,7 +226,7 @@ def test_every_label_in_a_picture_or_its_alt_text_is_on_a_page():
     templates, code = _texts_of_pages()
     quoted = {label for alt, _ in _alt_texts() for label in re.findall("“([^”]+)”", alt)}
     labels = quoted.union(*(picture.labels for picture in pictures.PICTURES))
-    assert len(labels) > 8
+    assert len(labels) > 5
     assert [label for label in sorted(labels) if label not in templates and label not in code] == []
 
 

@@ -6,16 +6,13 @@ import io
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page
@@ -23,7 +20,7 @@ from playwright.sync_api import Browser, Page
 from grader.client import Client
 from grader.demo import run
 from grader.demo.corpus import IDENTITY_WORDS
-from grader.demo.run import SLUG, Demo, DemoFailed
+from grader.demo.run import SLUG, Demo
 from grader.settings import load
 from tests.browser import pictures
 from tests.browser.pictures import MODES, STEPS, THEMES, Picture
@@ -31,8 +28,6 @@ from tests.browser.pictures import MODES, STEPS, THEMES, Picture
 pytestmark = pytest.mark.browser
 TEAM, OTHERS = "newcomer", ("words", "blend", "biased")
 PAGE_WIDTH, SCALE, WIDEST, COLORS = 960, 1.5, 1440, 128
-LEAK = "toxicity_score"
-REASON = "200 labels were corrected, and 25 rows were withdrawn."
 # The second file of the worked example: the starter script with word pairs and masked identity words.
 LEARNS = "make_pipeline(TfidfVectorizer()"
 MASKS = f"""import re
@@ -109,7 +104,7 @@ def _running_demo(folder: Path) -> Iterator[Stage]:
 
 
 def _stage(demo: Demo) -> Stage:
-    """Submit the two files of the worked example, and create the other competitions; skip existing parts."""
+    """Submit the files of the worked example, and create a competition for each mode; skip existing parts."""
     files = _write_example(demo)
     state = demo.folder / "stage.json"
     if not state.exists():
@@ -118,7 +113,6 @@ def _stage(demo: Demo) -> Stage:
             second = _submit(client, files[1], "Masked identities, word pairs")
         ids = {"first": first, "second": second, "open": first}
         ids |= {mode: _create_with_mode(demo, mode, files[0]) for mode in MODES if mode != "open"}
-        _create_draft(demo)
         state.write_text(json.dumps(ids))
     return Stage(demo, json.loads(state.read_text()))
 
@@ -160,23 +154,6 @@ def _create_with_mode(demo: Demo, mode: str, file: Path) -> int:
     return ids[TEAM]
 
 
-def _create_draft(demo: Demo):
-    """Create a draft with a test.csv that discloses the labels."""
-    folder = demo.folder / "draft"
-    folder.mkdir(exist_ok=True)
-    for name in ("train.csv", "solution.csv"):
-        shutil.copy(demo.folder / name, folder)
-    test, solution = (pd.read_csv(demo.folder / f"{name}.csv") for name in ("test", "solution"))
-    leaked = test.merge(solution[["id", "target"]], on="id").rename(columns={"target": LEAK})
-    leaked.to_csv(folder / "test.csv", index=False)
-    text = (demo.folder / "competition.toml").read_text()
-    text = text.replace(f'slug = "{SLUG}"', 'slug = "kind-words"')
-    text = re.sub(r'title = ".*"', 'title = "Kind words"', text).replace(', "first_submission.py"', "")
-    (folder / "kind-words.toml").write_text(text)
-    with contextlib.suppress(DemoFailed):  # test.csv is held back
-        demo.command("competition", "create", str(folder / "kind-words.toml"))
-
-
 def _write(content: bytes, path: Path):
     """Write a screenshot with few colors, and at most 1440 px wide."""
     image = Image.open(io.BytesIO(content)).convert("RGB")
@@ -186,22 +163,12 @@ def _write(content: bytes, path: Path):
     image.quantize(COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def _wait_for(page: Page, result: str):
-    """Reload a page until a worker has computed the result."""
-    deadline = time.monotonic() + 120
-    while result and not page.get_by_text(result).count():
-        assert time.monotonic() < deadline, f"{page.url} does not show “{result}”."
-        page.wait_for_timeout(1000)
-        page.reload(wait_until="networkidle")
-
-
 def draw(stage: Stage, browser: Browser, folder: Path, picture: Picture):
     """Take a page's screenshot in both themes, with a numbered marker at each label."""
     page = stage.page(browser, picture.person)
     for theme in THEMES:
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
         page.goto(stage.path(picture.path), wait_until="networkidle")
-        _wait_for(page, picture.result)
         assert [value for value in picture.values if value not in page.content()] == []
         part = page.locator("main")
         elements = [
@@ -251,17 +218,5 @@ def test_pictures_of_the_documentation(browser: Browser, tmp_path: Path):
             size=(1100, 825),
         )
         draw_side_by_side(stage, browser, folder, "modes", MODES, size=(420, 760))
-        for picture in pictures.BEFORE_THE_RESCORING:
+        for picture in pictures.PICTURES:
             draw(stage, browser, folder, picture)
-        command = stage.demo.command
-        command(
-            "rescore",
-            SLUG,
-            str(stage.demo.folder / "corrected_solution.csv"),
-            "--reason",
-            REASON,
-            "--preview",
-        )
-        draw(stage, browser, folder, pictures.RESCORING)
-        command("competition", "reveal", SLUG, "--yes")
-        draw(stage, browser, folder, pictures.REVEAL)

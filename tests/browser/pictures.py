@@ -24,8 +24,6 @@ class Picture:
     values: tuple[str, ...] = ()
     """Texts on the page that the chapter repeats, such as scores of the worked example."""
     height: int = 900
-    result: str = ""
-    """A text that appears when a worker has computed a part of the page."""
 
 
 SUBMISSION = Picture(
@@ -36,36 +34,7 @@ SUBMISSION = Picture(
     ("Public score", "Rank", "Final selection", "Where the score is lost", "Identities"),
     values=("0.91194",),
 )
-COMPARE = Picture(
-    "compare",
-    "participants.md",
-    "newcomer",
-    "/competitions/demo/submissions/compare?candidate={second}&baseline={first}",
-    (),
-    values=("0.01391", "0.92585"),
-    height=640,
-)
-HELD_BACK = Picture("held-back", "organizers.md", "organizer", "/competitions/kind-words/organize/data", ())
-RESCORING = Picture(
-    "rescoring",
-    "rescoring.md",
-    "organizer",
-    "/competitions/demo/organize/rescoring/2/difference",
-    (),
-)
-REVEAL = Picture(
-    "reveal",
-    "closing.md",
-    "newcomer",
-    "/competitions/demo/leaderboard/private",
-    (),
-    values=("0.92201",),
-    height=640,
-    result="tied",
-)
-
-BEFORE_THE_RESCORING = (SUBMISSION, COMPARE, HELD_BACK)
-PICTURES = (*BEFORE_THE_RESCORING, RESCORING, REVEAL)
+PICTURES = (SUBMISSION,)
 # Pictures of several pages side by side, with the caption of each page.
 STEPS = {
     "Upload": "/competitions/demo/submissions",
