@@ -313,6 +313,28 @@ class Client:
         address = f"submissions/{_number(submission)}/file"
         return download(self._transport, address, Path(path), on_progress=on_progress)
 
+    def compare(
+        self,
+        submission: Submission | int,
+        baseline: Submission | int,
+        *,
+        competition: str | None = None,
+        timeout_seconds: float = 600,
+    ) -> Mapping[str, Any]:
+        """Return the comparison of two scored submissions of your team, with its standard errors by split.
+
+        Waits until it is computed; after the timeout, `is_final` is False.
+        """
+        deadline, pause = time.monotonic() + timeout_seconds, FIRST_PAUSE_SECONDS
+        address = f"{self._place(competition)}/comparisons"
+        sent = {"submission": _number(submission), "baseline": _number(baseline)}
+        found: Mapping[str, Any] = self._transport.post(address, json=sent)
+        while not found["is_final"] and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, pause))
+            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+            found = self._transport.get(f"{address}/{found['id']}")
+        return found
+
     def select(
         self,
         submission: Submission | int,

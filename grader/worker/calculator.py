@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -128,7 +128,7 @@ class FileChecker:
 class PreparedSolution:
     """A solution prepared for scoring by a metric: its row ids and the prepared rows of each split.
 
-    `measure` computes the influences on the values of encoded predictions, by split, if asked for.
+    `measure` computes the influences on the values of encoded predictions, on the splits asked for.
     """
 
     metric: Metric
@@ -150,7 +150,7 @@ class PreparedSolution:
         settings: Mapping[str, Any],
         solution: Claim | Solution,
         *,
-        measures: bool = False,
+        measures: Iterable[Split] = (),
     ) -> "PreparedSolution":
         """Read and prepare a solution for the metric of these settings."""
         source = storage.read(settings["source"]) if registry.is_python(settings) else None
@@ -168,7 +168,7 @@ class PreparedSolution:
             row_ids,
             {split: metric.prepare(columns, truth.rows(split)) for split in Split},
             checker,
-            {split: measuring(metric, columns, truth.rows(split)) for split in Split} if measures else {},
+            {split: measuring(metric, columns, truth.rows(split)) for split in measures},
         )
 
     def begin(self) -> None:

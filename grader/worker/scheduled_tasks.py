@@ -22,6 +22,7 @@ from grader.services.accounts import kept_identities, logins
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.data_files import checks
+from grader.services.leaderboards import standard_errors
 from grader.services.scoring import retries
 from grader.services.submissions import rejected_files
 from grader.storage import blobs
@@ -38,6 +39,7 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
 )
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
 SOLUTIONS_SECONDS = 15
+ERRORS_SECONDS = 15
 RECORDS_SECONDS = 600
 FILES_SECONDS = 300
 STORAGE_SECONDS = 24 * 3600
@@ -107,6 +109,15 @@ def forget_records(database: Database) -> bool:
     return is_due
 
 
+def request_errors(database: Database) -> None:
+    """Add a job to each competition in which a file that counts has no standard errors."""
+    with database.read() as session:
+        are_due = standard_errors.are_due(session, now=db.now(session))
+    if are_due:
+        with database.write() as session:
+            standard_errors.request_due(session, now=db.now(session))
+
+
 class Keeper:
     """Deletes expired records and files and keeps the storage consistent with the database.
 
@@ -122,6 +133,7 @@ class Keeper:
         """Return a lane for each task."""
         return [
             Lane("solutions", self.complete_solutions, SOLUTIONS_SECONDS),
+            Lane("errors", partial(request_errors, self._database), ERRORS_SECONDS),
             Lane("records", partial(forget_records, self._database), RECORDS_SECONDS),
             Lane("files", self.forget_files, FILES_SECONDS, FILES_SECONDS),
             Lane("storage", self.look, STORAGE_SECONDS, STORAGE_AFTER_SECONDS),

@@ -73,8 +73,7 @@ class DueWork:
                 "claims": leased_rows.are_held(now),
                 "rescoring": batches.are_waiting(now),
                 "python": python_lanes.are_waiting(now),
-                "checks": organizer_jobs.are_waiting(now, checks=True),
-                "organizers": organizer_jobs.are_waiting(now, checks=False),
+                **{lane: organizer_jobs.are_waiting(now, lane=lane) for lane in organizer_jobs.LANES},
             }
             return dict(zip(conditions, session.execute(select(*conditions.values())).one(), strict=True))
 
@@ -83,9 +82,9 @@ class Sweeper:
     """Finds jobs that have waited too long or lost their lease, and runs them in children.
 
     Two scoring children ensure that a slow file does not block the others. Organizers' jobs may take minutes;
-    they have two lanes with one child each, one of which is reserved for checks of solutions and settings.
-    Rescorings have their own lane, whose child yields to live scoring. `PythonLanes` score files with metrics
-    that organizers wrote.
+    they have three lanes with one child each: checks of solutions and settings, comparisons and standard
+    errors, and the others. Rescorings have their own lane. Its child and that of the comparisons yield to
+    live scoring. `PythonLanes` score files with metrics that organizers wrote.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class Sweeper:
         self.due = DueWork(database, seconds=min(DUE_SECONDS, settings.sweep_interval_seconds / 2))
         self._children = [JobChild(settings, nursery) for _ in range(CHILDREN)]
         self._rescoring_child = JobChild(settings, nursery)
-        self._organizers_children = {checks: JobChild(settings, nursery) for checks in (True, False)}
+        self._organizers_children = {lane: JobChild(settings, nursery) for lane in organizer_jobs.LANES}
         is_due = partial(self.due.has, "python")
         self._python = PythonLanes(settings, database, is_due=is_due, nursery=nursery)
         self._formatter = Formatter()
@@ -143,8 +142,10 @@ class Sweeper:
             Lane("calendar", self._calendar.run_due, pause),
             Lane("texts", self._format_texts, pause),
             self._lane("rescoring", self._rescore, wait),
-            self._lane("checks", partial(self._work_for_organizers, checks=True), wait),
-            self._lane("organizers", partial(self._work_for_organizers, checks=False), wait),
+            *(
+                self._lane(lane, partial(self._work_for_organizers, lane), wait)
+                for lane in organizer_jobs.LANES
+            ),
         ]
 
     def _lane(self, name: str, step: Callable[[], object], pause: float) -> Lane:
@@ -171,10 +172,11 @@ class Sweeper:
         self._formatter.close()
         return False
 
-    def _work_for_organizers(self, *, checks: bool) -> bool:
+    def _work_for_organizers(self, lane: str) -> bool:
         with self._database.read() as session:
-            found = organizer_jobs.waiting(session, limit=1, now=db.now(session), checks=checks)
-        return bool(found) and self._organizers_children[checks].organize(found[0])
+            found = organizer_jobs.waiting(session, limit=1, now=db.now(session), lane=lane)
+        child = self._organizers_children[lane]
+        return bool(found) and child.organize(found[0], yields=lane == "statistics")
 
     def _next(self) -> int | None:
         """Return the id of an overdue job, or None."""

@@ -348,6 +348,8 @@ def upgrade() -> None:
                 "solution",
                 "settings",
                 "data",
+                "compare",
+                "errors",
             ),
             nullable=False,
         ),

@@ -317,7 +317,7 @@ def _list_all_losses(world: World):
     """Reduce the standard errors, because smaller losses than the standard error are not listed."""
     with world.arena.database.write() as session:
         for score in session.scalars(select(Score)):
-            score.errors = score.errors | {"score": 0.00001}
+            score.errors = (score.errors or {}) | {"score": 0.00001}
 
 
 def _ask_others(world: World, extent: Extent) -> Walk:
@@ -388,7 +388,7 @@ def _secrets(world: World) -> Secrets:
                 told_losses |= _bars(both[1])
                 if score.submission_id == 1:
                     losses = tuple(both)
-                errors = score.errors.values()
+                errors = (score.errors or {}).values()
                 told_losses |= {str(error) for error in errors} | {
                     order.error_text(error) for error in errors
                 }

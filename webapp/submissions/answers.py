@@ -1,12 +1,15 @@
 """API models for submissions: status, scores, problems, selection, remaining limits."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.models import Submission, SubmissionKind, SubmissionStatus
+from grader.models import JobState, OrganizerJob, Split, Submission, SubmissionKind, SubmissionStatus
+from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards.submission_results import Overview, SplitResult
 from grader.services.limits.limits import Allowance
+from grader.services.submissions.differences import Difference
 from grader.services.submissions.selections import CurrentSelection, Reason
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
 
@@ -210,6 +213,34 @@ class Losses(Answer):
     within_chance: float | None
 
 
+class ComparisonRequest(Sent):
+    """Two scored submissions of the team."""
+
+    submission: Number
+    baseline: Number
+
+
+class SplitDifference(Answer):
+    """The difference between two scores on a split, with its standard error."""
+
+    split: Split
+    value: float
+    standard_error: float
+    margin: float
+    is_clear: bool
+
+
+class Comparison(Answer):
+    """A comparison of two submissions on the same rows."""
+
+    id: int
+    state: JobState
+    is_final: bool
+    submission: int
+    baseline: int
+    differences: list[SplitDifference]
+
+
 def allowance(limits: Allowance) -> Limits:
     """Return the limits as the API model."""
     return Limits.model_validate(limits)
@@ -255,6 +286,17 @@ def details(submission: Submission, summary: Overview) -> SubmissionDetails:
 def groups(name: str, result: SplitResult) -> dict[str, Any]:
     """Return the field with the tables of groups; without it if the viewer may not see any."""
     return {name: [GroupTableAnswer.model_validate(each) for each in result.groups]} if result.groups else {}
+
+
+def comparison(job: OrganizerJob, differences: Iterable[Difference]) -> Comparison:
+    """Return a comparison with its visible differences as the API model."""
+    return Comparison.of(
+        job,
+        is_final=not organizer_jobs.is_open(job),
+        submission=job.parameters["submission_id"],
+        baseline=job.parameters["baseline_id"],
+        differences=[SplitDifference.model_validate(each) for each in differences],
+    )
 
 
 def identities(result: SplitResult) -> list[dict[str, Any]] | None:

@@ -7,21 +7,24 @@ from flask import Response, g, send_file, url_for
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
+from grader.models import Competition, OrganizerJob
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import Overview
-from grader.services.submissions import accepting, receipts, selections, viewers
+from grader.services.submissions import accepting, differences, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.api import blueprint, ending, operation
-from webapp.http.context import reading, writing
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.fields import Asked, FileForm
 from webapp.http.site import current_site
 from webapp.submissions import answers, uploads
 from webapp.submissions.answers import (
     Accepted,
     Checked,
+    Comparison,
+    ComparisonRequest,
     DescribeRequest,
     EditRequest,
     LossAnswer,
@@ -182,8 +185,9 @@ def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
 def submission_losses(submission_id: int) -> Losses:
     """Return the diagnosis of the public score: the costs of its terms, and the losses by term and group.
 
-    The losses and the value within chance, the sum of losses below the standard error, add up to the distance
-    from the best possible score. Organizers receive losses of the exact AUCs. All others receive losses of
+    Losses of groups are listed if they exceed two standard errors, which are known for the entries on the
+    leaderboard. The losses and the value within chance, the sum of the others, add up to the distance from
+    the best possible score. Organizers receive losses of the exact AUCs. All others receive losses of
     the displayed AUCs.
     """
     with reading() as session:
@@ -196,6 +200,41 @@ def submission_losses(submission_id: int) -> Losses:
         losses=[LossAnswer.model_validate(each) for each in public.losses] if is_shown else None,
         within_chance=public.within_chance if is_shown else None,
     )
+
+
+@blueprint.post("/competitions/<slug>/comparisons")
+@operation(Scope.SUBMIT, answers=Comparison, tag=TAG)
+def compare_submissions(slug: str, json: ComparisonRequest) -> Comparison:
+    """Compare two scored submissions of the team: return their comparison, or start one.
+
+    A team can start 20 comparisons a day.
+    """
+    with writing() as session:
+        competition = competition_of(session, slug)
+        job = differences.request(
+            session,
+            competition=competition,
+            user=g.user,
+            viewer=lookups.viewer(),
+            submission_id=json.submission,
+            baseline_id=json.baseline,
+        )
+        return _comparison(session, competition, job)
+
+
+@blueprint.get("/competitions/<slug>/comparisons/<int:comparison_id>")
+@operation(Scope.READ, answers=Comparison, tag=TAG)
+def comparison(slug: str, comparison_id: int) -> Comparison:
+    """Return a comparison of two submissions of the team under the live scoring version."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        job = differences.get(session, competition=competition, user=g.user, job_id=comparison_id)
+        return _comparison(session, competition, job)
+
+
+def _comparison(session: Any, competition: Competition, job: OrganizerJob) -> Comparison:
+    splits = differences.shown_splits(competition, lookups.viewer(), db.now(session))
+    return answers.comparison(job, differences.shown(job, splits, lookup.live(competition).scale))
 
 
 def _details(submission_id: int) -> SubmissionDetails:

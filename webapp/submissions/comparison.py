@@ -1,25 +1,29 @@
 """Comparison page for two submissions that the user may view."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask import g, render_template
+from flask import Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import Competition, Split
+from grader.models import Competition, OrganizerJob, Split
 from grader.ranking.order import TERM_DECIMALS, term_text
 from grader.reports.blocks import Cell, Table, table
+from grader.services.competitions import lookup
+from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import SplitResult
-from grader.services.submissions import comparison
+from grader.services.submissions import comparison, differences
 from grader.services.submissions.comparison import ComparedSide, Contender
+from grader.services.submissions.differences import Difference
 from grader.visibility import Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
-from webapp.http.context import competition_of, reading
-from webapp.http.parameters import asked_number
+from webapp.http.context import competition_of, reading, writing
+from webapp.http.parameters import asked_number, whole_number
+from webapp.http.responses import polled
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, terms_of
 from webapp.submissions.pages import blueprint
@@ -78,10 +82,12 @@ def option(choice: Contender) -> str:
     return f"#{choice.id} · {choice.name} · {score} · {formats.short_moment(choice.submitted_at)}"
 
 
-def compared(candidate: ComparedSide, baseline: ComparedSide) -> list[ComparedSplit]:
-    """Compare two submissions on each split where both are visible."""
+def compared(
+    candidate: ComparedSide, baseline: ComparedSide, found: Mapping[Split, Difference]
+) -> list[ComparedSplit]:
+    """Compare two submissions on each split where both are visible, with the computed differences."""
     return [
-        _split(split, name, (candidate.choice, baseline.choice), one, other)
+        _split(split, name, (candidate.choice, baseline.choice), one, other, found.get(split))
         for split, name in _SPLITS
         if (one := candidate.results.get(split)) and (other := baseline.results.get(split))
     ]
@@ -93,6 +99,7 @@ def _split(
     pair: tuple[Contender, Contender],
     one: SplitResult,
     other: SplitResult,
+    found: Difference | None,
 ) -> ComparedSplit:
     terms, identities = _term_changes(one, other), _identity_changes(one, other)
     difference = signed_units(one.score_units - other.score_units, one.scale)
@@ -101,7 +108,7 @@ def _split(
         key=split.value,
         name=name,
         difference=difference,
-        sentence=_sentence(pair, one, other),
+        sentence=_sentence(pair, one, other, found),
         table=_table(name, names, (one.score, other.score, difference), terms, identities),
     )
 
@@ -153,8 +160,9 @@ def _sentence(
     pair: tuple[Contender, Contender],
     one: SplitResult,
     other: SplitResult,
+    found: Difference | None,
 ) -> str:
-    """Describe the difference of the scores."""
+    """Describe the difference of the scores, with its standard error if it has been computed."""
     names, units = [label(each) for each in pair], one.score_units - other.score_units
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
@@ -163,6 +171,9 @@ def _sentence(
         relation = f"{difference} {'higher' if one.scale.value(units) > 0 else 'lower'}"
         return f"The displayed score of {names[0]} is {relation} than that of {names[1]}."
     said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
+    if found is not None:
+        verdict = "more than chance explains" if found.is_clear else "within chance"
+        said += f", ± {found.standard_error} on the same rows: {verdict} (95 % margin: {found.margin})"
     return f"{formats.capitalized(said)}."
 
 
@@ -209,6 +220,13 @@ def compare(slug: str) -> ResponseReturnValue:
             for each in _pair(ids, known)
         ]
         candidate, baseline = sides
+        job, found, can_compute = None, [], False
+        if candidate and baseline and candidate.is_own and baseline.is_own:
+            splits = differences.shown_splits(competition, lookups.viewer(), db.now(session))
+            pair = {"submission_id": candidate.choice.id, "baseline_id": baseline.choice.id}
+            job = differences.find(session, competition=competition, **pair) if splits else None
+            found = differences.shown(job, splits, lookup.live(competition).scale) if job else []
+            can_compute = bool(splits) and job is None and candidate.choice.id != baseline.choice.id
     return render_template(
         "submissions/compare.html",
         competition=view,
@@ -217,8 +235,46 @@ def compare(slug: str) -> ResponseReturnValue:
         baseline=baseline,
         option=option,
         label=label,
-        splits=compared(candidate, baseline) if candidate and baseline else [],
+        can_compute=can_compute,
+        job=job if job and organizer_jobs.is_open(job) else None,
+        etag=_status(job).headers["ETag"] if job else "",
+        splits=compared(candidate, baseline, {each.split: each for each in found})
+        if candidate and baseline
+        else [],
     )
+
+
+@blueprint.post("/submissions/compare")
+@auth.login_required
+def compute(slug: str) -> ResponseReturnValue:
+    """Start to compute the difference between two submissions of the user's team."""
+    asked = (whole_number(request.form.get(name, "")) for name in ("candidate", "baseline"))
+    candidate, baseline = (each or 0 for each in asked)
+    with writing() as session:
+        differences.request(
+            session,
+            competition=competition_of(session, slug),
+            user=g.user,
+            viewer=lookups.viewer(),
+            submission_id=candidate,
+            baseline_id=baseline,
+        )
+    address = url_for("submissions.compare", slug=slug, candidate=candidate, baseline=baseline)
+    return redirect(address, 303)
+
+
+@blueprint.get("/submissions/comparisons/<int:job_id>/status")
+@auth.login_required
+def comparison_status(slug: str, job_id: int) -> ResponseReturnValue:
+    """Return the state of a comparison as JSON, for the page that polls it."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        job = differences.get(session, competition=competition, user=g.user, job_id=job_id)
+        return _status(job).make_conditional(request)
+
+
+def _status(job: OrganizerJob) -> Response:
+    return polled({"is_final": not organizer_jobs.is_open(job), "state": job.state.value})
 
 
 def _side(

@@ -47,6 +47,7 @@ class WaterfallView:
         titles = {each.name: each.heading or each.title for each in result.about.terms}
         parts, above_chance = _by_term(result), frozenset(result.losses)
         total, top = result.best_units - result.score_units, result.best_units
+        words = _words(result)
         cells, marks, bars = {row.name for row in result.identities}, dict[tuple[str, str], str](), []
 
         def add(name: str, css: str, units: int, mark: str = "") -> None:
@@ -66,10 +67,12 @@ class WaterfallView:
                 add(each.group, "part" if title else "", each.units, marks.get((each.group, term), ""))
                 top -= each.units
             chance = [each for each in losses if each not in above_chance and each.group]
-            for name, merged in (("smaller", clear[len(shown) :]), ("within chance", chance)):
+            rest = "within chance" if "score" in result.errors else ""
+            for name, merged in (("smaller", clear[len(shown) :]), (rest, chance)):
                 if merged:
                     units = sum(each.units for each in merged)
-                    add(f"{len(merged):,} {name}", "part rest" if title else "rest", units)
+                    label = f"{len(merged):,} {name}" if name else counted(len(merged), *words)
+                    add(label, "part rest" if title else "rest", units)
                     top -= units
             top -= sum(each.units for each in losses if not each.group)
         best = result.scale.text(result.best_units)
@@ -95,9 +98,11 @@ def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
         low = f": {phrase(term.low, classes)}" if term.low else ""
         return f"The largest loss is {term.title} ({whole}){low}."
     if not is_clear:
-        return "No single loss is as large as the standard error of the score."
+        if "score" in result.errors:
+            return "No loss of a group exceeds two standard errors of the score."
+        return "No group is named until the standard error of the score is known."
     equal = sum(each.units == first.units for each in losses)
-    words = ("identity", "identities") if result.metric else ("group", "groups")
+    words = _words(result)
     group = first.group + (
         f" or {counted(equal - 1, *(f'other {word}' for word in words))}" if equal > 1 else ""
     )
@@ -107,3 +112,7 @@ def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
         return f"The largest loss is {part}, {reason}."
     fault = f": {whose} {term.fault.format(name=group, **words_of(classes))}" if term.fault else ""
     return f"The largest loss is {term.title} ({whole}). Its largest part is {part}{fault}."
+
+
+def _words(result: SplitResult) -> tuple[str, str]:
+    return ("identity", "identities") if result.metric else ("group", "groups")

@@ -1,4 +1,4 @@
-"""Organizers' background jobs (checks, diagnosis, solution files): add, claim, extend, record."""
+"""Organizers' background jobs (checks, solution files, comparisons): add, claim, extend, record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +16,14 @@ from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
 LIMITS = leased_rows.ORGANIZERS
 LEASE = timedelta(seconds=60)
 CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short jobs that an organizer waits for
+STATISTICS = (OrganizerJobKind.COMPARE, OrganizerJobKind.ERRORS)
+LANES = {
+    "checks": CHECKS,
+    "organizers": tuple(kind for kind in OrganizerJobKind if kind not in (*CHECKS, *STATISTICS)),
+    "statistics": STATISTICS,
+}
+"""The kinds of jobs by the lane that runs them, one at a time."""
+AWAITED = (*CHECKS, OrganizerJobKind.COMPARE)
 
 
 class UnknownOrganizerJob(OrganizerError):
@@ -122,33 +130,31 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
     session.flush()
 
 
-def are_waiting(now: datetime, *, checks: bool) -> ColumnElement[bool]:
+def are_waiting(now: datetime, *, lane: str) -> ColumnElement[bool]:
     """Return the condition under which `waiting` finds a job."""
-    is_check = OrganizerJob.kind.in_(CHECKS)
-    return exists().where(leased_rows.is_free(OrganizerJob, now), is_check if checks else ~is_check)
+    return exists().where(leased_rows.is_free(OrganizerJob, now), OrganizerJob.kind.in_(LANES[lane]))
 
 
-def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None = None) -> list[int]:
-    """Return the ids of claimable jobs, optionally only checks or only other jobs.
+def waiting(session: Session, *, limit: int, now: datetime, lane: str | None = None) -> list[int]:
+    """Return the ids of claimable jobs, optionally only those of a lane; first those that someone awaits.
 
-    The competition that has waited longest since one of its jobs ended or was returned to the queue comes
-    first.
+    The competition that has waited longest since one of its jobs in the lane ended or was returned to the
+    queue comes first.
     """
     other = aliased(OrganizerJob)
-    is_check = OrganizerJob.kind.in_(CHECKS)
     turn_ended_at = case(
         (other.finished_at.is_not(None), other.finished_at),
         (other.available_at > other.created_at, other.available_at),
     )
     last_turn = (
         select(func.max(turn_ended_at))
-        .where(other.competition_id == OrganizerJob.competition_id, other.kind.in_(CHECKS) == is_check)
+        .where(other.competition_id == OrganizerJob.competition_id, _lane(other) == _lane(OrganizerJob))
         .scalar_subquery()
     )
     query = select(OrganizerJob.id).where(leased_rows.is_free(OrganizerJob, now))
-    if checks is not None:
-        query = query.where(is_check if checks else ~is_check)
-    first = (is_check.desc(), last_turn.asc().nulls_first())
+    if lane is not None:
+        query = query.where(OrganizerJob.kind.in_(LANES[lane]))
+    first = (OrganizerJob.kind.in_(AWAITED).desc(), last_turn.asc().nulls_first())
     query = query.order_by(*first, OrganizerJob.available_at, OrganizerJob.id)
     return list(session.scalars(query.limit(limit)))
 
@@ -250,6 +256,10 @@ def record(session: Session, *, claim: OrganizerClaim, outcome: Result | Unfinis
         _forget_kept(job)
     session.flush()
     return True
+
+
+def _lane(job: type[OrganizerJob]) -> ColumnElement[str]:
+    return case(*((job.kind.in_(kinds), lane) for lane, kinds in LANES.items()))
 
 
 def _of(competition: Competition, kind: OrganizerJobKind | None) -> Select[OrganizerJob]:

@@ -1,5 +1,6 @@
 """Submission results visible to the viewer: scores, terms, identities, rank."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -98,17 +99,19 @@ class SplitResult:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The losses at or above the standard error of their term's part of the score, largest first.
+        """The losses without a group, and those above two standard errors of their term's part of the score.
 
-        There are none until the standard errors are known.
+        Without a known standard error of the score, no loss of a group is listed. The largest come first.
         """
-        if "score" not in self.errors:
-            return ()
-        errors = {"": self.errors["score"]}
+        errors = {"": self.errors.get("score", math.inf)}
         if self.metric is not None:
             weights = self.metric.weights.as_dict()
             errors |= {name: weights[name] * self.errors[name] for name in weights if name in self.errors}
-        return tuple(each for each in self.all_losses if each.amount >= errors.get(each.term, errors[""]))
+        return tuple(
+            each
+            for each in self.all_losses
+            if not each.group or each.amount > 2 * errors.get(each.term, errors[""])
+        )
 
     @property
     def costliest_group(self) -> tuple[str, float] | None:
@@ -120,7 +123,7 @@ class SplitResult:
 
     @property
     def within_chance(self) -> float:
-        """The sum of the losses below the standard error."""
+        """The sum of the losses that are not listed."""
         units = sum(each.units for each in self.all_losses) - sum(each.units for each in self.losses)
         return abs(self.scale.value(units))
 

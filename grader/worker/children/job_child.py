@@ -23,6 +23,7 @@ class ChildWork(enum.StrEnum):
     PYTHON = "python"
     RESCORE = "rescore"
     ORGANIZE = "organize"
+    MEASURE = "measure"
 
 
 def time_limit_seconds(settings: Settings, work: ChildWork) -> int:
@@ -34,7 +35,7 @@ def time_limit_seconds(settings: Settings, work: ChildWork) -> int:
             return settings.scoring_time_limit_seconds + PYTHON_SECONDS
         case ChildWork.RESCORE:
             return batch_limit_seconds(settings)
-        case ChildWork.ORGANIZE:
+        case ChildWork.ORGANIZE | ChildWork.MEASURE:
             return ORGANIZERS_LIMIT_SECONDS
 
 
@@ -64,10 +65,10 @@ class JobChild:
         """Score a batch in the child; return False if there was nothing to do or the child died."""
         return bool(self._ask(ChildWork.RESCORE, scoring_version_id))
 
-    def organize(self, job_id: int) -> bool:
-        """Run an organizers' job in a new process; return False if the process died."""
+    def organize(self, job_id: int, *, yields: bool = False) -> bool:
+        """Run an organizers' job in a child, at low priority if it `yields`; return False if it died."""
         try:
-            return self._ask(ChildWork.ORGANIZE, job_id) is not None
+            return self._ask(ChildWork.MEASURE if yields else ChildWork.ORGANIZE, job_id) is not None
         finally:
             self.close()
 

@@ -50,6 +50,9 @@ class Sandbox:
                 case ChildWork.RESCORE:
                     yield_to_live_scoring()
                     return self._scorer.run_batch(subject_id)
+                case ChildWork.MEASURE:
+                    yield_to_live_scoring()
+                    return self._organize(subject_id)
                 case ChildWork.ORGANIZE:
                     return self._organize(subject_id)
         except Exception as error:

@@ -21,7 +21,7 @@ from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection, Unfin
 from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim, Result
 from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
-from grader.worker.organizer_jobs import checks, closing
+from grader.worker.organizer_jobs import checks, closing, measuring
 from grader.worker.organizer_jobs.context import Handler, TurnOver, Work, WorkLost, problems_of
 from grader.worker.process import ending, holders
 from grader.worker.process.ending import Stopped
@@ -32,6 +32,8 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.SOLUTION: closing.write_solution,
     OrganizerJobKind.SETTINGS: checks.check_settings,
     OrganizerJobKind.DATA: checks.check_data,
+    OrganizerJobKind.COMPARE: measuring.compare,
+    OrganizerJobKind.ERRORS: measuring.fill_in_errors,
 }
 
 logger = logging.getLogger(__name__)

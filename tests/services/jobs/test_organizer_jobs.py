@@ -65,13 +65,19 @@ def test_jobs_are_claimed_oldest_first_and_by_one_worker(service, competition: C
         assert organizer_jobs.waiting(session, limit=9, now=service.now) == [second.id]
 
 
-def test_checks_of_solutions_have_their_own_lane(service, competition: Competition):
+def test_checks_of_solutions_and_statistics_have_their_own_lanes(service, competition: Competition):
     data = add(service, competition, OrganizerJobKind.DATA)
     check = add(service, competition, OrganizerJobKind.CHECK)
     with service.database.read() as session:
         assert organizer_jobs.waiting(session, limit=9, now=service.now) == [check.id, data.id]
-        assert organizer_jobs.waiting(session, limit=9, now=service.now, checks=True) == [check.id]
-        assert organizer_jobs.waiting(session, limit=9, now=service.now, checks=False) == [data.id]
+        assert organizer_jobs.waiting(session, limit=9, now=service.now, lane="checks") == [check.id]
+        assert organizer_jobs.waiting(session, limit=9, now=service.now, lane="organizers") == [data.id]
+    errors = add(service, competition, OrganizerJobKind.ERRORS)
+    awaited = add(service, competition, OrganizerJobKind.COMPARE)
+    with service.database.read() as session:
+        found = organizer_jobs.waiting(session, limit=9, now=service.now, lane="statistics")
+        assert found == [awaited.id, errors.id]
+        assert organizer_jobs.waiting(session, limit=9, now=service.now, lane="organizers") == [data.id]
 
 
 def test_competitions_take_turns_regardless_of_their_number_of_jobs(service, competition: Competition):
@@ -80,7 +86,7 @@ def test_competitions_take_turns_regardless_of_their_number_of_jobs(service, com
 
     def first(after: timedelta) -> int:
         with service.database.read() as session:
-            return organizer_jobs.waiting(session, limit=1, now=service.now + after, checks=False)[0]
+            return organizer_jobs.waiting(session, limit=1, now=service.now + after, lane="organizers")[0]
 
     assert first(SECOND) == greedy[0].id
     mine = claimed(service, greedy[0])

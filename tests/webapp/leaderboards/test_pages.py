@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select, update
 
-from grader import db
 from grader.metrics import MetricSettings, Weights
 from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking.order import SCALE, error_text
@@ -212,20 +211,24 @@ def test_only_exact_scores_have_a_standard_error(arena):
     own = f"{HERE}/submissions/{arena.submit(ann, arena.truth.predictions(noise=2))}"
     arena.score_all()
     assert "±</abbr>" not in ann.browser.get(BOARD).text
-    error = 0.0042
-    with arena.database.write() as session:
-        session.execute(update(Score).values(errors={"score": error}))
-        db.replace_token(session.connection())
-    shown = error_text(error)
+    arena.measure()
+    with arena.database.read() as session:
+        score = session.scalars(select(Score).where(Score.split == Split.PUBLIC)).one()
+        assert set(score.errors) == {"score", "overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
+    shown = error_text(score.errors["score"])
     assert f'<abbr title="standard error">±</abbr> {shown}<' in ann.browser.get(BOARD).text
     assert f"Standard error {shown}" in ann.browser.get(own).text
-    assert _json(arena, API).json["rows"][0]["standard_error"] == error
+    assert _json(arena, API).json["rows"][0]["standard_error"] == pytest.approx(
+        score.errors["score"], rel=0.05
+    )
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").feedback = Feedback.TIERED
     assert _json(arena, API).json["rows"][0]["standard_error"] is None
     for page in (ann.browser.get(BOARD).text, ann.browser.get(own).text):
         assert "±</abbr>" not in page and "Standard error" not in page
     arena.reveal()
+    assert "±</abbr>" not in ann.browser.get(f"{BOARD}/private").text
+    arena.measure()
     assert "±</abbr>" in ann.browser.get(f"{BOARD}/private").text
     assert "±</abbr>" not in ann.browser.get(BOARD).text
 

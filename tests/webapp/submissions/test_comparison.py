@@ -68,6 +68,22 @@ def test_two_own_submissions_are_shown_side_by_side(arena):
     assert "Private rows" in arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
 
 
+def test_the_standard_error_of_a_difference_is_computed_on_request(arena):
+    first, second = entered(arena)
+    page = f"{WHERE}?candidate={first}&baseline={second}"
+    button = "Compute the standard error"
+    assert button in arena.ann.browser.get(page).text
+    form = {"candidate": first, "baseline": second, "csrf_token": arena.form_token(arena.ann.browser)}
+    answer = arena.ann.browser.post(WHERE, data=form, follow_redirects=True)
+    assert answer.request.url.endswith(page) and "data-live" in answer.text and button not in answer.text
+    arena.work()
+    shown = arena.ann.browser.get(page).text
+    assert re.search(rf"#{first} is 0\.\d+ better than #{second}, ± 0\.\d+ on the same rows: ", shown)
+    assert "data-live" not in shown and "Private rows" not in shown
+    arena.reveal()
+    assert len(re.findall("on the same rows:", arena.ann.browser.get(page).text)) == 2
+
+
 def test_submissions_of_others_or_of_another_competition_cannot_be_compared(arena):
     first, second = entered(arena)
     assert arena.bob.browser.get(f"{WHERE}?candidate={first}&baseline={second}").status_code == 404

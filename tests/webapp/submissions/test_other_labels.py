@@ -128,9 +128,12 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene):
     assert told(scene, beside)["status"] == "scored"
 
 
-def test_a_comparison_of_teams_reads_the_file(scene):
-    scene.submit(scene.ann, scene.beside)
+def test_a_comparison_reads_the_file(scene):
+    pair = [scene.submit(scene.ann, scene.beside), scene.submit(scene.ann, scene.truth.predictions(noise=3))]
     scene.score_all()
-    assert scene.ed.post(f"{HERE}/organize/ties").status_code == 303
+    sent = {"submission": pair[0], "baseline": pair[1]}
+    begun = scene.ann.browser.post(f"/api/v1{HERE}/comparisons", json=sent, headers=scene.ann.bearer).json
+    assert not begun["is_final"] and begun["differences"] == []
     scene.work()
-    assert "Ann" in scene.ed.browser.get(f"{HERE}/organize/ties").text
+    found = scene.ann.browser.get(f"/api/v1{HERE}/comparisons/{begun['id']}", headers=scene.ann.bearer).json
+    assert found["is_final"] and [each["split"] for each in found["differences"]] == ["public"]

@@ -1,0 +1,106 @@
+"""Jobs that measure files: comparisons of two submissions, and standard errors of files that count."""
+
+import math
+import time
+from collections.abc import Collection
+from typing import Any
+
+from grader.files import FileRejected, read_submission
+from grader.metrics.interface import UnsuitablePredictions
+from grader.metrics.measured import Measured, paired_difference
+from grader.metrics.python_metric import MetricFailed
+from grader.models import Competition, ScoringVersion, Split, Submission
+from grader.services.competitions import lookup
+from grader.services.leaderboards import standard_errors
+from grader.services.solutions import intake
+from grader.storage.stores import BlobDamaged, BlobMissing
+from grader.worker.calculator import EncodedCache, PreparedSolution
+from grader.worker.organizer_jobs.context import Work
+
+STORE_SECONDS = 2.0
+UNREADABLE = (BlobDamaged, BlobMissing, FileRejected, MetricFailed, UnsuitablePredictions)
+
+
+class _Files:
+    """Files with the influences of rows, or of groups of rows, on their scores."""
+
+    def __init__(
+        self, work: Work, version: ScoringVersion, names: tuple[str, ...], splits: Collection[Split]
+    ) -> None:
+        self._storage, self._names, self._cache = work.storage, names, EncodedCache.of(work.settings)
+        self._row_ids_sha256 = version.solution.row_ids_sha256
+        self._solution = PreparedSolution.of(
+            work.storage, version.metric_settings, version.solution, measures=splits
+        )
+
+    def measured(self, split: Split, sha256: str) -> Measured | None:
+        """Return the score of a file with the influences on it; None if it cannot be computed again."""
+        self._solution.begin()
+        try:
+            return self._solution.measure[split](self._encoded(sha256))
+        except UNREADABLE:
+            return None
+
+    def _encoded(self, sha256: str) -> Any:
+        solution, metric = self._solution, self._solution.metric
+        kept = self._cache and self._cache.get(sha256, self._row_ids_sha256, metric.encoding)
+        if kept:
+            return kept.encoded
+        data, row_ids, names = self._storage.read(sha256), solution.row_ids, self._names
+        file = read_submission(data, row_ids, other_labels=names, wanted=solution.submission)
+        return metric.encode(file.columns)
+
+
+def compare(work: Work) -> dict[str, Any]:
+    """Compare two submissions on both splits; a difference with an unknown error is missing."""
+    with work.database.read() as session:
+        version = session.get_one(ScoringVersion, work.parameters["scoring_version_id"])
+        _ = version.solution  # loads the solution while the session is open
+        names = intake.other_labels(session, competition_id=work.competition_id)
+        hashes = [
+            session.get_one(Submission, work.parameters[name]).sha256
+            for name in ("submission_id", "baseline_id")
+        ]
+    files = _Files(work, version, names, list(Split))
+    pairs = {split: [files.measured(split, each) for each in hashes] for split in Split}
+    return {
+        split.value: found
+        for split, (one, other) in pairs.items()
+        if one and other and (found := _difference(one, other, version))
+    }
+
+
+def _difference(one: Measured, other: Measured, version: ScoringVersion) -> dict[str, Any] | None:
+    found = paired_difference(one, other)
+    if found is None or not math.isfinite(found.margin):
+        return None
+    units = version.scale.units(one.score) - version.scale.units(other.score)
+    return {"units": units, "standard_error": found.standard_error, "margin": found.margin}
+
+
+def fill_in_errors(work: Work) -> dict[str, Any]:
+    """Compute the missing standard errors of a competition, and store them repeatedly.
+
+    Each transaction replaces the leaderboards' content token, so there is not one for every file.
+    """
+    with work.database.read() as session:
+        missing = standard_errors.missing(session, competition_id=work.competition_id)
+        if not missing:
+            return {}
+        version = lookup.live(session.get_one(Competition, work.competition_id))
+        _ = version.solution  # loads the solution while the session is open
+        names = intake.other_labels(session, competition_id=work.competition_id)
+    files = _Files(work, version, names, {each.split for each in missing})
+    computed, stored_at = dict[int, dict[str, float]](), time.monotonic()
+    for done, (score_id, split, sha256) in enumerate(missing, 1):
+        measured = files.measured(split, sha256)
+        errors = measured.errors if measured else {}
+        computed[score_id] = {name: error for name, error in errors.items() if math.isfinite(error)}
+        if done == len(missing) or time.monotonic() - stored_at > STORE_SECONDS:
+            with work.database.write() as session:
+                standard_errors.record(session, computed)
+            computed, stored_at = {}, time.monotonic()
+            work.report_progress(done, len(missing), "Computing standard errors")
+            if done < len(missing):
+                work.keep(dict)
+    return {}
