@@ -1,9 +1,8 @@
 """Benchmark of the built-in metrics against scikit-learn's and scipy's functions on the same arrays.
 
 Run ``python benchmarks/built_in.py``; ``benchmarks/scoring.py`` also prints these rows. The reference
-computes the score alone. `score` does the same with exact sums, from the predictions and a prepared split;
-`with error` also computes the standard errors of the score and of all terms. Times are CPU times of one
-thread.
+computes the score alone. `score` does the same with exact sums, from the predictions and a prepared split.
+Times are CPU times of one thread.
 """
 
 import os
@@ -95,7 +94,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 def print_built_in_rows() -> None:
     """Print one line for each metric."""
-    print(f"{f'{ROWS:,} rows':<24}{'reference':>11}{'score':>10}{'ratio':>8}{'with error':>13}{'ratio':>8}")
+    print(f"{f'{ROWS:,} rows':<24}{'reference':>11}{'score':>10}{'ratio':>8}")
     for name, (options, truth, columns, reference) in make().items():
         metric = METRICS[name](options)
         split = metric.prepare({"target": truth}, np.arange(ROWS))
@@ -105,9 +104,6 @@ def print_built_in_rows() -> None:
             "score": lambda metric=metric, split=split, columns=columns: (
                 metric.score(split, metric.encode(columns)).score
             ),
-            "with error": lambda metric=metric, split=split, columns=columns: metric.score(
-                split, metric.encode(columns)
-            ).errors["score"],
         }
         taken: dict[str, list[float]] = {each: [] for each in calls}
         for _ in range(REPEATS):
@@ -116,8 +112,7 @@ def print_built_in_rows() -> None:
         time_of = {each: 1000 * median(values) for each, values in taken.items()}
         print(
             f"{name:<24}{time_of['reference']:>8.2f} ms{time_of['score']:>7.2f} ms"
-            f"{time_of['reference'] / time_of['score']:>7.1f}x{time_of['with error']:>10.2f} ms"
-            f"{time_of['reference'] / time_of['with error']:>7.1f}x",
+            f"{time_of['reference'] / time_of['score']:>7.1f}x",
             flush=True,
         )
 
