@@ -94,6 +94,13 @@ def test_each_mode_shows_no_more_than_the_one_before_it(viewer: Viewer, phase: P
     assert shown[1] >= {Field.PUBLIC_SCORE, Field.PUBLIC_RANK}
 
 
+@pytest.mark.parametrize("phase", BEFORE)
+@pytest.mark.parametrize("viewer", PARTICIPANTS)
+def test_blind_mode_shows_neither_scores_nor_ranks(viewer: Viewer, phase: Phase):
+    shown = visibility.visible_fields(viewer, phase, Feedback.BLIND)
+    assert not shown & {Field.PUBLIC_RANK, Field.PUBLIC_SCORE, Field.PUBLIC_EXACT, Field.PUBLIC_TERMS}
+
+
 @pytest.mark.parametrize("feedback", Feedback)
 def test_no_mode_withholds_anything_after_the_reveal_or_from_organizers(feedback: Feedback):
     for viewer in Viewer:

@@ -157,6 +157,7 @@ def test_retention_keeps_what_a_kept_backup_needs(service, configured: Settings)
     store, now = store_of(configured), made[-1].record.made_at
     backups.prune(store, keep=DAY, now=now)
     assert len(store.records()[0]) == 3
+    assert all(check(configured, name=each.record.name) == [] for each in made)
     backups.prune(store, keep=now - made[1].record.made_at, now=now)
     assert [each.name for each in store.records()[0]] == [made[2].record.name]
     assert store.objects() == made[2].record.objects

@@ -162,6 +162,30 @@ def test_backup_of_either_database_is_restored_into_the_other(
         each.database.dispose()
 
 
+def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(
+    service, back_up: Callable[..., Path], elsewhere: Elsewhere
+):
+    competition = service.competition()
+    (scoring_id,) = service.submit(competition).job_ids
+    lease = timedelta(days=1)
+    with service.database.write() as session:
+        check_id = organizer_jobs.add(
+            session,
+            competition=competition,
+            kind=OrganizerJobKind.CHECK,
+            parameters={},
+            created_by=None,
+            now=service.now,
+        ).id
+        assert jobs.claim(session, job_id=scoring_id, lease=lease, now=service.now)
+        assert organizer_jobs.claim(session, job_id=check_id, lease=lease, now=service.now)
+    elsewhere.restore(back_up())
+    with elsewhere.database.write() as session:
+        for claim, job_id in ((jobs.claim, scoring_id), (organizer_jobs.claim, check_id)):
+            claimed = claim(session, job_id=job_id, lease=lease, now=service.now)
+            assert claimed is not None and claimed.attempt == 1
+
+
 def test_restored_installation_sends_no_email_twice(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):

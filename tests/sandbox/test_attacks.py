@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,8 @@ ENDS = [
     ("write_short_reply", {}, {CallStatus.BAD_REPLY}),
     ("write_endless_reply", {}, {CallStatus.BAD_REPLY}),
     ("write_part_and_hang", {}, {CallStatus.TIME}),
-    ("wait_forever", {}, {CallStatus.TIME}),  # without CPU time
+    # It uses no CPU time, so only the limit of wall time ends it.
+    pytest.param("wait_forever", {}, {CallStatus.TIME}, marks=pytest.mark.timeout(20, func_only=True)),
     ("write_reply", {"number": float("nan")}, {CallStatus.NOT_FINITE}),
     ("write_reply", {"number": float("inf")}, {CallStatus.NOT_FINITE}),
     ("write_reply", {"status": 77}, {CallStatus.BAD_REPLY}),
@@ -247,10 +249,15 @@ def test_call_is_repeated_if_another_source_needs_more_packages():
     own.close()
 
 
-def test_child_dies_with_its_zygote():
+@pytest.mark.timeout(60, func_only=True)
+def test_locked_child_dies_with_its_zygote():
     own = SandboxClient(packages=("numpy", "pandas"))
     own.start()
-    source = "def grade(submission, answers):\n    while True:\n        pass"
+    # It uses no CPU time, so its own limit does not end it.
+    source = (
+        "import threading\ndef grade(submission, answers):\n    lock = threading.Lock()\n"
+        "    while True:\n        lock.acquire()"
+    )
     failures: list[BaseException] = []
 
     def call():
@@ -266,9 +273,16 @@ def test_child_dies_with_its_zygote():
     children = Path(f"/proc/{zygote}/task/{zygote}/children")
     while not (pids := children.read_text().split()):
         time.sleep(0.01)
+    child = Path(f"/proc/{pids[0]}")
+    while "Seccomp:\t2" not in (child / "status").read_text():
+        time.sleep(0.01)
     own._packages = ("no_such_package_so_that_the_second_zygote_fails",)
     os.kill(zygote, 9)
-    while Path(f"/proc/{pids[0]}").exists():
-        time.sleep(0.01)
-    own.close()
-    thread.join()
+    try:
+        while child.exists():
+            time.sleep(0.01)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(int(pids[0]), 9)
+        own.close()
+        thread.join()

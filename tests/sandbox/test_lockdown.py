@@ -2,8 +2,13 @@
 
 import os
 import re
+import resource
 import struct
+import subprocess
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +18,7 @@ from grader.sandbox.lockdown import LAYERS, Layers, allowed_calls, filter_progra
 
 ALLOW, DENY, KILL = 0x7FFF0000, 0x00050001, 0x80000000
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+LIMITS = {"CPU": 7, "FSIZE": 0, "NPROC": 0, "CORE": 0, "MEMLOCK": 0, "NOFILE": 0}
 HEADERS = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
     "aarch64": Path("/usr/include/asm-generic/unistd.h"),
@@ -103,3 +109,47 @@ def test_process_with_two_threads_is_not_locked():
         executor.submit(int).result()
         with pytest.raises(OSError, match="another thread would stay unlocked"):
             lockdown.lock(1, cpu_seconds=1, memory_mb=1, parent=os.getppid())
+
+
+LOCK = """
+import os, sys, threading
+from lockdown import lock
+lock(1, cpu_seconds=7, memory_mb=64, parent=int(sys.argv[1]))
+os.write(1, b"locked")
+waiting = threading.Lock()
+while True:
+    waiting.acquire()
+"""
+
+
+@contextmanager
+def lock_process(parent: int) -> Iterator[tuple[subprocess.Popen[bytes], bytes]]:
+    """Start a process that locks itself; yield it with its output."""
+    command = (sys.executable, "-c", LOCK, str(parent))
+    folder = Path(lockdown.__file__).parent
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.read(6)
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The sandbox needs Linux.")
+def test_locked_process_has_limits():
+    with lock_process(parent=os.getpid()) as (process, output):
+        assert output == b"locked"
+        limits = {
+            name: resource.prlimit(process.pid, getattr(resource, f"RLIMIT_{name}"))
+            for name in (*LIMITS, "AS")
+        }
+    memory = limits.pop("AS")
+    assert 0 < memory[0] == memory[1] < 2**30
+    assert limits == {name: (value, value) for name, value in LIMITS.items()}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="The sandbox needs Linux.")
+def test_process_whose_parent_has_died_ends_instead_of_being_locked():
+    with lock_process(parent=1 << 30) as (process, output):
+        assert output == b""
+        assert process.wait() == 1
