@@ -1,1 +1,1 @@
-"""OpenAPI document of the API, and the page that shows it."""
+"""OpenAPI document of the API."""

@@ -1,1 +1,1 @@
-"""Organizers' commands, local or remote: create, change, announce, rescore, close, export."""
+"""Organizers' commands over HTTP: create, change, announce, rescore, close, export, any API request."""

@@ -1,4 +1,4 @@
-"""Checklist for the reveal: pending and failed submissions, open questions."""
+"""Checklist for the reveal: pending and failed submissions, rescorings in preparation."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,1 +1,1 @@
-"""Moderation: disqualifications, marks, submission and team search."""
+"""Moderation: disqualifications, benchmarks, activity, submission and team search."""

@@ -1,1 +1,1 @@
-"""Organizers' jobs: checks, analyses and solution files."""
+"""Organizers' jobs: checks, published solutions, comparisons and standard errors."""

@@ -1,1 +1,1 @@
-"""Process management: children, resource limits, lanes, retries, holder names, time shares."""
+"""Process management: children, resource limits, lanes, retries, holder names, CPU quotas."""

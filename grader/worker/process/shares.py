@@ -1,4 +1,4 @@
-"""Fair sharing of a child process between users: request order and time shares."""
+"""Fair sharing of a child process between users: request order and CPU quotas."""
 
 import math
 import threading
