@@ -118,7 +118,7 @@ def test_invitations_are_printed_one_per_line(host, service):
 
 @pytest.mark.parametrize(
     "command",
-    ["user create ada", "competition list", "token create ada", "orphans", "status", "sweeper", "backup /x"],
+    ["user create ada", "competition list", "token create ada", "sweeper", "backup /x"],
 )
 @pytest.mark.parametrize("kind", ["missing", "empty", "other database"])
 def test_a_command_rejects_a_folder_without_a_site_and_creates_nothing(

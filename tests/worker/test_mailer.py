@@ -99,9 +99,9 @@ def test_temporary_failure_is_retried_with_growing_pauses(service, mailer: Maile
     (row,) = rows(service)
     assert (row.attempt_count, row.sent_at) == (1, None)
     assert "451" in row.error
-    assert outbox.PAUSES.after(1) <= row.available_at - now < outbox.PAUSES.after(2)
-    assert [outbox.PAUSES.after(n) for n in (1, 2, 3)] == [timedelta(minutes=m) for m in (1, 2, 4)]
-    assert outbox.PAUSES.after(99) == outbox.PAUSES.longest
+    assert outbox.pause_after(1) <= row.available_at - now < outbox.pause_after(2)
+    assert [outbox.pause_after(n) for n in (1, 2, 3)] == [timedelta(minutes=m) for m in (1, 2, 4)]
+    assert outbox.pause_after(99) == outbox.LONGEST_PAUSE
     assert mailer.send_waiting() == 0  # The pause is not over.
     with service.database.write() as session:
         session.get_one(Mail, row.id).available_at = now

@@ -63,16 +63,16 @@ def test_a_viewer_sees_every_page_without_its_forms(desk):
         assert "csrf_token" not in answer.text, page
 
 
-def test_the_console_shows_figures_charts_and_open_requests(desk):
+def test_the_console_shows_figures_tables_and_tasks(desk):
     quiet = desk.vic.browser.get(DESK).text
-    assert "Needs attention" not in quiet and "accepted" in quiet and "Best public score" in quiet
+    assert 'id="needs"' not in quiet and "Accepted" in quiet
     rejected = desk.submit(desk.ann, b"id,prediction\nnothing,0.5\n")
     desk.score_all()
     assert submission(desk, rejected).status is SubmissionStatus.REJECTED
     failed = desk.submit(desk.ann, desk.truth.predictions(seed=2))
     fail(desk, failed)
     page = desk.vic.browser.get(DESK).text
-    assert "1 submission failed" in page and "Files by day: 3 uploaded, 1 rejected, at most 3 per day" in page
+    assert "First problem in each rejected file" in page
     assert page.index("1 submission failed.") < page.index("rejected") < page.index('<h2 id="queue">')
 
 
