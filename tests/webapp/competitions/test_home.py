@@ -139,6 +139,9 @@ def test_the_state_of_the_teams_files_is_shown_as_the_feedback_mode_allows(arena
     assert re.search(r"Latest submission #3 0\.\d{5} does not change your rank; #\d is your entry", after)
     assert re.search(r"Final submission #[12] your final entry", after)
     assert "Costs the most in #" in after and "Submissions left" not in after
+    assert "standard errors are not known yet" in after
+    arena.measure()
+    assert "standard errors are not known yet" not in main_text(ann.browser.get(HERE))
 
 
 def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
