@@ -134,6 +134,7 @@ def test_the_first_figures_are_score_change_and_rank(arena, ann):
     arena.score_all()
     better = arena.submit(ann, arena.truth.predictions(noise=1.2, seed=6))
     arena.score_all()
+    arena.measure()
     text = main_text(ann.browser.get(f"{HERE}/submissions/{better}"))
     assert re.search(
         r"Public score 0\.\d{5} Standard error 0\.\d+; weakest term: \w+ Change \+0\.\d{5} your best; prev",
