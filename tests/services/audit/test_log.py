@@ -130,7 +130,7 @@ def test_rolled_back_act_leaves_no_entry(service):
     before = len(entries(service, competition))
     with pytest.raises(ZeroDivisionError), service.database.write() as session:
         log.record(
-            session, competition=competition, actor=TESTS, action="ties.start", subject="s", now=service.now
+            session, competition=competition, actor=TESTS, action="announcement.post", subject="s", now=service.now
         )
         raise ZeroDivisionError
     assert len(entries(service, competition)) == before
@@ -140,14 +140,14 @@ def test_entries_are_found_by_action_by_its_noun_and_by_user(service):
     competition, ada = service.competition(), service.user("ada")
     record(service, competition, actor=Actor.of(ada), action="team.rename")
     record(service, competition, actor=Actor.calendar(), action="team.disqualify")
-    record(service, competition, actor=Actor.of(ada), action="ties.start")
+    record(service, competition, actor=Actor.of(ada), action="announcement.post")
 
     def found(**asked) -> list[str]:
         return [entry.action for entry in entries(service, competition, **asked)]
 
     assert found(action="team") == ["team.disqualify", "team.rename"]
     assert found(action="team.rename") == ["team.rename"]
-    assert found(person="ada") == ["ties.start", "team.rename"]
+    assert found(person="ada") == ["announcement.post", "team.rename"]
     assert found(person="calendar") == ["team.disqualify"]
     assert found(person="web") == []
     with service.database.read() as session:
@@ -163,13 +163,13 @@ def test_pages_show_one_competition_newest_first(service):
                 session,
                 competition=competition,
                 actor=TESTS,
-                action="ties.start",
+                action="announcement.post",
                 subject=str(number),
                 now=service.now,
             )
     with service.database.read() as session:
         first, second, beyond = (
-            log.list_page(session, competition=competition, action="ties.start", page=page)
+            log.list_page(session, competition=competition, action="announcement.post", page=page)
             for page in (1, 2, 99)
         )
     assert first.rows[0].subject == str(log.PAGE_SIZE + 4)

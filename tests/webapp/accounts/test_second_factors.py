@@ -62,13 +62,13 @@ def test_login_asks_for_the_code_and_then_opens_the_requested_page(arena):
     ann = arena.person("Ann")
     secret, codes = add_app(ann)
     assert len(set(codes)) == 10
-    browser = first_step(arena, next="/account/page")
+    browser = first_step(arena, next="/account/delete")
     assert browser.get_cookie("fairboard_login") is None
     assert not is_logged_in(browser)
     assert send(arena, browser, STEP, code="000000").status_code == 422
     assert not is_logged_in(browser)
     answer = send(arena, browser, STEP, code=code_at(secret, arena.now()))
-    assert answer.headers["Location"] == "/account/page"
+    assert answer.headers["Location"] == "/account/delete"
     assert is_logged_in(browser)
     assert actions(arena) == ["second_factor.add", "second_factor.recovery_codes"]
 
