@@ -245,11 +245,10 @@ def test_each_step_states_what_is_missing_with_a_link(site):
         "Data files",
     ]
     assert "Publish</a>" in steps
-    assert (
-        steps.count("(1 missing)") == 2
-    )  # The solution is missing in two steps: its own and the metric step.
+    # The contact is missing in the first step, and the solution in its own and in the metric step.
+    assert steps.count("(1 missing)") == 3
     review = site.olga.browser.get("/competitions/next/organize/state").text
     assert 'href="/competitions/next/organize/settings/basics#overview"' in review
     accepted(site)
     steps = site.olga.browser.get("/competitions/next/organize/settings/basics").text
-    assert "missing)" not in steps and steps.count("(done)") >= 1
+    assert steps.count("missing)") == 1 and steps.count("(done)") >= 1
