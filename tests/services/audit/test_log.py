@@ -130,7 +130,12 @@ def test_rolled_back_act_leaves_no_entry(service):
     before = len(entries(service, competition))
     with pytest.raises(ZeroDivisionError), service.database.write() as session:
         log.record(
-            session, competition=competition, actor=TESTS, action="announcement.post", subject="s", now=service.now
+            session,
+            competition=competition,
+            actor=TESTS,
+            action="announcement.post",
+            subject="s",
+            now=service.now,
         )
         raise ZeroDivisionError
     assert len(entries(service, competition)) == before
