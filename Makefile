@@ -107,7 +107,6 @@ lock: ## regenerate requirements/*.lock from pyproject.toml
 	echo hatchling | $(COMPILE) --constraints requirements/dev.lock - -o requirements/build.lock
 	echo kaggle==1.6.17 | $(COMPILE) - -o requirements/kaggle-1.6.lock
 	printf '%s\n' 'numpy==1.26.4; python_version<"3.13"' 'numpy==2.3.5; python_version>="3.13"' \
-		'pyarrow==21.0.0; python_version<"3.13"' \
 		'pandas==2.2.3; python_version<"3.14"' 'pandas==2.3.3; python_version>="3.14"' | \
 		$(COMPILE) - -o requirements/pandas-2.lock
 	printf 'kaggle==2.2.5\nkagglesdk==0.1.38\n' | $(COMPILE) --no-deps - -o requirements/kaggle-2.2.5.lock

@@ -1,8 +1,6 @@
 """Command-line parameter types, such as times and input files, and metric options."""
 
 import csv
-import math
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +13,6 @@ from grader.text import is_elsewhere, not_a_path
 
 if TYPE_CHECKING:
     from grader.metrics import MetricSettings, UndefinedPolicy, Weights
-
-
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -126,16 +121,6 @@ def _claim(kind: LocalPath, path: Path, param: click.Parameter | None, ctx: clic
     if file in is_written and (writes or is_written[file]):
         kind.fail(f"{path} would be overwritten. Choose a file that no other argument names.", param, ctx)
     is_written[file] = writes
-
-
-class Finite(click.FloatRange):
-    """A number in a range; unlike `click.FloatRange`, it rejects NaN."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return number
 
 
 INPUT_FILE, OUTPUT_FILE = InputFile(), OutputFile()

@@ -73,8 +73,6 @@ class TermSpec:
         in the group `{name}`. `{positive}`, `{negative}` and `{rows}` stand for the competition's own words.
     chance : float or None
         The value of predictions that are not related to the target, if there is one.
-    is_reported : bool
-        Whether the value is that of another metric and never part of the score.
     """
 
     name: str
@@ -85,7 +83,6 @@ class TermSpec:
     low: str = ""
     fault: str = ""
     chance: float | None = None
-    is_reported: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,5 +89,4 @@ def _term(metric: Metric, scored: Description) -> TermSpec:
         heading=about.title.partition("(")[2].removesuffix(")") or about.title,
         rows=f"{about.title}: reported, does not count{only}",
         chance=getattr(metric, "chance", None),
-        is_reported=True,
     )

@@ -37,7 +37,6 @@ class User(Base):
     email: Mapped[str | None] = mapped_column(String(254))
     email_key: Mapped[str | None] = mapped_column(String(254), unique=True)
     email_verified_at: Mapped[datetime | None]
-    about: Mapped[str] = mapped_column(Text, default="", server_default="")
     unwanted_notices: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
     deleted_at: Mapped[datetime | None]
     suspended_at: Mapped[datetime | None]

@@ -193,22 +193,20 @@ def best(entries: Iterable[TeamEntry]) -> TeamEntry | None:
     return min(entries, key=order, default=None)
 
 
-def rank(entries: Iterable[TeamEntry], *, first_rank: int = 1) -> list[RankedEntry]:
+def rank(entries: Iterable[TeamEntry]) -> list[RankedEntry]:
     """Rank entries, one for each team.
 
     Parameters
     ----------
     entries : iterable of Entry
         Entries in any order.
-    first_rank : int
-        Rank of the best entry, for a page of a longer leaderboard.
 
     Returns
     -------
     list of Standing
         Best first, with consecutive ranks.
     """
-    return [RankedEntry(place, entry) for place, entry in enumerate(sorted(entries, key=order), first_rank)]
+    return [RankedEntry(place, entry) for place, entry in enumerate(sorted(entries, key=order), 1)]
 
 
 def select_automatically(

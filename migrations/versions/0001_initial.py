@@ -147,7 +147,6 @@ def upgrade() -> None:
         sa.Column("email", sa.String(254)),
         sa.Column("email_key", sa.String(254), unique=True),
         sa.Column("email_verified_at", TIME),
-        sa.Column("about", sa.Text(), nullable=False, server_default=""),
         sa.Column("unwanted_notices", sa.JSON(), nullable=False, server_default="[]"),
         sa.Column("deleted_at", TIME),
         sa.Column("suspended_at", TIME),

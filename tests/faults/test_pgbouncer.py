@@ -57,15 +57,15 @@ def test_repeated_statements_named_locks_and_snapshots_work(service):
             with database.write() as session:
                 counting.hold_lock(session, "a name")
                 row = session.scalars(rename).one()
-                row.about = str(int(row.about or 0) + 1)
+                row.suspension_reason = str(int(row.suspension_reason or 0) + 1)
 
     with database.read() as reader:
-        before = reader.scalars(rename).one().about
+        before = reader.scalars(rename).one().suspension_reason
         assert race(*[count_up] * 4) == [None] * 4
         reader.expire_all()
-        assert reader.scalars(rename).one().about == before
+        assert reader.scalars(rename).one().suspension_reason == before
     with database.read() as reader:
-        assert reader.scalars(rename).one().about == "80"
+        assert reader.scalars(rename).one().suspension_reason == "80"
 
 
 def test_uploads_scores_and_backups_are_complete_and_a_restarted_pooler_is_used_again(

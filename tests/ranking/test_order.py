@@ -116,10 +116,6 @@ def test_scores_that_differ_only_after_the_fifth_decimal_are_equal():
     assert order.best([late, early]) == early
 
 
-def test_page_of_a_leaderboard_starts_at_its_own_rank():
-    assert [line.rank for line in order.rank([entry(1, 9), entry(2, 8)], first_rank=51)] == [51, 52]
-
-
 def test_no_entries_have_no_best_one():
     assert order.best([]) is None
 

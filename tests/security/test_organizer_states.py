@@ -13,7 +13,6 @@ from grader.models import (
     Competition,
     JobState,
     OrganizerJob,
-    OrganizerJobKind,
     ScoringVersion,
     Submission,
     SubmissionStatus,
@@ -51,11 +50,6 @@ class Site(Desk):
         """Change columns of the competition."""
         with self.arena.database.write() as session:
             session.execute(update(Competition).where(Competition.slug == SLUG).values(**values))
-
-    def set_jobs(self, kind: OrganizerJobKind, **values: Any):
-        """Change columns of the competition's jobs of a kind."""
-        with self.arena.database.write() as session:
-            session.execute(update(OrganizerJob).where(OrganizerJob.kind == kind).values(**values))
 
     def set_status(self, submission_id: int, status: SubmissionStatus):
         with self.arena.database.write() as session:

@@ -36,7 +36,6 @@ SOLUTION = {
     "digest": "d" * 64,
     "commitment": {"nonce": "00", "value": "ff"},
 }
-DIFFERENCE = {"submission_id": 3, "team": "Ada", "what": "score", "stored": "0.5", "recounted": "0.6"}
 STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
     (Rules, RULES),
     (Rules, RULES | {"metric": METRIC | {"power": "-inf"}}),

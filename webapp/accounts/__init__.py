@@ -1,1 +1,1 @@
-"""Accounts: login, profile, administration (pages and API)."""
+"""Accounts: login, own account, administration (pages and API)."""

@@ -36,9 +36,8 @@ class TokenRequest(Sent):
 
 
 class ProfileRequest(Sent):
-    """The changes to the current user's profile; omitted fields stay the same."""
+    """The changes to the current user's settings; omitted fields stay the same."""
 
-    about: Text | None = None
     notices: Annotated[list[Notice] | None, Field(description="The kinds of e-mail to receive.")] = None
 
 
@@ -74,7 +73,6 @@ class Asker(Answer):
     id: int
     name: str
     is_admin: bool
-    about: str
     notices: list[Notice]
     token: Token
 
@@ -89,10 +87,8 @@ def me() -> Asker:
 @blueprint.patch("/me")
 @operation(Scope.SUBMIT, answers=Asker, tag=TAG)
 def change_me(json: ProfileRequest) -> Asker:
-    """Change the current user's profile text and e-mail settings."""
+    """Change the current user's e-mail settings."""
     with writing() as session:
-        if json.about is not None:
-            accounts.describe(session, user=g.user, about=json.about)
         if json.notices is not None:
             accounts.choose_notices(session, user=g.user, wanted=[each.value for each in json.notices])
         person = session.get_one(User, g.user.id)

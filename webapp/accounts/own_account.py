@@ -89,18 +89,6 @@ def show() -> ResponseReturnValue:
     return own_page()
 
 
-@blueprint.post("/account/profile")
-@auth.login_required
-def describe() -> ResponseReturnValue:
-    """Change the user's profile text."""
-    try:
-        with writing() as session:
-            accounts.describe(session, user=g.user, about=request.form.get("about", ""))
-    except accounts.AboutTooLong as error:
-        return own_page(problems={"about": error.message}), 422
-    return saved("Profile saved.")
-
-
 @blueprint.post("/account/email")
 @auth.login_required
 def change_email() -> ResponseReturnValue:
@@ -281,6 +269,5 @@ def own_page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
         now=now,
         browser_name=browser_name,
         notices=NOTICES,
-        about_max_length=accounts.ABOUT_MAX_LENGTH,
         **(defaults | shown),
     )

@@ -19,8 +19,7 @@ from grader.models import ApiToken, Competition, CompetitionState, Login, Role
 from grader.services.accounts import api_tokens, logins, second_factors
 from grader.services.accounts.api_tokens import OtherCompetition
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, organizers
-from grader.services.competitions.acting import Act
+from grader.services.competitions import organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.storage import disk
 from webapp.http.site import Site, current_site
@@ -139,11 +138,6 @@ def writing() -> Iterator[Any]:
             yield session
         finally:
             g.session = None
-
-
-def act_on(session: Any, slug: str) -> Act:
-    """Lock a competition for an action of the current user; the action's time is read under the lock."""
-    return acting.begin(session, competition=competition_of(session, slug), actor=actor())
 
 
 def actor() -> Actor:

@@ -29,15 +29,6 @@ class Unreadable(BadRequest):
         super().__init__(f"`{_shown(name)[1:-1]}` must be {expected}, not {_told(value)}.")
 
 
-class UnreadableEntry(BadRequest):
-    """Text in a form's number field that is not a whole number."""
-
-    public_name = "unreadable_entry"
-
-    def __init__(self, text: str) -> None:
-        super().__init__(f"Enter a whole number up to {LARGEST:,}, not {_shown(text)}.")
-
-
 class UnreadableBody(BadRequest):
     """A body that is not a JSON object."""
 
@@ -108,17 +99,6 @@ def asked_choice(name: str, choices: type[Choice]) -> Choice | None:
         return choices(text)
     except ValueError:
         raise Unreadable(name, text, f"one of {', '.join(choices)}") from None
-
-
-def entered_number(name: str) -> int | None:
-    """Return a number from a form field, or None if it is empty; raise UnreadableEntry."""
-    text = request.form.get(name, "").strip()
-    if not text:
-        return None
-    number = whole_number(text)
-    if number is None:
-        raise UnreadableEntry(text)
-    return number
 
 
 def _told(value: object) -> str:

@@ -89,13 +89,6 @@ class SentFields:
             raise Unreadable(name, value, "an object")
         return SentFields(value)
 
-    def each_of(self, name: str) -> list["SentFields"]:
-        """Return the objects of a list, empty if absent; raise Unreadable."""
-        value = self._fields.get(name) or []
-        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
-            raise Unreadable(name, value, "a list of objects")
-        return [SentFields(each) for each in value]
-
     def value(self, name: str) -> Any:
         """Return the raw value of a field, or None if absent."""
         return self._fields.get(name)

@@ -9,26 +9,16 @@ from grader import db
 from grader.errors import FairboardError
 from grader.models import Competition
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.mail import limits
-from grader.services.people import names
 from grader.services.teams import (
     invitations,
     memberships,
     rosters,
 )
-from grader.services.teams.participations import EntryRefused
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth
 from webapp.http.context import competition_of, reading
 
 blueprint = Blueprint("teams", __name__, url_prefix="/competitions/<slug>")
-REFUSALS = (
-    EntryRefused,
-    rosters.TeamRefusal,
-    names.InvalidName,
-    names.UnknownUser,
-    limits.TooMuchMail,
-)
 
 
 @blueprint.get("/team")

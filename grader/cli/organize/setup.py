@@ -278,13 +278,6 @@ def _warn(warnings: list[Mapping[str, Any]], *, unless: Collection[str] = ()) ->
             click.echo(f"Warning: {warning['message']}", err=True)
 
 
-def _require_publishable(desk: Organizer) -> None:
-    """Raise Unusable if a draft lacks anything else than its solution."""
-    missing = desk.call("GET", "state")["missing"]
-    if faults := [fault["message"] for fault in missing if "solution" not in fault["fields"]]:
-        raise Unusable("\n".join(faults))
-
-
 def _missing(desk: Organizer) -> list[str]:
     lines = [f"- {fault['message']}" for fault in desk.call("GET", "state")["missing"]]
     return lines or [

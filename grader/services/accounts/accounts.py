@@ -39,9 +39,8 @@ from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, 
 from grader.services.people import names
 from grader.services.teams import rosters
 from grader.settings import Settings
-from grader.text import folded, plain_text
+from grader.text import folded
 
-ABOUT_MAX_LENGTH = 2000
 _decoys: dict[PasswordHasher, str] = {}
 FACTORS: tuple[Any, ...] = (FactorStep, RecoveryCode, SecondFactor)
 NO_PASSWORD = "!"  # noqa: S105  (not a valid hash, so no password matches it)
@@ -75,16 +74,6 @@ class NameTaken(InvalidAccount):
             }
         )
         self.name = name
-
-
-class AboutTooLong(ParticipantError):
-    """The profile text is too long."""
-
-    public_name = "about_too_long"
-
-    def __init__(self, length: int) -> None:
-        super().__init__(f"The text has {length:,} characters. The limit is {ABOUT_MAX_LENGTH:,}.")
-        self.length = length
 
 
 def password_hasher(settings: Settings) -> BoundedHasher:
@@ -154,7 +143,6 @@ def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> Us
         password_hash=password_hash,
         is_admin=is_admin,
         created_at=now,
-        about="",
         unwanted_notices=[],
     )
 
@@ -233,14 +221,6 @@ def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
     return passwords.hash(_normalized(password))
 
 
-def describe(session: Session, *, user: User, about: str) -> None:
-    """Set the profile text; raise AboutTooLong."""
-    if len(about) > ABOUT_MAX_LENGTH:
-        raise AboutTooLong(len(about))
-    session.get_one(User, user.id).about = plain_text(about)
-    session.flush()
-
-
 def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> None:
     """Set the kinds of e-mail that a user receives."""
     unwanted = [kind.value for kind in Notice if kind.value not in wanted]
@@ -293,7 +273,7 @@ def delete_account(
     person.password_hash = NO_PASSWORD
     person.is_admin = False
     person.email = person.email_key = person.email_verified_at = None
-    person.about, person.unwanted_notices = "", []
+    person.unwanted_notices = []
     person.deleted_at = now
     session.flush()
 

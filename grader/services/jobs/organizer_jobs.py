@@ -98,13 +98,6 @@ def newest(
     return list(session.scalars(query.order_by(OrganizerJob.id.desc()).limit(limit)))
 
 
-def open_of(session: Session, *, competition: Competition) -> list[OrganizerJob]:
-    """Return the waiting and running jobs of a competition, oldest first."""
-    is_open = OrganizerJob.state.in_(OPEN_STATES) & OrganizerJob.dismissed_at.is_(None)
-    query = _of(competition, None).where(is_open)
-    return list(session.scalars(query.order_by(OrganizerJob.id)))
-
-
 def broken(session: Session, *, competition: Competition) -> list[OrganizerJobKind]:
     """Return the kinds of jobs whose newest job failed with an internal error."""
     last = (

@@ -32,14 +32,13 @@ def test_deleted_account_has_no_name_address_password_login_or_token(service):
         person = session.get_one(User, ada.id)
         person.email = person.email_key = "ada@example.org"
         person.email_verified_at = service.now
-        accounts.describe(session, user=ada, about="I count.")
         login = logins.start(session, user=ada, user_agent="", lifetime=timedelta(days=1), now=service.now)
         _, token = api_tokens.create(session, user=ada, name="Ada's laptop", now=service.now)
         password_resets.create_link(session, user=ada, created_by="root", now=service.now)
         outbox.notify(session, user=person, kind="scored", key="1", subject="S", body="B", now=service.now)
     gone = delete(service, "Ada")
     assert gone.name == f"deleted-{gone.id}"
-    assert (gone.email, gone.email_key, gone.email_verified_at, gone.about) == (None, None, None, "")
+    assert (gone.email, gone.email_key, gone.email_verified_at) == (None, None, None)
     with service.database.read() as session:
         assert logins.find(session, token=login, now=service.now) is None
         assert api_tokens.find(session, token=token, now=service.now) is None

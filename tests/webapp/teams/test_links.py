@@ -9,8 +9,6 @@ from grader.services.competitions import lookup
 from tests.fixtures.arena import without_form_tokens
 from tests.webapp.teams.test_pages import TEAM, link_of
 
-HERE = "/competitions/toxicity"
-
 
 @pytest.fixture
 def ann(arena):
