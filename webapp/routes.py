@@ -45,7 +45,7 @@ from webapp.organizers.setup import (
 from webapp.presentation import assets
 from webapp.submissions import comparison, submit_page
 from webapp.teams import actions as team_actions
-from webapp.teams import certificate, entry
+from webapp.teams import entry
 from webapp.teams import pages as team_pages
 
 FAMILIES = (
@@ -65,7 +65,6 @@ ADDED_TO_FAMILIES = (
     difference_page,
     version_page,
     team_actions,
-    certificate,
 )
 # Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {

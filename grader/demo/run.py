@@ -12,7 +12,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,8 +22,10 @@ import httpx
 
 from grader import db
 from grader.client import Client, Refused
-from grader.demo.dataset import generate
-from grader.demo.submissions import SUBMISSIONS, GeneratedFile
+from grader.client.records import Leaderboard
+from grader.demo import oracle
+from grader.demo.dataset import SUBMISSIONS, GeneratedFile, generate
+from grader.demo.oracle import Line
 from grader.errors import OrganizerError
 from grader.services.accounts import accounts, api_tokens
 from grader.settings import PREFIX, Settings, load
@@ -133,8 +137,6 @@ same data.""")
 
 def run_check(say: Say) -> list[str]:
     """Run the demo in a temporary folder on a free port; return a message for each difference."""
-    from grader.demo.check import check
-
     with tempfile.TemporaryDirectory(prefix="fairboard-demo-") as folder:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
@@ -266,3 +268,61 @@ def _last_lines(demo: Demo) -> str:
 
 def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
+
+
+REASON = "200 labels were corrected, and 25 rows were withdrawn."
+
+
+def check(demo: Demo) -> list[str]:
+    """Check both leaderboards before and after a rescoring; return a message for each difference."""
+    sent = [(file.team, demo.predictions(file)) for file in SUBMISSIONS]
+    corrected = demo.folder / "corrected_solution.csv"
+    expected = oracle.leaderboards(demo.folder / "solution.csv", sent)
+    with demo.client(demo.accounts()[ORGANIZER].token) as client:
+        wrong = _compare(demo, client, "public", expected) + _private_is_hidden(client)
+        demo.command("competition", "reveal", SLUG, "--yes")
+        wrong += _compare(demo, client, "private", expected)
+        demo.say("\nRescoring with the corrected solution.")
+        demo.command("rescore", SLUG, str(corrected), "--reason", REASON, "--yes")
+        expected = oracle.leaderboards(corrected, sent)
+        wrong += _compare(demo, client, "public", expected)
+        wrong += _compare(demo, client, "private", expected)
+    return wrong
+
+
+def _compare(
+    demo: Demo, client: Client, split: oracle.Split, expected: dict[oracle.Split, list[Line]]
+) -> list[str]:
+    """Print a leaderboard and return its differences from the independent computation."""
+    board = client.leaderboard(split=split)
+    title = f"{split} leaderboard, scoring version {board.scoring_version}"
+    demo.say(f"\nThe {title}:\n{'rank':>4}  {'team':9} {'score':>8}  overall subgroup     BPSN     BNSP")
+    for line in shown(board):
+        demo.say(f"{line.rank:4}  {line.team:9} {line.score:8} " + " ".join(f"{each:8}" for each in line[3:]))
+    wrong = disagreements(board, expected[split])
+    verb = "does not match" if wrong else "matches"
+    demo.say(f"It {verb} the independent computation in every number and rank.")
+    return [f"{title.capitalize()}: {sentence}" for sentence in wrong]
+
+
+def shown(board: Leaderboard) -> list[Line]:
+    """Return the teams' rows of a leaderboard, without benchmarks."""
+    rows = [(each, each.terms or {}) for each in board.rows if each.rank is not None]
+    return [
+        Line(each.rank or 0, each.team, *(Decimal(str(value)) for value in (each.score, *terms.values())))
+        for each, terms in rows
+    ]
+
+
+def disagreements(board: Leaderboard, expected: list[Line]) -> list[str]:
+    """Return all differences between a leaderboard and its expected rows, as displayed."""
+    pairs = zip_longest(shown(board), expected)
+    return [f"{found} should be {right}." for found, right in pairs if found != right]
+
+
+def _private_is_hidden(client: Client) -> list[str]:
+    try:
+        client.leaderboard(split="private")
+    except Refused:
+        return []
+    return ["The private leaderboard is shown before the reveal."]

@@ -1,7 +1,5 @@
 """Database tables: columns, constraints, relationships."""
 
-from grader.models.audit import AuditEntry
-from grader.models.backups import BackupRun
 from grader.models.competitions import (
     Announcement,
     Color,
@@ -19,7 +17,6 @@ from grader.models.competitions import (
     RosterEntry,
     SectionUse,
 )
-from grader.models.mail import Mail
 from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
 from grader.models.people import (
     AccountLink,
@@ -47,6 +44,7 @@ from grader.models.scoring import (
     Solution,
     Split,
 )
+from grader.models.site import AuditEntry, BackupRun, Mail
 from grader.models.standings import (
     MAIN_BOARD,
     STANDING_ORDER,

@@ -5,10 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from grader.demo.dataset import generate
+from grader.demo.dataset import SUBMISSIONS, generate
 from grader.demo.oracle import leaderboards
 from grader.demo.run import FILES, NAMES, ORGANIZER, Demo
-from grader.demo.submissions import SUBMISSIONS
 from grader.services.people.names import get_user
 
 

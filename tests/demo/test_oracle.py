@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from grader.client.records import Leaderboard
-from grader.demo.check import disagreements
 from grader.demo.oracle import Line, leaderboards
+from grader.demo.run import disagreements
 
 SOLUTION = """id,target,a,b,Usage
 1,1,1,0,Public

@@ -14,8 +14,7 @@ from waitress.buffers import OverflowableBuffer
 from tests.fixtures.front_server import everything
 from tests.fixtures.patience import eventually
 from webapp.http.bodies import FairboardRequest
-from webapp.server.chunks import Chunks
-from webapp.server.requests import HEAD
+from webapp.server.requests import HEAD, Chunks
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"

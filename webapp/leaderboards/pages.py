@@ -14,13 +14,7 @@ from grader.models import Competition, Split
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
-from grader.services.leaderboards import (
-    changes,
-    leaderboard,
-    score_history,
-    snapshots,
-    team_results,
-)
+from grader.services.leaderboards import leaderboard, score_history, snapshots, team_results
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.rescoring import mail
@@ -101,8 +95,10 @@ def version(slug: str) -> ResponseReturnValue:
         is_shown = visible(Field.PUBLIC_RANK, lookups.viewer(), phase, competition.feedback)
         kept, found_id = lookups.snapshot(session, competition, now), competition.id
         numbers = {
-            "version": kept.page("version", lambda: changes.board_version(session, competition_id=found_id)),
-            "entries": kept.page("entries", lambda: changes.count_entries(session, competition=competition))
+            "version": kept.page(
+                "version", lambda: snapshots.board_version(session, competition_id=found_id)
+            ),
+            "entries": kept.page("entries", lambda: snapshots.count_entries(session, competition=competition))
             if is_shown
             else None,
         }
@@ -267,7 +263,7 @@ def _frontier(
     """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
     kept, split = lookups.snapshot(session, competition, now), board.split
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
-    version = kept.page("version", lambda: changes.board_version(session, competition_id=competition.id))
+    version = kept.page("version", lambda: snapshots.board_version(session, competition_id=competition.id))
     read = partial(score_history.terms_of_board, session, competition=competition, split=split)
     live = lookup.live(competition)
     points = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read(), live))

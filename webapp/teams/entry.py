@@ -9,7 +9,7 @@ from grader import db
 from grader.models import Participation, RequestState, Role
 from grader.services.competitions.acting import Act
 from grader.services.people import names
-from grader.services.teams import admissions, memberships, participations
+from grader.services.teams import memberships, participations
 from grader.services.teams.participations import EntryRefused
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
@@ -89,8 +89,8 @@ def _requests_page(slug: str, *, problem: Any = None) -> str:
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        waiting = admissions.waiting(session, competition=competition)
-        refused = admissions.refused(session, competition=competition)
+        waiting = participations.waiting(session, competition=competition)
+        refused = participations.refused(session, competition=competition)
     return render_template(
         "teams/requests_to_join.html",
         competition=view,
@@ -129,8 +129,8 @@ def entry_requests(slug: str) -> EntryRequestList:
     with reading() as session:
         competition = competition_of(session, slug)
         return EntryRequestList(
-            waiting=[_line(each) for each in admissions.waiting(session, competition=competition)],
-            refused=[_line(each) for each in admissions.refused(session, competition=competition)],
+            waiting=[_line(each) for each in participations.waiting(session, competition=competition)],
+            refused=[_line(each) for each in participations.refused(session, competition=competition)],
         )
 
 
@@ -153,5 +153,5 @@ ENTRIES = Family(
 def decide_entry(act: Act, sent: EntryDecision) -> str:
     """Admit a user or reject the request to join."""
     user = names.get_user(act.session, name=sent.name)
-    admissions.decide(act, user=user, admits=sent.admit)
+    participations.decide(act, user=user, admits=sent.admit)
     return f"{user.name} was {'admitted' if sent.admit else 'not admitted'}."

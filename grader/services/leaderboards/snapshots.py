@@ -4,6 +4,7 @@ Each process keeps its own values, without a shared store. A value is returned o
 the same content token (see `grader.db`) as the one that computed it, so a page never mixes two states.
 """
 
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -11,12 +12,21 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from grader import counters
 from grader.db import UTCDateTime
-from grader.models import Competition, ContentState
+from grader.models import (
+    Competition,
+    ContentState,
+    Split,
+    Standing,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    on_board,
+)
 from grader.services.competitions import phases, team_names
 from grader.visibility import Viewer
 
@@ -110,3 +120,39 @@ def minute(now: datetime) -> datetime:
 
 _DATES = tuple(each.name for each in Competition.__table__.columns if isinstance(each.type, UTCDateTime))
 NOTHING_KEPT = Snapshot(Snapshots(), None)
+
+
+def board_version(session: Session, *, competition_id: int) -> str:
+    """Return a hash of a leaderboard's public content: scores, ranks and the reveal."""
+    state = session.execute(
+        select(Competition.live_scoring_version_id, Competition.revealed_at).where(
+            Competition.id == competition_id
+        )
+    ).one()
+    splits = [Split.PUBLIC] if state.revealed_at is None else list(Split)
+    sums = session.execute(
+        select(
+            func.count(),
+            func.sum(Standing.submission_id),
+            func.max(Standing.submission_id),
+            func.sum(Standing.score_units),
+        ).where(*on_board(state.live_scoring_version_id, *splits))
+    ).one()
+    return hashlib.sha256(repr((*state, *sums)).encode()).hexdigest()[:16]
+
+
+def count_entries(session: Session, *, competition: Competition) -> int:
+    """Return the number of scored submissions of all teams.
+
+    Two index-only counts take a tenth of the time that one count over both columns takes.
+    """
+    scored = (
+        Submission.competition_id == competition.id,
+        Submission.status == SubmissionStatus.SCORED,
+    )
+    others = Submission.kind.in_([kind for kind in SubmissionKind if kind is not SubmissionKind.NORMAL])
+    all_of_them, not_counted = (
+        select(func.count()).where(*conditions).scalar_subquery()
+        for conditions in (scored, (*scored, others))
+    )
+    return session.scalar(select(all_of_them - not_counted)) or 0

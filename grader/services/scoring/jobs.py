@@ -3,7 +3,8 @@
 Scoring the same file twice produces the same bits, so every job has exactly one result.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,26 +13,33 @@ from sqlalchemy import ColumnElement, func, insert, literal, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.metrics import registry
+from grader.metrics.boards import BoardRule
+from grader.metrics.interface import MetricResult
 from grader.models import (
+    MAIN_BOARD,
     Competition,
     JobState,
+    Score,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
     Solution,
+    Split,
     Submission,
+    SubmissionKind,
     SubmissionStatus,
 )
-from grader.services.competitions import lookup, organizers
+from grader.ranking.order import Scale, TeamEntry
+from grader.services.competitions import boards, lookup, organizers
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
 from grader.services.limits import limits
 from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
-from grader.services.scoring import score_rows
-from grader.services.scoring.score_rows import Results
 from grader.services.solutions import intake
+from grader.services.standings import rows, shown_scores
 
+Results = Mapping[Split, MetricResult]
 LIMITS = leased_rows.SCORING
 # The time that a metric written in Python may take, and the start of its sandbox, in addition to reading.
 PYTHON_SECONDS = 150
@@ -268,7 +276,7 @@ def write_outcomes(
     for job, outcome in outcomes:
         job.notes = []
         if isinstance(outcome, Scores):
-            score_rows.add(session, job=job, results=outcome.results, now=now)
+            _add_scores(session, job=job, results=outcome.results, now=now)
             leased_rows.finish(job, JobState.DONE, now=now)
             job.notes = list(outcome.notes)
         else:
@@ -276,7 +284,7 @@ def write_outcomes(
         if job.state in STATUS_OF:
             _tell_end(session, competition, job)
     session.flush()
-    score_rows.enter_standings(
+    enter_standings(
         session,
         competition=competition,
         scored=[(job, outcome.results) for job, outcome in outcomes if isinstance(outcome, Scores)],
@@ -351,3 +359,59 @@ def _send_mail(session: Session, *, submission: Submission, now: datetime) -> No
             submission=submission,
             now=now,
         )
+
+
+def _add_scores(session: Session, *, job: ScoringJob, results: Results, now: datetime) -> None:
+    """Add a job's scores on both splits."""
+    session.add_all(_score(job, split, results[split], now=now) for split in Split)
+
+
+def enter_standings(
+    session: Session, *, competition: Competition, scored: Sequence[tuple[ScoringJob, Results]]
+) -> None:
+    """Enter files scored under one version into the standings if they are their teams' best."""
+    ranked = [(job, results) for job, results in scored if job.submission.kind is SubmissionKind.NORMAL]
+    if not ranked:
+        return
+    version = session.get_one(ScoringVersion, ranked[0][0].scoring_version_id)
+    version_id, scale, rules = version.id, version.scale, boards.of(competition, version)
+    entries = defaultdict[str, list[TeamEntry]](list)
+    for job, results in ranked:
+        for board, entry in _entries(competition, scale, rules, job, results):
+            entries[board].append(entry)
+    if entries:
+        rows.enter(session, entries=entries, scoring_version_id=version_id)
+    # The private standings of a version in preparation are written when it is published.
+    if competition.settled_at is not None and version_id == competition.live_scoring_version_id:
+        teams = {job.submission.team_id for job, _ in ranked}
+        rows.rebuild(session, competition=competition, team_ids=teams)
+
+
+def _score(job: ScoringJob, split: Split, result: MetricResult, *, now: datetime) -> Score:
+    return Score(
+        submission_id=job.submission_id,
+        scoring_version_id=job.scoring_version_id,
+        split=split,
+        score=result.score,
+        terms=dict(result.terms),
+        groups=dict(result.groups),
+        evidence=dict(result.evidence),
+        created_at=now,
+    )
+
+
+def _entries(
+    competition: Competition, scale: Scale, rules: Sequence[BoardRule], job: ScoringJob, results: Results
+) -> Iterator[tuple[str, TeamEntry]]:
+    """Yield a file's public entry for each leaderboard on which it has a displayed value."""
+    submission, (public, private) = job.submission, (_values(results[split]) for split in Split)
+    named = shown_scores.named(competition, rules, public, private)
+    shown = {MAIN_BOARD: shown_scores.units(competition, results[Split.PUBLIC].score, scale)}
+    shown |= {board: units for board, (units, _) in named.items()}
+    for board, units in shown.items():
+        if units is not None:
+            yield board, TeamEntry(submission.team_id, submission.id, units, submission.submitted_at)
+
+
+def _values(result: MetricResult) -> shown_scores.Values:
+    return result.score, result.terms, result.groups

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Select, and_, false, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
@@ -20,6 +20,7 @@ from grader.models import (
     TeamMember,
     User,
 )
+from grader.services.audit import log
 from grader.services.competitions import organizers, phases
 from grader.services.competitions.acting import Act
 from grader.services.data_files import files
@@ -403,3 +404,48 @@ def _enter(
     session.flush()
     students.enter(session, competition=competition, user=user, now=now)
     return entered
+
+
+def decide(act: Act, *, user: User, admits: bool) -> Participation:
+    """Admit or reject a person, at any time and even if the person has not asked to join.
+
+    An admitted person who has not asked to join must still accept the rules before the first upload.
+    """
+    session, competition, now = act.session, act.competition, act.now
+    participation = find(session, competition=competition, user=user)
+    if participation is None:
+        participation = Participation(
+            competition_id=competition.id, user_id=user.id, rules_version=0, requested_at=now
+        )
+        session.add(participation)
+    before = participation.state
+    participation.state = RequestState.ACCEPTED if admits else RequestState.REFUSED
+    participation.joined_at = (participation.joined_at or now) if admits else None
+    session.flush()
+    mail.decided(session, competition=competition, user=user, admits=admits, now=now)
+    act.record(
+        "entry.admit" if admits else "entry.refuse",
+        f"person {log.mention(user)}",
+        before={"state": before},
+        after={"state": participation.state},
+    )
+    return participation
+
+
+def waiting(session: Session, *, competition: Competition) -> list[Participation]:
+    """Return the requests that await an organizer's decision, oldest first."""
+    return _in_state(session, competition, RequestState.OPEN)
+
+
+def refused(session: Session, *, competition: Competition) -> list[Participation]:
+    """Return the rejected requests, oldest first."""
+    return _in_state(session, competition, RequestState.REFUSED)
+
+
+def _in_state(session: Session, competition: Competition, wanted: RequestState) -> list[Participation]:
+    query = (
+        select(Participation)
+        .where(Participation.competition_id == competition.id, Participation.state == wanted)
+        .options(joinedload(Participation.user))
+    )
+    return list(session.scalars(query.order_by(Participation.requested_at, Participation.id)))

@@ -13,7 +13,7 @@ from grader.services.audit.log import Actor
 from grader.services.limits.limits import DailyLimitReached
 from grader.services.moderation import decisions
 from grader.services.submissions.refusal import TeamDisqualified
-from grader.services.teams import admissions, invitations, mergers, participations, teams
+from grader.services.teams import invitations, mergers, participations, teams
 from grader.services.teams.participations import LeftTeam, NotAdmitted
 from grader.worker.scheduled_tasks import forget_records
 from tests.fixtures.races import race
@@ -101,7 +101,7 @@ def test_rejection_of_a_person_applies_to_other_accounts(service, sign_up, act, 
     competition = service.competition()
     sign_up("first")
     decide = {"competition": competition, "actor": Actor(None, "tests")}
-    service.act(admissions.decide, user=service.user("first"), admits=False, **decide)
+    service.act(participations.decide, user=service.user("first"), admits=False, **decide)
     leave(service, "first")
     sign_up("second")
     for attempt in (
@@ -111,7 +111,7 @@ def test_rejection_of_a_person_applies_to_other_accounts(service, sign_up, act, 
     ):
         with pytest.raises(NotAdmitted):
             attempt()
-    service.act(admissions.decide, user=service.user("second"), admits=True, **decide)
+    service.act(participations.decide, user=service.user("second"), admits=True, **decide)
     service.submit(competition, user="second")
 
 

@@ -16,7 +16,7 @@ from grader.services.closing import close
 from grader.services.competitions import acting, settings
 from grader.services.moderation import decisions
 from grader.services.paging import Part
-from grader.services.teams import admissions
+from grader.services.teams import participations
 from grader.visibility import Anonymity
 
 TESTS = Actor(None, "tests")
@@ -201,7 +201,7 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
         decisions.disqualify(act, team="bob", reason="Two accounts.")
         decisions.reinstate(act, team="bob")
         decisions.mark(act, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK)
-        admissions.decide(act, user=dora, admits=False)
+        participations.decide(act, user=dora, admits=False)
         settings.change(act, changes={"max_daily_submissions": 7}, reason="A quiet week.")
         close.reveal(session, **(given | {"now": service.now + WEEK}))
     found = {entry.action: entry for entry in entries(service, competition)}

@@ -33,16 +33,7 @@ from grader.services.moderation import decisions
 from grader.services.rescoring import versions
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake
-from grader.services.teams import (
-    admissions,
-    carry_over,
-    invitations,
-    mergers,
-    moderation,
-    participations,
-    rosters,
-    teams,
-)
+from grader.services.teams import carry_over, invitations, mergers, moderation, participations, rosters, teams
 from grader.services.teams.carry_over import NotCarried
 from grader.services.teams.participations import EntryState
 from grader.services.teams.rosters import TeamsFrozen
@@ -277,7 +268,7 @@ def test_people_and_names_that_are_already_in_the_stage_are_skipped_and_kept(ser
     act(invitations.accept_link, competition, "fay", token=token, after=timedelta(seconds=1))
     stage = follow(competition, max_team_size=1)
     act(teams.create, stage, "bob", name="Team cleo")
-    service.act(admissions.decide, competition=stage, user=service.user("dan"), admits=False, actor=SHELL)
+    service.act(participations.decide, competition=stage, user=service.user("dan"), admits=False, actor=SHELL)
     result = carry(service, stage)
     assert result.teams == ["Team cleo (2)", "Team eve"]
     assert reasons(result) == [
@@ -296,7 +287,9 @@ def test_another_account_of_a_rejected_person_is_not_carried(service, act, follo
     with service.database.write() as session:
         ids = [service.user(name).id for name in ("ada", "other")]
         session.add_all(KeptIdentity(user_id=each, identity_hash="a" * 64) for each in ids)
-    service.act(admissions.decide, competition=stage, user=service.user("other"), admits=False, actor=SHELL)
+    service.act(
+        participations.decide, competition=stage, user=service.user("other"), admits=False, actor=SHELL
+    )
     assert carry(service, stage).teams == []
 
 

@@ -11,7 +11,7 @@ from grader.services.competitions import acting, lookup, settings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.setup.lifecycle import NotReady
 from grader.services.submissions import situation
-from grader.services.teams import admissions, participations, teams
+from grader.services.teams import participations, teams
 from grader.services.teams.participations import (
     EntryClosed,
     EntryPending,
@@ -35,7 +35,7 @@ def join(service, competition, user: str = "ada", *, after=timedelta(), **given)
 def decide(service, competition, user: str, *, admits: bool):
     who = service.user(user)
     return service.act(
-        admissions.decide, competition=competition, user=who, admits=admits, actor=Actor(None, "tests")
+        participations.decide, competition=competition, user=who, admits=admits, actor=Actor(None, "tests")
     )
 
 
@@ -136,7 +136,7 @@ def test_entry_request_waits_for_an_organizer(service):
         with pytest.raises(EntryPending):
             require(service, competition, name)
     with service.database.read() as session:
-        waiting = admissions.waiting(session, competition=competition)
+        waiting = participations.waiting(session, competition=competition)
         assert [each.user.name for each in waiting] == ["ada", "bob"]
     decide(service, competition, "ada", admits=True)
     require(service, competition, "ada")

@@ -6,7 +6,7 @@ import pytest
 
 from grader.models import EntryMode, Role
 from grader.services.competitions import organizers
-from grader.services.teams import admissions, invitations, mergers, participations, teams, waiting
+from grader.services.teams import invitations, mergers, participations, teams, waiting
 from tests.fixtures.service import TESTS
 from tests.fixtures.statements import recorded
 
@@ -79,7 +79,7 @@ def test_entry_request_waits_for_users_who_may_decide(service, act, waits):
     assert waits("vera") == waits("ada") == []
     for name in ("ada", "bob"):
         service.act(
-            admissions.decide, competition=competition, user=service.user(name), admits=True, actor=TESTS
+            participations.decide, competition=competition, user=service.user(name), admits=True, actor=TESTS
         )
     assert waits("edda") == []
 

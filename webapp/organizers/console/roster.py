@@ -12,7 +12,7 @@ from grader.services.accounts import class_rosters, roster_file
 from grader.services.accounts.class_rosters import Invitation
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.exports import grades
+from grader.services.exports import tables
 from grader.services.mail.limits import TooMuchMail
 from grader.services.paging import PAGE_SIZE, page_of_list
 from grader.text import csv_lines
@@ -81,7 +81,7 @@ def index(slug: str, *, problem: Any = None, made: RosterImport | None = None, *
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        students = list(grades.students(session, competition))
+        students = list(tables.students(session, competition))
     rows = [[each.student, each.student_id, each.section, each.url or "e-mailed"]
             for each in (made.invitations if made else ())]  # fmt: skip
     links = csv_lines([HEADER, *rows]) if rows else ""
