@@ -33,8 +33,8 @@ from webapp.organizers.console import (
     teams,
 )
 from webapp.organizers.console import organizers as organizers_page
-from webapp.organizers.rescoring import difference_page, version_page
 from webapp.organizers.rescoring import pages as rescoring_pages
+from webapp.organizers.rescoring import version_page
 from webapp.organizers.setup import (
     create_page,
     data_files,
@@ -62,7 +62,6 @@ ADDED_TO_FAMILIES = (
     single_sign_on,
     second_factors,
     comparison,
-    difference_page,
     version_page,
     team_actions,
 )

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from webapp.http import monitoring
+from webapp.http import middleware
 
 CSV = {"Content-Type": "text/csv"}
 TOKEN = "a token of the tests"
@@ -93,6 +93,6 @@ def test_repeated_request_is_not_counted_as_another_upload(site):
 
 
 def test_every_endpoint_belongs_to_a_known_group(site):
-    found = {monitoring._group(site.app, endpoint) for endpoint in site.app.view_functions}
+    found = {middleware._group(site.app, endpoint) for endpoint in site.app.view_functions}
     assert found == PACKAGES
-    assert site.app.view_functions.keys() >= monitoring.UPLOADS
+    assert site.app.view_functions.keys() >= middleware.UPLOADS

@@ -13,7 +13,7 @@ from werkzeug.exceptions import NotFound
 from grader import db
 from grader.errors import FairboardError
 from grader.models import FactorPurpose, FactorStep, SecondFactor, User
-from grader.services.accounts import accounts, factor_steps, login_guesses, logins, second_factors
+from grader.services.accounts import accounts, login_guesses, logins, second_factors
 from grader.services.accounts.second_factors import NewApp, Proof
 from webapp.accounts.own_account import blueprint, confirmation_problem
 from webapp.accounts.people import administrators_operation
@@ -42,7 +42,7 @@ def second_factor() -> ResponseReturnValue:
             with site.database.write() as session:
                 step = _step(session, FactorPurpose.LOG_IN, lock=True)
                 if step is not None and (problem := _proof_problem(session, step.user)) is None:
-                    factor_steps.end(session, step=step)
+                    second_factors.end(session, step=step)
                     slug, target = cookie.get(PROVIDER), auth.safe_target(cookie.get(TARGET))
                     provider = site.providers[slug].provider if slug else None
                     return auth.start_session(
@@ -84,14 +84,14 @@ def unlock() -> ResponseReturnValue:
             with writing() as session:
                 is_confirmed = not logins.has_factor(session, user=g.user)
                 purpose, now = FactorPurpose.CHANGE, db.now(session)
-                cookie[STEP] = factor_steps.begin(
+                cookie[STEP] = second_factors.begin(
                     session, user=g.user, purpose=purpose, is_confirmed=is_confirmed, now=now
                 )
         elif not step.is_confirmed:
             with writing() as session:
                 step = _step(session, FactorPurpose.CHANGE, lock=True)
                 if step is not None and (problem := _proof_problem(session, g.user)) is None:
-                    cookie[STEP] = factor_steps.renew(session, step=step, now=db.now(session))
+                    cookie[STEP] = second_factors.renew(session, step=step, now=db.now(session))
     except login_guesses.TooManyGuesses as error:
         problem = _told(error)
     return _page(problem, fault="factor") if problem else _back()
@@ -117,7 +117,7 @@ def add() -> ResponseReturnValue:
                 keep=g.login,
                 now=now,
             )
-            cookie[STEP] = factor_steps.renew(session, step=step, now=now)
+            cookie[STEP] = second_factors.renew(session, step=step, now=now)
             if is_first:
                 codes = second_factors.new_recovery_codes(session, user=g.user, now=now)
     except second_factors.InvalidFactor as error:
@@ -207,7 +207,7 @@ def _step(session: Any, purpose: FactorPurpose, *, lock: bool = False) -> Factor
     if purpose is FactorPurpose.LOG_IN and cookie.get(PROVIDER) not in (None, *current_site().providers):
         return None
     token, now = cookie.get(STEP, ""), db.now(session)
-    step = factor_steps.find(session, token=token, purpose=purpose, now=now, lock=lock)
+    step = second_factors.find(session, token=token, purpose=purpose, now=now, lock=lock)
     is_foreign = step is not None and purpose is FactorPurpose.CHANGE and step.user_id != g.user.id
     return None if is_foreign else step
 
@@ -245,7 +245,7 @@ def _proof_problem(session: Any, user: User) -> Problem | None:
 
 def _key(use: str) -> bytes:
     token, secret = cookie.get(STEP, ""), current_site().settings.secret()
-    return factor_steps.key_of(token, secret=secret, use=use)
+    return second_factors.key_of(token, secret=secret, use=use)
 
 
 def _ceremony() -> "Ceremony | None":

@@ -19,7 +19,7 @@ from werkzeug.exceptions import Forbidden, HTTPException
 from grader import db
 from grader.identity_providers import Provider
 from grader.models import FactorPurpose, Role, User
-from grader.services.accounts import factor_steps, login_guesses, logins
+from grader.services.accounts import login_guesses, logins, second_factors
 from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
 from webapp.http.errors import wants_json
@@ -112,7 +112,7 @@ def log_in_within(db_session: Any, user: User, *, target: str, provider: Provide
         return start_session(db_session, user, target=target, provider=provider)
     except logins.SecondFactorAsked:
         now = db.now(db_session)
-        token = factor_steps.begin(db_session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
+        token = second_factors.begin(db_session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
     _clear_session()
     session[STEP], session[TARGET] = token, target if len(target) <= TARGET_MAX_LENGTH else None
     session[PROVIDER] = None if provider is None else provider.slug

@@ -4,7 +4,7 @@ import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from http.client import OK
 from itertools import chain
 from typing import Any
@@ -18,14 +18,14 @@ from redis.exceptions import RedisError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader import logs
+from grader.counters import HTTP_ERRORS, HTTP_REQUESTS, HTTP_SECONDS
 from grader.hosts import client_address, network
 from grader.maintenance.exporter import PATIENCE
 from grader.settings import Settings
 from grader.text import is_storable
-from webapp.http import auth, context, monitoring
+from webapp.http import auth, context
 from webapp.http.bodies import FairboardRequest, require_few_fields
 from webapp.http.context import TOKEN_BLUEPRINTS
-from webapp.http.monitoring import SAFE_METHODS
 from webapp.http.parameters import Unreadable
 from webapp.http.site import Site, refuse_unknown_host
 from webapp.server.requests import HEAD, Head
@@ -114,7 +114,7 @@ def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> Non
         wrapped = ProxyFix(app.wsgi_app, x_for=0, x_proto=proxies, x_host=proxies)
         app.wsgi_app = partial(_with_client_address, wrapped, proxies)  # type: ignore[method-assign]
     if settings.metrics_dir():
-        monitoring.init_app(app)
+        count_requests(app)
     _compress_responses(app)  # This is registered first, so that it runs last.
     app.after_request(_mark_for_excel)
     app.before_request(_bind_route)
@@ -291,3 +291,45 @@ def _compress_responses(app: Flask) -> None:
         if response.status_code == PARTIAL_CONTENT:
             return response
         return compress.after_request(response)
+
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+UPLOADS = frozenset(
+    {
+        *("submissions.submit", "submissions.submit_again", "api.submit", "api.submit_again"),
+        *("kaggle.receive", "kaggle.create_submission", "kaggle.old_submission"),
+    }
+)
+UPLOAD, UNKNOWN = "uploads", "unknown"
+
+
+def count_requests(app: Flask) -> None:
+    """Count requests. This must be the first hook, so that the others are measured too."""
+    groups = lru_cache(None)(lambda endpoint: _group(app, endpoint))
+
+    def start() -> None:
+        g.started = time.perf_counter()
+
+    def count(response: Response) -> Response:
+        if request.environ.get(HEAD) is not None and response.status_code == 204:
+            return response  # only the headers were checked; the complete request follows
+        group = groups(request.endpoint)
+        interface = request.blueprint if request.blueprint in ("api", "kaggle") else "pages"
+        method = "read" if request.method in SAFE_METHODS else "write"
+        HTTP_REQUESTS.add(interface, group, method, str(response.status_code))
+        HTTP_SECONDS.observe(time.perf_counter() - g.started, interface, group, method)
+        if response.status_code >= 400:
+            HTTP_ERRORS.add(interface, group, g.get("error_name", UNKNOWN))
+        return response
+
+    app.before_request(start)
+    app.after_request(count)
+
+
+def _group(app: Flask, endpoint: str | None) -> str:
+    """Return the group of an endpoint: the package of its view, or the kind of request."""
+    if endpoint is None:
+        return UNKNOWN
+    if endpoint in UPLOADS:
+        return UPLOAD
+    return app.view_functions[endpoint].__module__.split(".")[1]

@@ -1,6 +1,9 @@
 """`fairboard score`: the score of a prediction file, computed without a server."""
 
-from collections.abc import Mapping, Sequence
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.group import REJECTED
+from grader.cli.group import REJECTED, UNMET
 from grader.cli.metric.any_metric import any_metric_options, require_bias_options, score_any
-from grader.cli.metric.requirements import enforce, require_option
 from grader.cli.metric.solution_roles import ADVICE, role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
@@ -26,6 +28,91 @@ from grader.cli.parameters import (
 if TYPE_CHECKING:
     from grader.files import ColumnRoles, NearMiss, Note
     from grader.metrics import BiasReport
+
+_RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_PARTS = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|>|<)\s*([^<>=\s]+)\s*")
+
+# Maps the name of each model, which is empty if there is only one, to its values. None is undefined.
+Values = Mapping[str, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A limit on a value, such as ``bpsn_auc >= 0.9``."""
+
+    term: str
+    relation: str
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.term} {self.relation} {self.limit!r}"
+
+    def is_met(self, value: float | None) -> bool:
+        """Return whether a value is defined and within the limit."""
+        return value is not None and _RELATIONS[self.relation](value, self.limit)
+
+
+class RequirementText(click.ParamType):  # type: ignore[type-arg]
+    """A requirement as text."""
+
+    name = "'TERM >= X'"
+
+    def convert(
+        self, value: str | Requirement, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Requirement:
+        if isinstance(value, Requirement):
+            return value
+        parts = _PARTS.fullmatch(value)
+        try:
+            limit = float(parts[3]) if parts else math.nan
+        except ValueError:
+            limit = math.nan
+        if parts is None or not math.isfinite(limit):
+            self.fail(f"{value!r} must be a term, >=, <=, > or <, and a number.", param, ctx)
+        return Requirement(parts[1], parts[2], limit)
+
+
+require_option = click.option(
+    "--require",
+    "requirements",
+    type=RequirementText(),
+    multiple=True,
+    help="A limit on the score or a term on all scored rows, such as 'bpsn_auc >= 0.9'; also <=, > or "
+    "<. If a value misses a limit or is undefined, the exit code is 6. May be repeated.",
+)
+
+
+def enforce(requirements: Sequence[Requirement], values: Values) -> None:
+    """Print all requirements that are not met; exit with 6 if there are any.
+
+    Raises
+    ------
+    UsageError
+        If a model has no term with the name in a requirement.
+    """
+    failures = list(_failures(requirements, values))
+    for sentence in failures:
+        click.echo(sentence, err=True)
+    if failures:
+        raise click.exceptions.Exit(UNMET)
+
+
+def _failures(requirements: Sequence[Requirement], values: Values) -> Iterator[str]:
+    for model, terms in values.items():
+        for each in requirements:
+            if each.term not in terms:
+                raise click.UsageError(f"--require: there is no {each.term!r}. Terms: {', '.join(terms)}.")
+            if not each.is_met(terms[each.term]):
+                value = terms[each.term]
+                found = "undefined" if value is None else repr(value)
+                place = f"{model}: " if model else ""
+                yield f"{place}{each.term} is {found}, but the requirement is {each}."
+
 
 ONE_MODEL = ""
 

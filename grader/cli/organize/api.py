@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from grader.cli.organize.acts import act_on_site, asking, yes_option
-from grader.cli.organize.fields import fields_of
+from grader.cli.organize.acts import act_on_site, asking, fields_of, yes_option
 from grader.client import Client
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from grader.cli.organize.acts import act_on_site
-from grader.cli.organize.fields import FILE
+from grader.cli.organize.acts import FILE, act_on_site
 from grader.cli.organize.setup import require_released
 from grader.cli.parameters import text_of
 from grader.client import Client

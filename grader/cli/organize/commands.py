@@ -3,7 +3,7 @@
 import click
 
 from grader.cli.group import CliEntry, SubcommandGroup
-from grader.cli.organize import closing, running, setup
+from grader.cli.organize import running, setup
 from grader.cli.organize.calls import CALLS, ORGANIZERS
 
 CHECK = CliEntry("grader.cli.metric.check", "Check a solution file before you create a competition.")
@@ -31,10 +31,10 @@ for command in (
     setup.change,
     setup.data,
     setup.metric_file,
-    closing.reveal,
-    closing.bundle,
-    closing.publish_solution,
-    closing.receipt,
+    running.reveal,
+    running.bundle,
+    running.publish_solution,
+    running.receipt,
     running.export,
     running.show_audit,
     organizer,

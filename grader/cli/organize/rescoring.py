@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from grader.cli.organize.acts import act_on_site, asking, yes_option
-from grader.cli.organize.fields import FILE, texts_of
+from grader.cli.organize.acts import FILE, act_on_site, asking, texts_of, yes_option
 from grader.cli.organize.setup import described, reader_of, require_acceptable
 from grader.cli.parameters import LocalPath, options
 from grader.client import Client, Refused, Unusable

@@ -10,8 +10,7 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
-from grader.cli.organize.acts import act_on_site, asking, yes_option
-from grader.cli.organize.fields import FILE, texts_of
+from grader.cli.organize.acts import FILE, act_on_site, asking, texts_of, yes_option
 from grader.cli.parameters import from_jigsaw_option
 from grader.client import Client, Unusable
 from grader.client.errors import as_problems

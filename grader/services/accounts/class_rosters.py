@@ -30,7 +30,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
 from grader.services.mail import addresses, letters, limits
 from grader.services.people import names
-from grader.services.teams import divisions, rosters, students
+from grader.services.teams import divisions, rosters
 from grader.text import counted, listed
 
 MOST_LISTED = 100
@@ -176,7 +176,7 @@ def _place(session: Session, competition: Competition, entries: Sequence[RosterE
     joined = Participation.competition_id == competition.id, Participation.state == RequestState.ACCEPTED
     users = set(session.scalars(select(Participation.user_id).where(*joined)))
     present = [each for each in entries if each.user_id in users]
-    students.place(session, competition=competition, entries=present, now=now)
+    rosters.place_students(session, competition=competition, entries=present, now=now)
 
 
 def _invite(

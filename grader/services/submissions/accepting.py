@@ -26,7 +26,7 @@ from grader.services.submissions import situation
 from grader.services.submissions.refusal import NothingToScore, kind, refusal
 from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
-from grader.services.teams import organizers_team, participations, rosters
+from grader.services.teams import participations, rosters
 from grader.storage.stores import StoredBlob
 from grader.text import one_line
 
@@ -144,7 +144,7 @@ def accept(
 def team_of(session: Session, *, competition: Competition, user: User, role: Role | None) -> Team | None:
     """Return the team that owns a user's submissions; all organizers share one team."""
     if role is not None:
-        return organizers_team.find(session, competition=competition)
+        return rosters.organizers_team_of(session, competition=competition)
     return rosters.find_team(session, competition=competition, user=user)
 
 
@@ -214,7 +214,9 @@ def is_own(session: Session, *, submission: Submission, user: User) -> bool:
 def _team(session: Session, state: Situation, user: User) -> Team:
     """Return the team of an accepted upload; the first upload creates it."""
     if state.is_test:
-        return state.team or organizers_team.require(session, competition=state.competition, now=state.now)
+        return state.team or rosters.require_organizers_team(
+            session, competition=state.competition, now=state.now
+        )
     return participations.team_for_upload(
         session,
         competition=state.competition,

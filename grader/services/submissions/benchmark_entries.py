@@ -13,7 +13,7 @@ from grader.services.scoring import jobs as scoring
 from grader.services.setup import lifecycle
 from grader.services.submissions.accepting import NewSubmission
 from grader.services.submissions.refusal import NothingToScore
-from grader.services.teams import organizers_team
+from grader.services.teams import rosters
 from grader.storage.stores import Storage, StoredBlob
 from grader.text import one_line
 
@@ -63,7 +63,7 @@ def add(act: Act, *, blob: StoredBlob, file_name: str, name: str = "", user: Use
         raise NothingToScore
     submission = Submission(
         competition_id=competition.id,
-        team=organizers_team.require(session, competition=competition, now=now),
+        team=rosters.require_organizers_team(session, competition=competition, now=now),
         user_id=user.id,
         sha256=blob.sha256,
         size_bytes=blob.size,

@@ -14,7 +14,7 @@ from grader.services.limits import limits
 from grader.services.limits.limits import Allowance
 from grader.services.submissions import repeats
 from grader.services.submissions.repeats import NOTHING_EARLIER, Repeats, SentFile
-from grader.services.teams import organizers_team, participations, rosters
+from grader.services.teams import participations, rosters
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def read(
     competition, role, participation, team, time = _person(session, slug, user)
     now = now or time
     if role is not None:
-        team = organizers_team.find(session, competition=competition)
+        team = rosters.organizers_team_of(session, competition=competition)
     elif participation is None:
         participation = participations.rejected_elsewhere(session, competition=competition, user=user)
     bound, continues = None, False

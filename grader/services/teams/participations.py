@@ -25,7 +25,7 @@ from grader.services.competitions import organizers, phases
 from grader.services.competitions.acting import Act
 from grader.services.data_files import files
 from grader.services.people import names
-from grader.services.teams import mail, rosters, students
+from grader.services.teams import mail, rosters
 from grader.visibility import Phase
 
 
@@ -402,7 +402,7 @@ def _enter(
         entered.bound_team_id = bound_to.id
     session.add(entered)
     session.flush()
-    students.enter(session, competition=competition, user=user, now=now)
+    rosters.enter_student(session, competition=competition, user=user, now=now)
     return entered
 
 

@@ -1,5 +1,6 @@
 """Team members: find, add, remove, count, choose the next leader."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
@@ -309,3 +310,61 @@ def _end(session: Session, team: Team) -> None:
         return
     session.execute(delete(SubmissionGrant).where(SubmissionGrant.team_id == team.id))
     session.delete(team)
+
+
+ORGANIZERS = "Organizers"
+
+
+def organizers_team_of(session: Session, *, competition: Competition) -> Team | None:
+    """Return the organizers' team of a competition, or None before its first file."""
+    return session.scalar(select(Team).where(Team.competition_id == competition.id, Team.is_organizers))
+
+
+def require_organizers_team(session: Session, *, competition: Competition, now: datetime) -> Team:
+    """Return the organizers' team of a locked competition; create it on first use."""
+    team = organizers_team_of(session, competition=competition)
+    if team is not None:
+        return team
+    made = Team(competition_id=competition.id, created_at=now, is_organizers=True)
+    set_name(made, free_name(session, competition=competition, name=ORGANIZERS))
+    session.add(made)
+    session.flush()
+    return made
+
+
+def enter_student(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
+    """Link a user who enters to the roster, and add the user to the team of the section."""
+    entry = student(session, competition=competition, user=user)
+    if entry is not None:
+        entry.user_id = user.id
+        session.flush()
+        if competition.section_use is SectionUse.TEAMS:
+            place_students(session, competition=competition, entries=[entry], now=now)
+
+
+def place_students(
+    session: Session, *, competition: Competition, entries: Iterable[RosterEntry], now: datetime
+) -> None:
+    """Add linked students without a team to the team of their section, which the first student leads.
+
+    Students for whom the team has no room stay without a team.
+    """
+    in_teams = select(TeamMember.user_id).where(TeamMember.competition_id == competition.id)
+    members = set(session.scalars(in_teams))
+    here = Team.competition_id == competition.id, RosterEntry.competition_id == competition.id
+    of_students = select(Team).join(TeamMember).join(RosterEntry, RosterEntry.user_id == TeamMember.user_id)
+    waiting: dict[str, list[User]] = {}
+    for entry in entries:
+        if entry.section and entry.user is not None and entry.user_id not in members:
+            waiting.setdefault(entry.section, []).append(entry.user)
+    for section, users in waiting.items():
+        most_first = func.count().desc(), Team.id  # students may have moved to another section
+        of_section = of_students.where(*here, RosterEntry.section == section).group_by(Team.id)
+        team = session.scalar(of_section.order_by(*most_first).limit(1))
+        if team is None:
+            name = free_name(session, competition=competition, name=section)
+            leader = users.pop(0)
+            team = make_team(session, competition=competition, user=leader, name=name, now=now)
+        room = competition.max_team_size - count_members(session, team=team)
+        for user in users[: max(0, room)]:
+            add_member(session, team=team, user=user, now=now)

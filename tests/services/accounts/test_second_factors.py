@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AuditEntry, FactorPurpose, Mail, RecoveryCode, SecondFactor, User
-from grader.services.accounts import accounts, factor_steps, login_guesses, second_factors
+from grader.services.accounts import accounts, login_guesses, second_factors
 from grader.services.accounts.second_factors import InvalidFactor, NewApp, Proof
 from grader.services.audit.log import Actor
 from tests.fixtures.authenticators import code_at
@@ -82,7 +82,7 @@ def test_a_reset_during_the_second_step_waits_for_it(database, user, now):
     def prove(token: str, code: str):
         with database.write() as session:
             purpose = FactorPurpose.LOG_IN
-            step = factor_steps.find(session, token=token, purpose=purpose, now=now, lock=True)
+            step = second_factors.find(session, token=token, purpose=purpose, now=now, lock=True)
             if step is not None:
                 proof = Proof(code=code)
                 second_factors.verify(session, user=user, proof=proof, ceremony=None, key=KEY, now=now)
@@ -94,7 +94,7 @@ def test_a_reset_during_the_second_step_waits_for_it(database, user, now):
     for _ in range(5):
         code = code_at(add_app(database, user, now - timedelta(hours=1)), now)
         with database.write() as session:
-            token = factor_steps.begin(session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
+            token = second_factors.begin(session, user=user, purpose=FactorPurpose.LOG_IN, now=now)
         assert race(partial(prove, token, code), reset) == [None, None]
 
 

@@ -26,7 +26,7 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
 from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.site import current_site
-from webapp.organizers.rescoring import answers, difference_page, pages, version_page
+from webapp.organizers.rescoring import answers, pages, version_page
 from webapp.organizers.rescoring.answers import (
     DifferenceAnswer,
     MetricInUse,
@@ -84,7 +84,7 @@ def rescoring_changes(slug: str, number: int) -> DifferenceAnswer:
     table = url_for("api.rescoring_table", slug=slug, number=number)
     with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
-        versions = difference_page.compared(session, competition, version)
+        versions = pages.compared(session, competition, version)
         found = current_site().differences.preview(session, competition=competition, versions=versions)
         return answers.difference(found, table=table)
 
@@ -93,7 +93,7 @@ def rescoring_changes(slug: str, number: int) -> DifferenceAnswer:
 @organizers_operation(Role.VIEWER, tag=TAG, answers_file="text/csv")
 def rescoring_table(slug: str, number: int) -> Any:
     """Return the scores of all submissions under both versions."""
-    return difference_page.send_table(slug, number)
+    return pages.send_table(slug, number)
 
 
 def _details(session: Any, competition: Competition, version: ScoringVersion) -> ScoringVersionDetails:
@@ -176,7 +176,7 @@ def check_rescoring_settings(act: Act, sent: MetricRequest) -> OrganizerJob:
 def _compute_difference(slug: str, number: int) -> None:
     """Fill the cache, so that the locked transaction does not have to compute the difference."""
     with reading() as session:
-        difference_page.summary(session, *lookups.scoring_version_of(session, slug, number))
+        pages.summary(session, *lookups.scoring_version_of(session, slug, number))
 
 
 def _switched(is_live: bool, number: int) -> str:
@@ -215,7 +215,7 @@ def _switch(act: Act, sent: PublicationRequest, switch: Switch, service: Callabl
     the confirmation rolls its work back.
     """
     version = _version(act, switch.number)
-    summary = difference_page.summary(act.session, act.competition, version)
+    summary = pages.summary(act.session, act.competition, version)
     service(notice=sent.notice, lose_scores=sent.lose_scores, actor=act.actor, now=act.now)
     is_live = version.state is ScoringVersionState.LIVE
     if is_live and summary is not None:

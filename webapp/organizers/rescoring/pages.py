@@ -1,27 +1,32 @@
 """Rescoring pages: version list, and new rescorings from a solution or settings."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, Response, render_template, request, stream_with_context
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.metrics import registry
-from grader.models import Role, ScoringVersionState
+from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import AnyMetric, NamedMetric, Rules
 from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring import preparation
+from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.solutions import check_jobs
 from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
 from webapp.http.actions import sentences
 from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_number, whole_number
-from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView
+from webapp.http.site import current_site
+from webapp.organizers.rescoring.views import DifferenceView, ProgressView, SettingsCheckView, movement
 from webapp.organizers.setup import forms, receiving, scored_step
 from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import RESCORING, SettingsStep
@@ -113,3 +118,69 @@ def entered_settings(act: Act) -> dict[str, Any]:
     if form.errors:
         raise InvalidCompetition([sentence for field in form for sentence in field.errors])
     return {"identities": changes.get("identities") or (), "metric": changes["metric"]}
+
+
+@blueprint.get("/<int:number>/difference")
+@organizers_only(Role.VIEWER)
+def difference(slug: str, number: int) -> ResponseReturnValue:
+    """Show the changes that a version makes to the leaderboards, before and after its publication."""
+    with reading() as session:
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        versions = compared(session, competition, version)
+        found = _preview(session, competition, versions)
+        view = CompetitionView(competition, db.now(session))
+    return render_template(
+        "rescoring/difference.html",
+        competition=view,
+        scoring_version=version,
+        difference=DifferenceView(found),
+        movement=movement,
+        changes=version.solution.report.get("changes") if versions.after is version else None,
+    )
+
+
+@blueprint.get("/<int:number>/submissions.csv")
+@organizers_only(Role.VIEWER)
+def table(slug: str, number: int) -> ResponseReturnValue:
+    """Send the scores of all submissions under both versions as CSV."""
+    return send_table(slug, number)
+
+
+def send_table(slug: str, number: int) -> Response:
+    """Stream the scores of all submissions; raise NothingToCompare."""
+    database = current_site().database
+    with reading() as session:
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        before, after = (each.number for each in compared(session, competition, version))
+
+    def pieces() -> Iterator[str]:
+        with database.read() as session:
+            competition, version = lookups.scoring_version_of(session, slug, number)
+            versions = compared(session, competition, version)
+            yield from rescoring_difference.submissions_csv(
+                session, competition=competition, versions=versions
+            )
+
+    answer = Response(stream_with_context(pieces()), mimetype="text/csv")
+    name = f"{slug}-submissions-v{before}-v{after}.csv"
+    answer.headers.set("Content-Disposition", "attachment", filename=name)
+    return answer
+
+
+def _preview(session: Any, competition: Competition, versions: Compared) -> Preview:
+    return current_site().differences.preview(session, competition=competition, versions=versions)
+
+
+def summary(session: Any, competition: Competition, version: ScoringVersion) -> Changes | None:
+    """Return a summary of the changes that making a version live would cause; None if it is live."""
+    if competition.live_scoring_version_id == version.id:
+        return None
+    return Changes.of(_preview(session, competition, Compared(lookup.live(competition), version)))
+
+
+def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:
+    """Return the versions to compare; raise NothingToCompare."""
+    versions = rescoring_difference.versions_of(session, competition=competition, version=version)
+    if versions is None:
+        raise rescoring_difference.NothingToCompare(version=version)
+    return versions
