@@ -17,7 +17,7 @@ DOCS := webapp/documentation/site/search.json
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format lock wheel release
+.PHONY: help setup install demo test test-system test-long nemesis pictures lint format lock wheel release
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,9 +56,6 @@ test-system: setup ## run the system tests: killed processes, browsers, crawls a
 
 test-long: setup ## run the long tests, including the PostgreSQL tests
 	$(PYTEST) --junitxml=.reports/$@.xml --numprocesses $(PROCESSES) --hypothesis-profile=thorough -m "long or hypothesis"
-
-screenshots: setup ## save screenshots of pages in two widths and themes with 0 to 10,000 teams to ./screenshots
-	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py tests/browser/draw_pages.py
 
 pictures: setup ## regenerate all pictures of README.md and the documentation from the demo, in docs/images
 	$(BIN)/python docs/plots.py

@@ -60,7 +60,6 @@ LONGEST_FILES = (
     "demo/test_demo.py",
     "webapp/accounts/test_single_sign_on.py",
     "supervisor/test_service.py",
-    "browser/test_any_metric.py",
     "faults/test_backup_kills.py",
     "webapp/test_statements.py",
     "security/test_feedback.py",
@@ -76,7 +75,6 @@ LONGEST_FILES = (
     "maintenance/test_backups.py",
     "browser/test_upload.py",
     "browser/test_every_page.py",
-    "browser/test_single_sign_on.py",
     "faults/test_rollout.py",
     "maintenance/test_backup_store.py",
     "test_release.py",
@@ -112,7 +110,6 @@ LONGEST_FILES = (
     "worker/test_imports.py",
     "webapp/leaderboards/test_pages.py",
     "receipts/test_verification.py",
-    "browser/test_account_screens.py",
 )
 HERE = Path(__file__).parent
 PLACES = {HERE / name: place for place, name in enumerate(LONGEST_FILES)}

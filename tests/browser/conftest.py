@@ -5,7 +5,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,14 +27,6 @@ FLAGS = (
 SCORING_DELAY_SECONDS = 0.5
 
 expect.set_options(timeout=1000 * HANG_SECONDS)
-
-
-@pytest.fixture
-def screens() -> Path:
-    """The folder for screenshots, set by FAIRBOARD_SCREENS."""
-    folder = Path(os.environ.get("FAIRBOARD_SCREENS", "screenshots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @pytest.fixture(scope="session")
