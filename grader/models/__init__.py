@@ -36,6 +36,9 @@ from grader.models.people import (
     User,
 )
 from grader.models.scoring import (
+    MAIN_BOARD,
+    STANDING_ORDER,
+    ContentState,
     JobState,
     Score,
     ScoringJob,
@@ -43,15 +46,10 @@ from grader.models.scoring import (
     ScoringVersionState,
     Solution,
     Split,
-)
-from grader.models.site import AuditEntry, BackupRun, Mail
-from grader.models.standings import (
-    MAIN_BOARD,
-    STANDING_ORDER,
-    ContentState,
     Standing,
     on_board,
 )
+from grader.models.site import AuditEntry, BackupRun, Mail
 from grader.models.submissions import AnnouncedUpload, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
 from grader.ranking.selection import SubmissionKind

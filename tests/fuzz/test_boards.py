@@ -37,7 +37,7 @@ from grader.services.moderation import decisions
 from grader.services.rescoring import preparation, publication
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
-from grader.services.standings import changed_settings
+from grader.services.standings import rows
 from grader.services.submissions import accepting, selections
 from grader.services.submissions.refusal import CompetitionClosed, TeamDisqualified
 from grader.services.teams import mergers, rosters
@@ -326,7 +326,7 @@ class BoardMachine(RuleBasedStateMachine):
     def change_named_leaderboards(self, boards: str):
         with self.service.database.write() as session:
             act = acting.begin(session, competition=self.here.competition, actor=TESTS)
-            changed_settings.change(act, changes={"boards": boards})
+            rows.change_settings(act, changes={"boards": boards})
 
     @rule(really=st.integers(0, 4))
     def close(self, really: int):

@@ -2,10 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from grader.metrics.bias.counts import Comparison, IdentityCounts, PairCounts
-from grader.metrics.bias.flat import Flat
+
+
+class Flat:
+    """A slotted dataclass of plain values; `DERIVED` names the properties that its data includes."""
+
+    __slots__: tuple[str, ...] = ()
+    DERIVED: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {name: getattr(self, name) for name in (*self.__slots__, *self.DERIVED)}
+
 
 BiasAuc = Literal["subgroup_auc", "bpsn_auc", "bnsp_auc"]
 Cell = Literal[BiasAuc, "positive_aeg", "negative_aeg"]

@@ -1,6 +1,7 @@
 """Standing rows without disqualified teams: updates and rebuilds."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -17,6 +18,9 @@ from grader.models import (
 from grader.ranking import order, selection
 from grader.ranking.order import TeamEntry
 from grader.ranking.selection import Ranking
+from grader.services.competitions import boards, settings
+from grader.services.competitions.acting import Act
+from grader.services.competitions.metric import Rules
 from grader.services.standings import shown_scores
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
@@ -130,3 +134,17 @@ def write(
         for line in (ranking.private if split is Split.PRIVATE else ranking.public)
     )
     session.flush()
+
+
+def change_settings(act: Act, *, changes: Mapping[str, Any], reason: str = "") -> frozenset[str]:
+    """Change settings and return the names of the changed ones; the competition must be locked.
+
+    If the named leaderboards change, their standings are rewritten. Raises InvalidCompetition, or
+    BoardsNeedValues for a scoring version in preparation.
+    """
+    changed = settings.change(act, changes=changes, reason=reason)
+    if "boards" in changed:
+        for version in in_use(act.session, competition=act.competition):
+            boards.require(act.competition, Rules.of(version))
+        rebuild(act.session, competition=act.competition)
+    return changed

@@ -15,9 +15,8 @@ from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.leaderboards.submission_results import Overview
 from grader.services.moderation import decisions
-from grader.services.standings import changed_settings
 from grader.services.standings.ranks import Standings
-from grader.services.standings.rows import to_entry
+from grader.services.standings.rows import change_settings, to_entry
 from grader.visibility import Field, Phase, Viewer
 
 MINUTE = timedelta(minutes=1)
@@ -244,7 +243,7 @@ def test_scores_of_a_list_are_read_in_one_query(service, competition):
 @pytest.mark.parametrize("direction", ["highest", "lowest"])
 def test_named_leaderboard_is_paged_sorted_searched_and_placed_by_its_value(service, competition, direction):
     changes = {"boards": f"Missed harm = bnsp_auc {direction}"}
-    service.act(changed_settings.change, competition=competition, changes=changes)
+    service.act(change_settings, competition=competition, changes=changes)
     marked = service.submit(competition, user="zoe", seed=3, skill=0.2)
     service.score(marked)
     service.act(

@@ -13,7 +13,7 @@ from grader.services.competitions.boards import BoardsNeedValues
 from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import difference, preparation, versions
-from grader.services.standings import changed_settings
+from grader.services.standings import rows
 from tests.fixtures import rescorings
 from tests.fixtures.rescorings import waiting
 
@@ -89,7 +89,7 @@ def assert_boards(service, competition: Competition, *splits: Split) -> dict[tup
 
 def change(service, competition: Competition, boards: str) -> frozenset[str]:
     changed: frozenset[str] = service.act(
-        changed_settings.change, competition=competition, changes={"boards": boards}
+        rows.change_settings, competition=competition, changes={"boards": boards}
     )
     return changed
 

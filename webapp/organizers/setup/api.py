@@ -22,7 +22,7 @@ from grader.services.figures import figures
 from grader.services.people import names
 from grader.services.rescoring import versions
 from grader.services.setup import drafts, settings_file
-from grader.services.standings import changed_settings
+from grader.services.standings import rows
 from webapp.competitions import prose
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint, operation
@@ -189,7 +189,7 @@ def _save(act: Act, changes: Mapping[str, Any], *, step: str = "") -> Saved:
     if save_step := _STEPS.get(step):
         outcome = save_step(act, changes)
     else:
-        outcome = Saved(changed_settings.change(act, changes=changes))
+        outcome = Saved(rows.change_settings(act, changes=changes))
     if doubtful := settings_warnings.to_confirm(act.competition, outcome.changed, act.now):
         confirm(_takes_effect_soon(act, step or "dates", doubtful))
     return outcome

@@ -15,7 +15,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import Candidate
-from grader.services.standings import changed_settings
+from grader.services.standings import rows
 
 # Settings that have text fields only until a solution provides identities to select.
 UNTICKED = ("identities", "min_class_rows")
@@ -176,7 +176,7 @@ class Saved(NamedTuple):
 
 def save_scored(act: Act, changes: Mapping[str, Any]) -> Saved:
     """Save what is scored; a draft's newest solution is checked again if the metric changed."""
-    changed = changed_settings.change(act, changes=changes)
+    changed = rows.change_settings(act, changes=changes)
     if "metric" not in changed:
         return Saved(changed)
     choice = competition_settings.of(act.competition).metric_choice
@@ -195,12 +195,12 @@ def save(act: Act, changes: Mapping[str, Any]) -> Saved:
     """
     session, competition = act.session, act.competition
     if report(session, competition) is None:
-        return Saved(changed_settings.change(act, changes=changes))
+        return Saved(rows.change_settings(act, changes=changes))
     before = competition_settings.of(competition)
     after = before.changed(**changes)
     is_other = after.metric_choice != before.metric_choice
     if competition.live_scoring_version is None:
-        changed = changed_settings.change(act, changes=changes)
+        changed = rows.change_settings(act, changes=changes)
         job = check_jobs.check_choice(**act.parts, choice=after.metric_choice) if is_other else None
         if job is None:
             return Saved(changed)
@@ -208,7 +208,7 @@ def save(act: Act, changes: Mapping[str, Any]) -> Saved:
         words = "Saved. The solution is being checked with your new metric settings."
         return Saved(changed, Told(words, url))
     rest = {name: value for name, value in changes.items() if name not in METRIC}
-    changed = changed_settings.change(act, changes=rest)
+    changed = rows.change_settings(act, changes=rest)
     pending = pending_check(session, competition)
     if not is_other:
         if pending is not None:

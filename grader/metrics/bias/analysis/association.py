@@ -11,7 +11,6 @@ from grader.metrics.bias.analysis.annotations import TENTHS, Annotations
 from grader.metrics.bias.analysis.distributions import power_of_two_near
 from grader.metrics.bias.analysis.matrix import Matrix, Predictions, by_labels
 from grader.metrics.bias.analysis.rows import Rows
-from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.pair_counting import count_pairs
 from grader.metrics.bias.prepared import (
     BoolArray,
@@ -21,7 +20,7 @@ from grader.metrics.bias.prepared import (
     as_vector,
     refuse_where,
 )
-from grader.metrics.bias.subgroups import overall_comparison
+from grader.metrics.bias.subgroups import Flat, overall_comparison
 
 Class = Literal["all", "positive", "negative"]
 CLASSES: tuple[Class, ...] = get_args(Class)

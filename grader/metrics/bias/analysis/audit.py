@@ -16,9 +16,9 @@ from grader.metrics.bias.analysis.annotations import (
 from grader.metrics.bias.analysis.association import Reading, label_correlations
 from grader.metrics.bias.analysis.distributions import mean
 from grader.metrics.bias.analysis.matrix import Matrix
-from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.bias.prepared import BoolArray, FloatArray
+from grader.metrics.bias.subgroups import Flat
 
 Unit = Literal["comments", "pairs"]
 Counts = Mapping[tuple[str, str], int]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grader.metrics.bias.analysis.distributions import deviation, mean
-from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.prepared import BoolArray, FloatArray, IndexArray, as_vector
+from grader.metrics.bias.subgroups import Flat
 
 COMBINED = "combined"
 _SHOWN = 5

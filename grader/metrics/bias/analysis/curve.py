@@ -9,8 +9,8 @@ import numpy as np
 
 from grader.metrics.bias.analysis.rows import Rows
 from grader.metrics.bias.counts import Comparison
-from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.prepared import FloatArray, IndexArray
+from grader.metrics.bias.subgroups import Flat
 
 LabelClass = Literal["positive", "negative"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grader.metrics.bias.analysis.rows import Rows
-from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
+from grader.metrics.bias.subgroups import Flat
 
 BINS = 50
 _LARGEST = float(np.finfo(np.float64).max)

@@ -20,10 +20,9 @@ from grader.metrics.bias.analysis.matrix import (
 )
 from grader.metrics.bias.analysis.rows import Rows, count
 from grader.metrics.bias.analysis.table import CELLS
-from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.prepared import FloatArray, IndexArray, as_vector
 from grader.metrics.bias.score import EXACT, exact_mean, exact_score, rounded
-from grader.metrics.bias.subgroups import BIAS_AUCS, Cell
+from grader.metrics.bias.subgroups import BIAS_AUCS, Cell, Flat
 
 ORIGINAL_AND_FUZZED = ("original", "fuzzed")
 

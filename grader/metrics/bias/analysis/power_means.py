@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any, Protocol
 
-from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.metric_settings import MetricSettings
 from grader.metrics.bias.score import EXACT, exact_mean, exact_score, power_mean, rounded
-from grader.metrics.bias.subgroups import BIAS_AUCS, BiasAuc
+from grader.metrics.bias.subgroups import BIAS_AUCS, BiasAuc, Flat
 from grader.metrics.losses import mean_losses
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))

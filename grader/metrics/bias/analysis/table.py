@@ -7,9 +7,8 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from grader.metrics.bias.analysis.rows import Background, CountedRows, Rows, count
-from grader.metrics.bias.flat import Flat
 from grader.metrics.bias.prepared import BoolArray, as_vector
-from grader.metrics.bias.subgroups import BIAS_AUCS, Cell, Undefined, reason, values_of
+from grader.metrics.bias.subgroups import BIAS_AUCS, Cell, Flat, Undefined, reason, values_of
 
 AEGS: tuple[Cell, ...] = ("negative_aeg", "positive_aeg")
 CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *AEGS)
