@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from grader.client.errors import NotScoredInTime, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
-from grader.client.organizer import Confirmation, OnQuestion, Organizer, quoted
+from grader.client.organizer import ConfirmedRequest, OnQuestion, Organizer, quoted
 from grader.client.records import (
     BoardRow,
     Check,
@@ -145,7 +145,7 @@ class Client:
             is_json = answer.headers.get("Content-Type", "application/json").startswith("application/json")
             return read_json(answer) if is_json else answer.text
 
-        return Confirmation(confirm).act(send)
+        return ConfirmedRequest(confirm).act(send)
 
     def pages_of(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Yield the pages of an API list by following ``next``; omit parameters that are None."""

@@ -16,7 +16,7 @@ OnQuestion = Callable[[Mapping[str, Any]], bool]
 Answer = TypeVar("Answer")
 
 
-class Confirmation:
+class ConfirmedRequest:
     """Answers the questions with which the server delays an action.
 
     Parameters
@@ -72,7 +72,7 @@ class Organizer:
     ) -> None:
         self._transport = transport
         self.slug = slug
-        self._confirmation = Confirmation(confirm)
+        self._confirmation = ConfirmedRequest(confirm)
 
     def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
@@ -188,7 +188,7 @@ class Organizer:
     def allow_data_file(self, name: str, *, reason: str = "") -> None:
         """Release a data file that is held back; the call itself confirms the release."""
         path = self._at(f"data/{quoted(name)}/allow")
-        Confirmation(True).act(
+        ConfirmedRequest(True).act(
             lambda confirm: self._transport.call("POST", path, json={"reason": reason, **confirm})
         )
 

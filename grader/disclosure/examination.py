@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from grader.disclosure.findings import ORDER, Disclosure, Examined, Hidden, TargetKind, Unopened
-from grader.disclosure.tables import UNREADABLE, Table, tables_in, unopened_by
+from grader.disclosure.tables import UNREADABLE, DataTable, tables_in, unopened_by
 
 TOLERANCE = 0.02  # share of the rows outside the largest class that may differ in a copy
 LEAST_AUC = 0.98
@@ -49,7 +49,7 @@ def examine(
 class _Gathered:
     """The rows of a table that have ids of a random sample of the solution."""
 
-    def __init__(self, table: Table, hidden: Sequence[Hidden]) -> None:
+    def __init__(self, table: DataTable, hidden: Sequence[Hidden]) -> None:
         self.rows = 0
         self.preview: dict[str, Any] | None = None
         self._table, self._hidden = table, hidden

@@ -45,7 +45,7 @@ UNREADABLE = (
 )
 
 
-class Table(NamedTuple):
+class DataTable(NamedTuple):
     """A table by its path in the file, as blocks of texts, which can be read only once."""
 
     name: str
@@ -61,7 +61,7 @@ def unopened_by(name: str, error: Exception) -> Unopened:
     return Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
 
 
-def tables_in(file: IO[bytes]) -> Iterator[Table | Unopened]:
+def tables_in(file: IO[bytes]) -> Iterator[DataTable | Unopened]:
     """Yield every table in a seekable file, and every part that is not checked.
 
     Each table must be read before the next one is requested. Reading it raises one of `UNREADABLE`.
@@ -81,7 +81,7 @@ def tables_in(file: IO[bytes]) -> Iterator[Table | Unopened]:
         yield unopened_by("", error)
 
 
-def _members(archive: zipfile.ZipFile) -> Iterator[Table | Unopened]:
+def _members(archive: zipfile.ZipFile) -> Iterator[DataTable | Unopened]:
     entries = [each for each in archive.infolist() if not each.is_dir() and not is_system_file(each.filename)]
     if len(entries) > MOST_FILES:
         raise GivenUp(f"it contains {len(entries):,} files")
@@ -95,7 +95,7 @@ def _members(archive: zipfile.ZipFile) -> Iterator[Table | Unopened]:
             yield unopened_by(entry.filename, error)
 
 
-def _text(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[Table]:
+def _text(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[DataTable]:
     """Yield a text as a table; raise GivenUp for any other format."""
     beginning = stream.read(BEGINNING)
     stream.seek(0)
@@ -106,11 +106,11 @@ def _text(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[Table]:
         raise GivenUp("it is not text (only CSV, JSON Lines, ZIP and gzip are checked)")
     line = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].decode(errors="replace")
     if line.startswith("{"):
-        yield Table(name, _of_json(stream))
+        yield DataTable(name, _of_json(stream))
     elif line.startswith("["):
         raise GivenUp(OTHER_JSON)
     elif line:
-        yield Table(name, _of_csv(stream, line))
+        yield DataTable(name, _of_csv(stream, line))
 
 
 def _of_csv(stream: IO[bytes] | gzip.GzipFile, line: str) -> Iterator[pd.DataFrame]:

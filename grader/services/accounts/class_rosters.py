@@ -45,7 +45,7 @@ class AlreadyStudent(ParticipantError):
 
 
 @dataclass(frozen=True, slots=True)
-class Invitation:
+class ClassInvitation:
     """An invitation of a student; `token` is None if the link was e-mailed."""
 
     entry: RosterEntry
@@ -61,7 +61,7 @@ def import_lines(
     by_mail: bool = False,
     renew_links: bool = False,
     remove_missing: bool = False,
-) -> tuple[list[Invitation], list[str]]:
+) -> tuple[list[ClassInvitation], list[str]]:
     """Add and change students; return invitations and notes; raise InvalidClass or TooMuchMail.
 
     New students are invited, unless they join with their verified address (`own_accounts`). Only students who
@@ -181,7 +181,7 @@ def _place(session: Session, competition: Competition, entries: Sequence[RosterE
 
 def _invite(
     act: Act, entries: Sequence[RosterEntry], *, by_mail: bool
-) -> tuple[list[Invitation], list[RosterEntry]]:
+) -> tuple[list[ClassInvitation], list[RosterEntry]]:
     """Create links for students, and e-mail them to those with an address; raise TooMuchMail.
 
     Also return the students whose addresses have reached their limit; they get no link.
@@ -209,7 +209,7 @@ def _invite(
         if address:
             values = {"competition": act.competition, "student": entry.name, "organizer": act.actor.name}
             letters.send_to_address(session, "class-invitation", address, now=now, token=token, **values)
-        made.append(Invitation(entry, None if address else token))
+        made.append(ClassInvitation(entry, None if address else token))
     session.flush()
     return made, limited
 

@@ -71,10 +71,13 @@ def verify(service, name: str, address: str):
 
 
 def test_suspension_ends_sessions_tokens_and_links_until_the_account_is_reinstated(service):
+    competition = service.competition()
     session_token = start(service, "ada")
     _, text = service.act(api_tokens.create, user=service.user("ada"), name="")
     link = service.act(logins.create_link, user=service.user("ada"), created_by="tests")
-    upload, _ = service.act(uploads.announce, user=service.user("ada"), name="a.csv", size_bytes=1)
+    upload, _ = service.act(
+        uploads.announce, user=service.user("ada"), competition=competition, name="a.csv", size_bytes=1
+    )
     suspend(service, "ada", reason="  Shared accounts ")
     with service.database.read() as session:
         assert logins.find(session, token=session_token, now=service.now) is None

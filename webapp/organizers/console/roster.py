@@ -9,7 +9,7 @@ from pydantic import Field
 from grader import db
 from grader.models import Role, SectionUse
 from grader.services.accounts import class_rosters, roster_file
-from grader.services.accounts.class_rosters import Invitation
+from grader.services.accounts.class_rosters import ClassInvitation
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
@@ -117,7 +117,7 @@ def _lines(**_: Any) -> list[str] | None:
     return roster_file.lines_of(file.stream.read()) if file and file.filename else text.splitlines()
 
 
-def _answer(made: tuple[list[Invitation], list[str]]) -> RosterImport:
+def _answer(made: tuple[list[ClassInvitation], list[str]]) -> RosterImport:
     invitations = [
         StudentInvitation(
             student=each.entry.name,
@@ -141,7 +141,7 @@ def _answer(made: tuple[list[Invitation], list[str]]) -> RosterImport:
 )
 def import_students(
     act: Act, sent: RosterRequest, prepared: list[str] | None = None
-) -> tuple[list[Invitation], list[str]]:
+) -> tuple[list[ClassInvitation], list[str]]:
     """Import a roster: add or change students, and invite the new ones with one-time links.
 
     Either all students are imported or none. Students who are not in the list stay on the roster.
