@@ -230,7 +230,7 @@ class SplitDifference(Answer):
     is_clear: bool
 
 
-class Comparison(Answer):
+class SubmissionComparison(Answer):
     """A comparison of two submissions on the same rows."""
 
     id: int
@@ -288,9 +288,9 @@ def groups(name: str, result: SplitResult) -> dict[str, Any]:
     return {name: [GroupTableAnswer.model_validate(each) for each in result.groups]} if result.groups else {}
 
 
-def comparison(job: OrganizerJob, differences: Iterable[Difference]) -> Comparison:
+def comparison(job: OrganizerJob, differences: Iterable[Difference]) -> SubmissionComparison:
     """Return a comparison with its visible differences as the API model."""
-    return Comparison.of(
+    return SubmissionComparison.of(
         job,
         is_final=not organizer_jobs.is_open(job),
         submission=job.parameters["submission_id"],

@@ -23,7 +23,6 @@ from webapp.submissions import answers, uploads
 from webapp.submissions.answers import (
     Accepted,
     Checked,
-    Comparison,
     ComparisonRequest,
     DescribeRequest,
     EditRequest,
@@ -32,6 +31,7 @@ from webapp.submissions.answers import (
     ReceiptQuery,
     Selected,
     SelectRequest,
+    SubmissionComparison,
     SubmissionDetails,
     SubmissionForm,
     SubmissionList,
@@ -203,8 +203,8 @@ def submission_losses(submission_id: int) -> Losses:
 
 
 @blueprint.post("/competitions/<slug>/comparisons")
-@operation(Scope.SUBMIT, answers=Comparison, tag=TAG)
-def compare_submissions(slug: str, json: ComparisonRequest) -> Comparison:
+@operation(Scope.SUBMIT, answers=SubmissionComparison, tag=TAG)
+def compare_submissions(slug: str, json: ComparisonRequest) -> SubmissionComparison:
     """Compare two scored submissions of the team: return their comparison, or start one.
 
     A team can start 20 comparisons a day.
@@ -223,8 +223,8 @@ def compare_submissions(slug: str, json: ComparisonRequest) -> Comparison:
 
 
 @blueprint.get("/competitions/<slug>/comparisons/<int:comparison_id>")
-@operation(Scope.READ, answers=Comparison, tag=TAG)
-def comparison(slug: str, comparison_id: int) -> Comparison:
+@operation(Scope.READ, answers=SubmissionComparison, tag=TAG)
+def comparison(slug: str, comparison_id: int) -> SubmissionComparison:
     """Return a comparison of two submissions of the team under the live scoring version."""
     with reading() as session:
         competition = competition_of(session, slug)
@@ -232,7 +232,7 @@ def comparison(slug: str, comparison_id: int) -> Comparison:
         return _comparison(session, competition, job)
 
 
-def _comparison(session: Any, competition: Competition, job: OrganizerJob) -> Comparison:
+def _comparison(session: Any, competition: Competition, job: OrganizerJob) -> SubmissionComparison:
     splits = differences.shown_splits(competition, lookups.viewer(), db.now(session))
     return answers.comparison(job, differences.shown(job, splits, lookup.live(competition).scale))
 

@@ -1,4 +1,4 @@
-"""Comparison page for two submissions that the user may view."""
+"""SubmissionComparison page for two submissions that the user may view."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
