@@ -374,6 +374,13 @@ def test_make_without_a_usable_python_shows_what_to_install(tmp_path):
     assert not (tmp_path / ".venv").exists()
 
 
+def add_documentation(folder: Path):
+    """Add the files from which the Makefile builds the documentation, without content."""
+    for name in ("webapp/documentation/build.py", "webapp/templates/documentation/page.html"):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).touch()
+
+
 BACKEND = """
 import pathlib, zipfile
 
@@ -400,6 +407,7 @@ class SmallCheckout:
     def __post_init__(self):
         (self.folder / "requirements").mkdir()
         shutil.copy(ROOT / "Makefile", self.folder)
+        add_documentation(self.folder)
         shutil.copy(ROOT / "requirements/install.py", self.folder / "requirements")
         built = {"requires": [], "build-backend": "backend", "backend-path": ["."]}
         lines = [f"{key} = {json.dumps(value)}" for key, value in built.items()]
@@ -471,6 +479,7 @@ def test_make_test_completes_make_demos_installation_and_repairs_a_broken_one(tm
 )
 def test_each_target_installs_its_missing_packages(tmp_path, stamp, target, installed):
     shutil.copy(ROOT / "Makefile", tmp_path)
+    add_documentation(tmp_path)
     (tmp_path / "requirements").mkdir()
     for name in ("pyproject.toml", *(f"requirements/{name}.lock" for name in ("app", "build", "dev"))):
         (tmp_path / name).touch()

@@ -187,8 +187,9 @@ IMPORTS = {
     "cli": "import pandas, fairboard",
     "server": "import webapp.app, grader.worker.app, grader.worker.sweeper",
     "client": "import grader.client",
+    "mcp": "import mcp, grader.client",
 }
-SLOW_EXTRAS = ("server", "client", "cli")
+SLOW_EXTRAS = ("server", "client", "cli", "mcp")
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ SLOW_EXTRAS = ("server", "client", "cli")
 def test_each_extra_is_sufficient_for_its_modules(install, tmp_path: Path, extra: str):
     python = install(extra) / "python"
     run(python, "-c", IMPORTS[extra], cwd=tmp_path)
-    if extra in ("cli", "server", "client"):
+    if extra in SLOW_EXTRAS:
         run(python, "-c", IMPORTS_OF_COMMANDS, extra, cwd=tmp_path)
 
 

@@ -228,7 +228,7 @@ def test_login_pages_in_two_tabs_both_lead_to_the_page_that_was_requested(
 ):
     sign_up_with(arena, campus, arena.app.test_client(), "ada")
     browser = arena.app.test_client()
-    pages = ("/account", "/account/page")
+    pages = ("/account", "/account/delete")
     tabs = [
         campus.answer(browser.get("/login/with/campus", query_string={"next": page}).location, "ada")
         for page in pages
