@@ -85,11 +85,6 @@ class Annotations:
         return next(iter(self.labels.values())).size
 
     @property
-    def label_names(self) -> tuple[str, ...]:
-        """The names of the labels, in input order."""
-        return tuple(self.labels)
-
-    @property
     def names(self) -> tuple[str, ...]:
         """The names of the identities, in input order."""
         return tuple(self.identities)

@@ -1,26 +1,24 @@
 """Associations between identities and labels or predictions: means, AUCs, correlations."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
-from grader.metrics.bias.analysis.annotations import TENTHS, Annotations
+from grader.metrics.bias.analysis.annotations import Annotations
 from grader.metrics.bias.analysis.distributions import power_of_two_near
 from grader.metrics.bias.analysis.matrix import Matrix, Predictions, by_labels
 from grader.metrics.bias.analysis.rows import Rows
-from grader.metrics.bias.pair_counting import count_pairs
 from grader.metrics.bias.prepared import (
     BoolArray,
     FloatArray,
     IndexArray,
-    PreparedSplit,
     as_vector,
     refuse_where,
 )
-from grader.metrics.bias.subgroups import Flat, overall_comparison
+from grader.metrics.bias.subgroups import Flat
 
 Class = Literal["all", "positive", "negative"]
 CLASSES: tuple[Class, ...] = get_args(Class)
@@ -60,23 +58,6 @@ class MeanScore(Flat):
         return self.subgroup_mean - self.background_mean
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdAuc(Flat):
-    """The overall AUC for one label threshold.
-
-    Attributes
-    ----------
-    threshold : float
-    positives : int
-    overall_auc : float or None
-        The overall AUC; None if all rows are in one class.
-    """
-
-    threshold: float
-    positives: int
-    overall_auc: float | None
-
-
 def mean_scores(annotations: Annotations, predictions: Predictions) -> tuple[MeanScore, ...]:
     """Return the mean prediction for each label, identity and class.
 
@@ -110,33 +91,6 @@ def mean_scores(annotations: Annotations, predictions: Predictions) -> tuple[Mea
         for label, scores in by_labels(annotations, predictions).items()
         for each in _mean_scores_of(label, annotations.rows(label, scores))
     )
-
-
-def threshold_aucs(rows: Rows, thresholds: Sequence[float] = TENTHS[1:]) -> tuple[ThresholdAuc, ...]:
-    """Return the overall AUC for each of several label thresholds.
-
-    Parameters
-    ----------
-    rows : Rows
-    thresholds : sequence of float
-        The label thresholds.
-
-    Returns
-    -------
-    tuple of ThresholdAuc
-        The results in the order of the thresholds.
-
-    Notes
-    -----
-    Hann, Kalil and Payne, section 3.2, choose 0.5 rather than 0.1 because models perform better with it.
-    """
-    aucs = []
-    for threshold in thresholds:
-        rows_from = replace(rows, settings=replace(rows.settings, label_threshold=threshold))
-        split = PreparedSplit(rows_from.positive, (), (), ())
-        auc = overall_comparison(count_pairs(split, rows.predictions)).auc
-        aucs.append(ThresholdAuc(float(threshold), split.positives, auc))
-    return tuple(aucs)
 
 
 def _mean_scores_of(label: str, rows: Rows) -> list[MeanScore]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from grader.metrics.bias.analysis.rows import CountedRows, Rows, count
 from grader.metrics.bias.counts import Comparison
-from grader.metrics.bias.prepared import FloatArray, IndexArray
+from grader.metrics.bias.prepared import FloatArray
 from grader.metrics.bias.subgroups import BIAS_AUCS
 
 NOT_ROBUST = (
@@ -104,60 +104,10 @@ def pinned_aucs(rows: Rows, counted: CountedRows | None = None) -> tuple[PinnedA
     return tuple(expected(name, counted) for name in rows.names)
 
 
-def sampled_pinned_auc(rows: Rows, name: str, *, seed: int, samples: int = 1) -> tuple[PinnedAuc, ...]:
-    """Return the pinned AUCs of random samples, following the original definition of the metric.
-
-    Parameters
-    ----------
-    rows : Rows
-    name : str
-        An identity of the rows.
-    seed : int
-        Seed of the random generator, for reproducible samples.
-    samples : int
-        Number of samples.
-
-    Returns
-    -------
-    tuple of PinnedAuc
-        The pinned AUC of each sample, with the AUCs and weights of that sample.
-    """
-    rng = np.random.default_rng(seed)
-    subgroup = np.flatnonzero(rows.members[name])
-    background = np.flatnonzero(rows.background_of(name))
-    size = min(subgroup.size, background.size)
-    of_one = rows.only([name])
-    results = []
-    for _ in range(samples):
-        kept = np.zeros(rows.size, np.bool_)
-        kept[_drawn(rng, subgroup, size)] = True
-        kept[_drawn(rng, background, size)] = True
-        results.append(_of_sample(name, count(of_one, kept)))
-    return tuple(results)
-
-
-def _drawn(rng: np.random.Generator, places: IndexArray, size: int) -> IndexArray:
-    """Sample positions without replacement; return all of them if there are only `size`."""
-    return places if places.size == size else rng.choice(places, size, replace=False)
-
-
 def parts_of(name: str, counted: CountedRows) -> dict[Part, Comparison]:
     """Return the four comparisons of which the pinned AUC of one identity consists."""
     aucs: dict[Part, Comparison] = {cell: counted.cells[name][cell] for cell in BIAS_AUCS}
     return {"background_auc": counted.backgrounds[name], **aucs}
-
-
-def _of_sample(name: str, counted: CountedRows) -> PinnedAuc:
-    """Return the pinned AUC of a pinned dataset, which is its overall AUC."""
-    overall = counted.overall
-    rows, pairs = overall.first + overall.second, overall.first * overall.second
-    if not pairs:
-        return PinnedAuc(name, rows, None, (), "the sample has rows of only one class.")
-    parts = tuple(
-        PinnedPart(part, comparison.auc, comparison.first * comparison.second / pairs)
-        for part, comparison in parts_of(name, counted).items()
-    )
-    return PinnedAuc(name, rows, overall.auc, parts)
 
 
 def expected(name: str, counted: CountedRows) -> PinnedAuc:

@@ -1,23 +1,16 @@
 """Power means: effect of the exponent, and AUCs that reduce the score most."""
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from decimal import Decimal, localcontext
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Protocol
 
 from grader.metrics.bias.metric_settings import MetricSettings
-from grader.metrics.bias.score import EXACT, exact_mean, exact_score, power_mean, rounded
+from grader.metrics.bias.score import exact_mean, exact_score, rounded
 from grader.metrics.bias.subgroups import BIAS_AUCS, BiasAuc, Flat
 from grader.metrics.losses import mean_losses
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
-
-# Four sets of nine equally spaced AUCs with the same mean.
-EQUAL_MEANS: Mapping[str, tuple[float, ...]] = {
-    f"within {spread:.2f}": tuple(0.85 + spread * step / 4 for step in range(-4, 5))
-    for spread in (0.0, 0.05, 0.1, 0.15)
-}
 
 
 class IdentityAucs(Protocol):
@@ -42,16 +35,6 @@ class PowerEffect(Flat):
     bpsn_auc: float | None
     bnsp_auc: float | None
     score: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class MeanLine:
-    """A set of values: mean, population standard deviation, and power means by exponent."""
-
-    name: str
-    mean: float
-    deviation: float
-    power_means: Mapping[float, float]
 
 
 def power_effect(
@@ -91,122 +74,10 @@ def power_effect(
     return tuple(effects)
 
 
-def compare_means(
-    sets: Mapping[str, Sequence[float]] = EQUAL_MEANS, powers: Iterable[float] = (1.0, -1.0, -5.0)
-) -> tuple[MeanLine, ...]:
-    """Compare the power means of several sets with their means and standard deviations.
-
-    Parameters
-    ----------
-    sets : mapping of str to sequence of float
-        By default, four sets of AUCs with the same mean and increasing spread, as in the blog post.
-    powers : iterable of float
-        The exponents.
-
-    Returns
-    -------
-    tuple of MeanLine
-
-    Notes
-    -----
-    Koradiya, "Measuring Unintended Bias in text classification" (2019), shows such sets in a figure without
-    their values. The sets have equal arithmetic means, so only a power mean distinguishes them.
-    """
-    chosen = tuple(float(power) for power in powers)
-    return tuple(
-        MeanLine(
-            name=name,
-            mean=power_mean(values, 1),
-            deviation=statistics.pstdev(values),
-            power_means={power: power_mean(values, power) for power in chosen},
-        )
-        for name, values in sets.items()
-    )
-
-
 def column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]:
     """Return one of the AUCs of every row, as exact decimals."""
     values = (getattr(line, cell) for line in lines)
     return [None if value is None else Decimal(value) for value in values]
-
-
-@dataclass(frozen=True, slots=True)
-class CellGain:
-    """The increase of the score if one AUC rose to the median of its column.
-
-    Attributes
-    ----------
-    name : str
-        The identity.
-    cell : str
-        One of its three AUCs.
-    value, median : float
-        The AUC and the median of this AUC over the identities. The AUC is below the median.
-    gain : float
-        The increase of the score. It is 0 if the term has no weight, or if another identity keeps the power
-        mean at 0.
-    """
-
-    name: str
-    cell: BiasAuc
-    value: float
-    median: float
-    gain: float
-
-
-@dataclass(frozen=True, slots=True)
-class HeldBack:
-    """Possible score gains by AUC and by identity, in descending order.
-
-    Attributes
-    ----------
-    cells : tuple of CellGain
-        The gains of all AUCs below the median of their column.
-    identities : tuple of (str, float)
-        For each identity, the sum of the gains of its AUCs below their medians.
-    """
-
-    cells: tuple[CellGain, ...]
-    identities: tuple[tuple[str, float], ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {
-            "cells": [asdict(cell) for cell in self.cells],
-            "identities": [{"name": name, "gain": gain} for name, gain in self.identities],
-        }
-
-
-def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBack:
-    """Rank the AUCs and identities by the score gain that a rise to the median would bring.
-
-    Parameters
-    ----------
-    lines : sequence of IdentityAucs
-        The identities that enter the score. Rounded AUCs are accepted, because teams see only rounded ones.
-    settings : MetricSettings
-        The metric settings; the power, the weights and the policy on undefined AUCs are used.
-
-    Returns
-    -------
-    HeldBack
-        The gains; empty if all identities are equal. A column with an undefined power mean has no gains.
-
-    Notes
-    -----
-    Each gain assumes that the overall AUC and all other AUCs stay the same. In practice, a change to the
-    model changes all of them.
-    """
-    cells: list[CellGain] = []
-    for cell in BIAS_AUCS:
-        cells += _gains(lines, cell, settings)
-    by_identity: dict[str, float] = {}
-    for gain in cells:
-        by_identity[gain.name] = by_identity.get(gain.name, 0.0) + gain.gain
-    return HeldBack(
-        cells=tuple(sorted(cells, key=lambda gain: -gain.gain)),
-        identities=tuple(sorted(by_identity.items(), key=lambda item: -item[1])),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,25 +150,3 @@ def loss_parts(
 def weakest_term(costs: Sequence[PowerMeanCost]) -> str | None:
     """Return the term with the highest cost; None if all are equal."""
     return costs[0].term if len({each.cost for each in costs}) > 1 else None
-
-
-def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSettings) -> list[CellGain]:
-    """Return the gain of each identity below the median of one column."""
-    values = column(lines, cell)
-    mean = exact_mean(values, settings)
-    if mean is None:
-        return []
-    weights = settings.weights.as_dict()
-    gains = []
-    with localcontext(EXACT):
-        weight = Decimal(weights[cell]) / sum(map(Decimal, weights.values()))
-        median = Decimal(statistics.median(float(value) for value in values if value is not None))
-    for place, value in enumerate(values):
-        if value is None or value >= median:
-            continue
-        risen = exact_mean([*values[:place], median, *values[place + 1 :]], settings)
-        assert risen is not None  # noqa: S101 - defined whenever the mean is
-        with localcontext(EXACT):
-            gain = float(weight * (risen - mean))
-        gains.append(CellGain(lines[place].name, cell, float(value), float(median), gain))
-    return gains

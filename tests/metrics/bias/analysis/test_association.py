@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
-from grader.metrics import bias_report
-from grader.metrics.bias.analysis import Rows
 from grader.metrics.bias.analysis.annotations import Annotations
 from grader.metrics.bias.analysis.association import (
     mean_scores,
     prediction_correlations,
-    threshold_aucs,
 )
 from grader.metrics.bias.analysis.distributions import deviation, mean
 
@@ -79,16 +76,6 @@ def test_mean_is_none_without_rows():
     annotations = Annotations.of({"toxic": [1, 0]}, {"cat": [1, 0]})
     positive = mean_scores(annotations, [0.9, 0.1])[1]
     assert (positive.subgroup_mean, positive.background_mean, positive.difference) == (0.9, None, None)
-
-
-def test_threshold_auc_equals_the_auc_of_the_binarized_label(drawn):
-    labels, _, predictions = drawn
-    rows = Rows.of(labels["toxic"], predictions["toxic"], {})
-    for each in threshold_aucs(rows, [0.1, 0.5, 0.9]):
-        truth = labels["toxic"] >= each.threshold
-        assert each.overall_auc == bias_report(truth, predictions["toxic"], {}).overall_auc
-        assert each.positives == truth.sum()
-    assert threshold_aucs(rows, [2])[0].overall_auc is None
 
 
 def test_moments_neither_overflow_nor_underflow():

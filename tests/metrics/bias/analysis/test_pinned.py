@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from grader.metrics.bias.analysis import Rows
-from grader.metrics.bias.analysis.pinned_auc import NOT_ROBUST, pinned_auc, pinned_aucs, sampled_pinned_auc
+from grader.metrics.bias.analysis.pinned_auc import NOT_ROBUST, pinned_auc, pinned_aucs
 
 
 def draw(seed, subgroup=(4, 3), background=(5, 6)):
@@ -44,28 +44,6 @@ def test_expectation_is_the_mean_over_all_possible_samples(subgroup, background)
     assert pinned_auc(rows, "cat").value == pytest.approx(float(mean_over_all_samples(rows)), abs=1e-14)
 
 
-def test_samples_scatter_around_the_expectation():
-    rows = draw(2, (40, 30), (300, 500))
-    samples = [sample.value for sample in sampled_pinned_auc(rows, "cat", seed=3, samples=400)]
-    assert np.std(samples) > 0
-    error = np.std(samples) / 20
-    assert np.mean(samples) == pytest.approx(pinned_auc(rows, "cat").value, abs=4 * error)
-
-
-def test_each_sample_is_the_weighted_sum_of_its_four_aucs():
-    rows = draw(4, (40, 30), (300, 500))
-    for sample in sampled_pinned_auc(rows, "cat", seed=5, samples=20):
-        assert sample.rows == 140
-        assert sum(part.weight for part in sample.parts) == pytest.approx(1)
-        assert sample.value == pytest.approx(sum(part.weight * part.auc for part in sample.parts), abs=1e-15)
-
-
-def test_seed_determines_the_sample():
-    rows = draw(4, (40, 30), (300, 500))
-    assert sampled_pinned_auc(rows, "cat", seed=5) == sampled_pinned_auc(rows, "cat", seed=5)
-    assert sampled_pinned_auc(rows, "cat", seed=5) != sampled_pinned_auc(rows, "cat", seed=6)
-
-
 def test_four_parts_have_about_equal_weights_for_balanced_classes():
     parts = pinned_auc(draw(6, (500, 500), (2000, 2000)), "cat").parts
     assert [part.weight for part in parts] == pytest.approx([0.25] * 4, abs=1e-3)
@@ -91,7 +69,6 @@ def test_perfect_model_has_exactly_one_and_a_constant_model_one_half():
     rows = draw(8, (70, 30), (301, 499))
     assert pinned_auc(rows.predicted(rows.labels), "cat").value == 1
     assert pinned_auc(rows.predicted(np.zeros(rows.size)), "cat").value == 0.5
-    assert sampled_pinned_auc(rows.predicted(rows.labels), "cat", seed=1)[0].value == 1
 
 
 @pytest.mark.parametrize(
@@ -130,11 +107,6 @@ def test_batch_values_equal_single_values():
 def test_value_is_undefined_if_a_sample_could_lack_a_class(subgroup, background, reason):
     pinned = pinned_auc(draw(11, subgroup, background), "cat")
     assert (pinned.value, pinned.parts, pinned.reason) == (None, (), reason)
-
-
-def test_sample_with_one_class_has_a_reason():
-    (sample,) = sampled_pinned_auc(draw(11, (3, 0), (5, 0)), "cat", seed=1)
-    assert (sample.value, sample.reason) == (None, "the sample has rows of only one class.")
 
 
 def test_undefined_part_has_no_weight():
