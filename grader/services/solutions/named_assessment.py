@@ -391,8 +391,6 @@ def _describe(
         },
         "identities": [],
         "near_misses": [],
-        "thresholds": [],
-        "overlaps": [],
         "slices": [
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes < 0))}
             for name, each in truth.slices.items()

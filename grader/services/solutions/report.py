@@ -4,7 +4,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -16,7 +16,7 @@ from grader.files.reading.row_ids import as_integer
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.columns import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
-from grader.metrics.bias.anatomy import CellCounts, count_cells, near_threshold, overlaps, unannotated
+from grader.metrics.bias.anatomy import CellCounts, count_cells, unannotated
 from grader.metrics.bias.expected_error import score_standard_error
 from grader.metrics.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
 from grader.models import Split
@@ -28,8 +28,7 @@ ROW_NUMBER, TEST_ROW_NUMBER, ID = "row number", "row number in test.csv", "id"
 MODULI = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 100)
 LARGEST_INTEGER_DIGITS = 18  # any integer with this many digits fits into 64 bits
 
-MOST_OVERLAPS = 20
-LEAST_OVERLAP = 0.5  # as a share of the smaller identity's rows
+MOST_ODD_SHOWN = 20
 LABEL, USAGE = "the label", "Usage"
 MOST_ODD = 0.1  # share of the ids
 FLOAT_DIGITS, LARGEST_EXACT_INTEGER = 16, 1 << 53  # 64-bit floats store larger integers only approximately
@@ -94,7 +93,7 @@ def describe(
     test: PublicTable | None = None,
     tell: Told = lambda _: None,
 ) -> dict[str, Any]:
-    """Return the report on a solution: columns, splits, identities, thresholds, overlaps, leaks.
+    """Return the report on a solution: columns, splits, identities, leaks.
 
     `tell` receives a progress message for each step, because checking a million rows for leaks takes a while.
     """
@@ -116,8 +115,6 @@ def describe(
         },
         "identities": _identities(splits, rules),
         "near_misses": [_near_miss(each) for each in near_misses],
-        "thresholds": _thresholds(truth, roles, rules.bias),
-        "overlaps": [asdict(each) for each in overlaps(members, least_share=LEAST_OVERLAP)[:MOST_OVERLAPS]],
         "slices": [
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes == BLANK))}
             for name, each in truth.slices.items()
@@ -194,27 +191,6 @@ def _counts(cell: CellCounts) -> dict[str, int]:
     return {"positives": cell.positives, "negatives": cell.negatives}
 
 
-def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> list[dict[str, Any]]:
-    """Return all columns with values at or just below the threshold, and the label column."""
-    scored = truth.usage != IGNORED
-    columns = [(roles.label, truth.labels, settings.label_threshold)]
-    columns += [(name, values, settings.identity_threshold) for name, values in truth.identities.items()]
-    lines = []
-    for name, values, threshold in columns:
-        found = near_threshold(values[scored], threshold)
-        if name == roles.label or found.at or found.just_below:
-            lines.append(
-                {
-                    "column": name,
-                    "threshold": threshold,
-                    "at": found.at,
-                    "just_below": found.just_below,
-                    "largest_below": found.largest_below,
-                }
-            )
-    return lines
-
-
 def alike_ids(row_ids: RowIds) -> list[str]:
     """Return ids that differ from another id only in case, zeros or ``.0``, which some tools change."""
     if row_ids.are_integers:
@@ -225,7 +201,7 @@ def alike_ids(row_ids: RowIds) -> list[str]:
         plain = row_id.casefold().lstrip("0").removesuffix(".0")
         if first.setdefault(plain, row_id) != row_id:
             alike.append(row_id)
-    return alike[:MOST_OVERLAPS]
+    return alike[:MOST_ODD_SHOWN]
 
 
 def odd_ids(row_ids: RowIds) -> dict[str, Any]:
@@ -252,7 +228,7 @@ def odd_ids(row_ids: RowIds) -> dict[str, Any]:
 
 
 def _odd(why: str, ids: list[str]) -> dict[str, Any]:
-    return {"why": why, "count": len(ids), "ids": ids[:MOST_OVERLAPS]}
+    return {"why": why, "count": len(ids), "ids": ids[:MOST_ODD_SHOWN]}
 
 
 def leaks(

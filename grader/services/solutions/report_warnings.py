@@ -43,8 +43,6 @@ def find(
         *_test(report),
         *_leaks(report, stops=not is_corrected),
         *_unannotated(report),
-        *_thresholds(report),
-        *_overlaps(report),
         *_step(report),
         *_odd_ids(report),
         *_ids(report),
@@ -145,30 +143,6 @@ def _unannotated(report: Mapping[str, Any]) -> Iterator[Finding]:
             "mentioned, so such rows are in the background of every identity."
         )
         yield _finding(Level.WARNING, "unannotated", text)
-
-
-def _thresholds(report: Mapping[str, Any]) -> Iterator[Finding]:
-    for line in report["thresholds"]:
-        if line["just_below"]:
-            text = (
-                f"{quoted(line['column'])} has {counted(line['just_below'], 'value')} less than a millionth "
-                f"below {line['threshold']:g}, such as {line['largest_below']!r}. They count as false. Check "
-                f"whether they should be {line['threshold']:g}."
-            )
-            yield _finding(Level.WARNING, "just_below", text)
-    at = [f"{quoted(line['column'])} ({line['at']:,})" for line in report["thresholds"] if line["at"]]
-    if at:
-        text = f"Values exactly at the threshold count as true: {listed(at, most=MOST_NAMED)}."
-        yield _finding(Level.NOTE, "at_threshold", text)
-
-
-def _overlaps(report: Mapping[str, Any]) -> Iterator[Finding]:
-    in_score = {line["name"] for line in report["identities"] if line["in_score"]}
-    for overlap in report["overlaps"]:
-        smaller, larger = overlap["smaller"], overlap["larger"]
-        if overlap["share"] == 1 and {smaller, larger} <= in_score:
-            text = f"Every row that mentions {quoted(smaller)} also mentions {quoted(larger)} "
-            yield _finding(Level.WARNING, "overlap", f"{text}({counted(overlap['rows'], 'row')}).")
 
 
 def _step(report: Mapping[str, Any]) -> Iterator[Finding]:

@@ -196,23 +196,15 @@ def test_existing_data_file_test_csv_is_compared_automatically(
     assert "test.csv lacks 1 id" in text
 
 
-def test_blanks_thresholds_and_overlaps_cause_warnings(
-    draft: Competition, check, solution_csv: Callable[..., bytes]
-):
-    csv = solution_csv(identities=("female", "muslim", "twin")).decode()
+def test_blank_annotations_cause_a_warning(draft: Competition, check, solution_csv: Callable[..., bytes]):
+    csv = solution_csv(identities=("female", "muslim")).decode()
     header, *lines = csv.splitlines()
     rows = [line.split(",") for line in lines]
-    for number, row in enumerate(rows):
-        row[4] = row[3]
-        if number < 7:
-            row[2:5] = ["", "", ""]
-    rows[9][1], rows[10][1] = "0.49999999999999994", "0.5"
+    for row in rows[:7]:
+        row[2:4] = ["", ""]
     job = check(draft, "\n".join([header, *map(",".join, rows)]).encode())
-    texts = " ".join(messages(job, "warning") + messages(job, "note"))
+    texts = " ".join(messages(job, "warning"))
     assert "7 rows of 400 have no identity annotation." in texts
-    assert "'toxicity' has 1 value less than a millionth below 0.5, such as 0.49999999999999994" in texts
-    assert "exactly at the threshold count as true: 'toxicity' (1)." in texts
-    assert "Every row that mentions 'muslim' also mentions 'twin'" in texts
 
 
 def test_file_that_is_not_a_table_is_rejected(draft: Competition, check):

@@ -89,7 +89,6 @@ class ReportView:
             (level.value, words, [each["message"] for each in report["findings"] if each["level"] == level])
             for level, words in LEVEL_WORDS.items()
         ]
-        self.overlaps = report["overlaps"]
         self.leaks = [{**leak, "chance": by_chance(leak["error"])} for leak in report["leaks"]]
 
 
