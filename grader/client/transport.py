@@ -1,7 +1,6 @@
-"""HTTP transport of the client: retries, errors, pagination, response limits."""
+"""HTTP transport of the client: retries, errors, pagination."""
 
 import time
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -31,10 +30,6 @@ KEY_HEADER = "Idempotency-Key"
 PAUSES = (0.25, 1.0, 2.0, 4.0)  # seconds before each retry without a response
 PASSING = (502, 503, 504)  # status codes while the server is busy or restarts behind its proxy
 API = "api/v1/"
-# The server is not trusted. These limits are far above the sizes of normal responses.
-JSON_MOST_BYTES, TEXT_MOST_BYTES = 64 * 2**20, 2**30
-JSON_MOST_LEVELS = 64
-MOST_PAGES = 10_000
 
 Answer = TypeVar("Answer")
 Json = dict[str, Any]
@@ -75,12 +70,7 @@ class Transport:
         self.server = site_address(server)
         self._patience_seconds = patience_seconds
         self._on_pause = on_pause
-        headers = {
-            "User-Agent": "fairboard-client",
-            "Accept": "application/json",
-            # `_read` decodes only gzip.
-            "Accept-Encoding": "gzip",
-        }
+        headers = {"User-Agent": "fairboard-client", "Accept": "application/json", "Accept-Encoding": "gzip"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
@@ -117,28 +107,24 @@ class Transport:
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as a settings file, a table or a receipt."""
-        return self.ask(
-            "GET", path, params=_given(query), headers={"Accept": "*/*"}, most_bytes=TEXT_MOST_BYTES
-        ).text
+        return self.ask("GET", path, params=_given(query), headers={"Accept": "*/*"}).text
 
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of a list, one request each."""
-        for _ in range(MOST_PAGES):
+        while True:
             page = self.get(path, **query)
             yield page
             if not page.get("next"):
                 return
             path, query = self._here(str(page["next"])), {}
-        raise Unusable(f"{self.server} returned more than {MOST_PAGES:,} pages for one list.")
 
-    def ask(
-        self, method: str, path: str, *, most_bytes: int = JSON_MOST_BYTES, **sent: Any
-    ) -> httpx.Response:
+    def ask(self, method: str, path: str, **sent: Any) -> httpx.Response:
         """Send a request with retries and return the response; raise Refused or Unreachable."""
 
         def once() -> httpx.Response:
             with self.streamed(method, path, **sent) as response:
-                return _read(response, most_bytes)
+                response.read()
+                return response
 
         is_repeatable = method == "GET" or KEY_HEADER in (sent.get("headers") or {})
         return self.persistently(once, is_repeatable=is_repeatable)
@@ -149,7 +135,8 @@ class Transport:
         try:
             with self._http.stream(method, self._url(path), **sent) as response:
                 if response.status_code >= 300 and response.status_code != 304:
-                    raise _refused(_read(response, JSON_MOST_BYTES))
+                    response.read()
+                    raise _refused(response)
                 yield response
         except (UnicodeEncodeError, httpx.InvalidURL, httpx.LocalProtocolError) as error:
             raise Unusable(f"The request cannot be sent: {error}.") from error
@@ -211,35 +198,10 @@ def _given(query: Mapping[str, Any] | None) -> Json | None:
     return {name: value for name, value in (query or {}).items() if value is not None} or None
 
 
-def _read(response: httpx.Response, most_bytes: int) -> httpx.Response:
-    """Return a response with its whole body; raise Unusable if it is larger than `most_bytes`.
-
-    A small compressed piece can expand to any size, so the limit also applies within each piece.
-    """
-    headers = response.headers.copy()
-    encoding = headers.pop("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip"):
-        raise Unusable(f"{response.url} sent the Content-Encoding {encoding!r}, which was not requested.")
-    gzip = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding == "gzip" else None
-    pieces, size = [], 0
-    for raw in response.iter_raw():
-        try:
-            piece = gzip.decompress(raw, most_bytes - size + 1) if gzip else raw
-        except zlib.error as error:
-            raise httpx.DecodingError(f"the response is damaged ({error})") from error
-        size += len(piece)
-        if size > most_bytes:
-            raise Unusable(f"{response.url} sent more than {most_bytes:,} bytes.")
-        pieces.append(piece)
-    return httpx.Response(
-        response.status_code, headers=headers, content=b"".join(pieces), request=response.request
-    )
-
-
 def read_json(response: httpx.Response) -> Json:
     """Return a response's JSON object without control characters; raise Unusable if there is none."""
     try:
-        data = _plain(response.json(), JSON_MOST_LEVELS) if response.content else {}
+        data = _plain(response.json()) if response.content else {}
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
@@ -250,17 +212,13 @@ def read_json(response: httpx.Response) -> Json:
     return data
 
 
-def _plain(value: Any, levels: int) -> Any:
-    """Return JSON without control characters in its strings; raise ValueError if it is nested too deeply."""
+def _plain(value: Any) -> Any:
+    """Return JSON without control characters in its strings."""
     if isinstance(value, str):
         return CONTROLS.sub("", value)
-    if not isinstance(value, dict | list):
-        return value
-    if levels == 0:
-        raise ValueError
     if isinstance(value, dict):
-        return {CONTROLS.sub("", name): _plain(each, levels - 1) for name, each in value.items()}
-    return [_plain(each, levels - 1) for each in value]
+        return {CONTROLS.sub("", name): _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def _refused(response: httpx.Response) -> Refused:
