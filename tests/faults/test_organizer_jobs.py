@@ -12,10 +12,19 @@ from tests.fixtures.programs import DO_ORGANIZERS_JOB
 pytestmark = [
     pytest.mark.parametrize("database_url", ["sqlite"], indirect=True),
 ]
-TEAMS = ("ada", "bob", "cyd")
+POINTS = (
+    "organizer_job.after_claim",
+    "data_check.before_record",
+    "organizer_job.after_keep",
+    "organizer_job.before_commit",
+    "organizer_job.after_commit",
+)
 
 
-def test_data_file_whose_check_was_killed_is_held_back_and_checked_again(service, processes, solution_csv):
+@pytest.mark.parametrize("at", POINTS)
+def test_data_files_are_held_or_released_once_although_their_check_was_killed(
+    service, processes, solution_csv, at
+):
     competition = service.competition()
     for name, data in {"a.csv": solution_csv(), "b.csv": b"id,text\nr0,hello\n"}.items():
         blob = service.storage.put(data)
@@ -35,9 +44,11 @@ def test_data_file_whose_check_was_killed_is_held_back_and_checked_again(service
         job = checks.newest(session, competition=competition)
     assert job is not None
     work = (*DO_ORGANIZERS_JOB, str(job.id))
-    processes.crash(service.settings, *work, at="data_check.before_record")
-    assert states() == {"a.csv": DataCheckState.WAITING, "b.csv": DataCheckState.WAITING}
+    processes.crash(service.settings, *work, at=at)
+    checked = {"a.csv": DataCheckState.HELD, "b.csv": DataCheckState.PASSED}
+    assert all(state in (DataCheckState.WAITING, checked[name]) for name, state in states().items())
     with service.database.write() as session:
         session.execute(update(OrganizerJob).values(lease_until=service.now))
-    assert OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
-    assert states() == {"a.csv": DataCheckState.HELD, "b.csv": DataCheckState.PASSED}
+    worker = OrganizerWorker(service.settings, service.database, service.storage)
+    assert worker.run(job.id) is (at != "organizer_job.after_commit")
+    assert states() == checked
