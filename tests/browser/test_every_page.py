@@ -12,7 +12,7 @@ from tests.fixtures.worlds import Truth, World
 from tests.fixtures.zones import unzoned, unzoned_in
 
 pytestmark = pytest.mark.browser
-PAGES_AT_LEAST = 60
+PAGES_AT_LEAST = 45
 FIRST_PAGES = 12  # of the short run, each with elements that the earlier ones do not have
 HEADER_HEIGHT = """[...document.querySelectorAll("header.site, section.banner")]
   .reduce((height, part) => height + part.getBoundingClientRect().height, 0)"""

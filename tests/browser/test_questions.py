@@ -1,14 +1,11 @@
 """Confirmation of a rescoring's publication in a browser, with and without JavaScript."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from grader.services.competitions import lookup
-from grader.worker.scheduled_tasks import Calendar
 from tests.browser.looks import looks, seen
 from tests.webapp.organizers.rescoring.test_pages import ROOT, begin, check, people
 
@@ -45,7 +42,7 @@ def test_a_rescoring_is_published_after_confirmation(
     context.close()
 
 
-def test_notices_and_badges_outside_the_progress_are_updated_with_it(
+def test_state_of_a_rescoring_is_updated_with_its_progress(
     people: dict[str, Any], check: Callable[..., int], live, browser: Browser
 ):
     begin(people, check())
@@ -57,16 +54,6 @@ def test_notices_and_badges_outside_the_progress_are_updated_with_it(
     expect(page.locator("#state")).to_have_text("preparing")
     live.score_all()
     expect(page.locator("#state")).to_have_text("ready")
-
-    with live.database.write() as session:
-        lookup.get(session, slug="toxicity").closes_at = live.now() - timedelta(seconds=1)
-    Calendar(live.database).run_due()
-    people["Eva"].post(f"{ROOT}/close/verify")
-    page.goto(f"{ROOT}/close")
-    expect(page.locator("#unverified")).to_contain_text("still running")
-    live.work()
-    expect(page.locator("#close-jobs")).to_contain_text("all agree to the last bit")
-    expect(page.locator("#unverified")).to_have_text("")
     context.close()
 
 

@@ -98,7 +98,7 @@ def test_each_mode_shows_the_promised_values(world: World):
     assert (own["terms"], own["identities"]) == (None, None)
     assert own["public_score"] > 0
     csv = api.get(f"/competitions/{SLUG}/leaderboard.csv").text
-    columns = "rank,team,division,members,score,entries,last_submitted_at,rank_change,detail: Code"
+    columns = "rank,team,division,members,score,entries,last_submitted_at,rank_change"
     assert csv.splitlines()[0] == columns
     page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
     assert "shows the four terms and the identity table after the reveal" in page
