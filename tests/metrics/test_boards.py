@@ -154,7 +154,7 @@ def test_names_of_terms_come_before_titles_and_headings():
 
 
 def test_values_of_a_metric_in_python_have_its_direction():
-    settings = PythonSettings(direction=Direction.LOWEST, terms=("score", "miss_rate", "delay"), width=3)
+    settings = PythonSettings(direction=Direction.LOWEST, terms=("score", "miss_rate", "delay"))
     metric = PythonMetric.of({"source": "0" * 64, "python": settings.as_dict()})
     known = Vocabulary.of(metric.describe(), has_groups=False, term_decimals=5)
     rule = only("A = 0.5 * miss_rate + delay", known)

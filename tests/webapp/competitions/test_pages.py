@@ -137,7 +137,7 @@ def test_the_first_figures_are_score_change_and_rank(arena, ann):
     arena.measure()
     text = main_text(ann.browser.get(f"{HERE}/submissions/{better}"))
     assert re.search(
-        r"Public score 0\.\d{5} Weakest term: \w+ Change \+0\.\d{5} your best; prev",
+        r"Public score 0\.\d{5} Standard error 0\.\d+; weakest term: \w+ Change \+0\.\d{5} your best; prev",
         text,
     )
     assert "Rank 1st of 4, up 3" in text

@@ -38,7 +38,7 @@ organize_teams.rename submissions.submit
 """
 # Actions that can be undone or repeated, or that only add something.
 HARMLESS = """
-account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
+account.ask_for_reset account.choose_notices account.create_token account.end_login
 organize_announcements.edit organize_roster.import_students account.new_recovery_codes
 account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
 account.join_class
@@ -53,7 +53,7 @@ organize_rescoring.prepare organize_solution.accept organize_solution.change_rol
 organize_solution.upload organize_submissions.mark organize_submissions.retry
 organize_submissions.retry_all organize_teams.grant organize_teams.grant_to_all
 organize_teams.reinstate people.create_reset_link people.invite people.reinstate
-submissions.describe submissions.select submissions.submit_again
+submissions.compute submissions.describe submissions.select submissions.submit_again
 teams.accept_link teams.answer_invitation
 teams.create teams.invite teams.make_link teams.rename teams.request_merge teams.revoke_link
 teams.choose_division organize_teams.divide organize_teams.divide_all
