@@ -196,16 +196,6 @@ class Organizer:
         """Publish the draft; it opens on its opening date."""
         return self.call("POST", "state/publish")
 
-    def prepare_rescoring(
-        self, check: Mapping[str, Any], *, reason: str, on_progress: OnJob | None = None
-    ) -> Json:
-        """Rescore all submissions with a solution from `check_solution`, without publishing.
-
-        Participants can see `reason`.
-        """
-        begun = self.call("POST", "rescoring", json={"solution": check["job"]["id"], "reason": reason})
-        return self.rescored(begun["number"], on_progress=on_progress)
-
     def rescored(self, number: int, *, on_progress: OnJob | None = None) -> Json:
         """Wait until a scoring version has a result for every submission, and return it."""
         return self.ended(f"rescoring/{number}", job="progress", on_progress=on_progress)
@@ -214,18 +204,9 @@ class Organizer:
         """Return the leaderboard changes of a scoring version, with ``sentences``."""
         return self.call("GET", f"rescoring/{number}/difference")
 
-    def publish_rescoring(self, number: int, *, notice: str = "", lose_scores: bool = False) -> Json:
-        """Switch all leaderboards to a scoring version; `notice` is the message to participants."""
-        sent = {"notice": notice, "lose_scores": lose_scores}
-        return self.call("POST", f"rescoring/{number}/publish", json=sent)
-
     def reveal(self) -> Json:
         """Reveal the private leaderboard; this cannot be undone."""
         return self.call("POST", "close/reveal")
-
-    def bundle(self, to: Path | str) -> Path:
-        """Download the results bundle as a ZIP file, after the reveal."""
-        return self.download("exports/results.zip", Path(to))
 
     def team(self, name: str) -> Json:
         """Return the team with the given name; raise `Unusable` if there is none."""

@@ -60,16 +60,19 @@ def test_whole_competition_needs_only_the_client(
         lines = [head, ",".join([row_id, str(1 - int(label)), *rest]), *others]
         (tmp_path / "corrected.csv").write_text("\n".join(lines))
         check = desk.check_solution(tmp_path / "corrected.csv")
-        version = desk.prepare_rescoring(check, reason="One label was wrong.")
+        version = desk.call(
+            "POST", "rescoring", json={"solution": check["job"]["id"], "reason": "One label was wrong."}
+        )
+        desk.rescored(version["number"])
         assert desk.difference(version["number"])["is_complete"]
         assert client.leaderboard("hate").scoring_version == 1
-        desk.publish_rescoring(version["number"], notice="One label was wrong.")
+        desk.call("POST", f"rescoring/{version['number']}/publish", json={"notice": "One label was wrong."})
         assert client.leaderboard("hate").scoring_version == 2
         clock.append(clock[0] + timedelta(days=32))
         with service.database.write() as session:
             close.settle(session, competition=lookup.get(session, slug="hate"))
         assert desk.reveal()["stage"] == "revealed"
-        packed = desk.bundle(tmp_path / "results.zip")
+        packed = desk.download("exports/results.zip", tmp_path / "results.zip")
         assert client.leaderboard("hate", split="private").team_count == 5
     assert any(name.endswith("standings.csv") for name in zipfile.ZipFile(packed).namelist())
 

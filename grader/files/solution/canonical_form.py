@@ -17,33 +17,6 @@ USAGE_NAMES = ("Ignored", "Public", "Private")
 _LINES_AT_ONCE = 10_000
 
 
-def solution_digest(
-    row_ids: Iterable[str],
-    labels: NDArray[np.float64],
-    identities: Mapping[str, NDArray[np.float64]],
-    usage: NDArray[np.int8],
-) -> str:
-    """Return the sha256 of a solution's canonical form, in hexadecimal.
-
-    Parameters
-    ----------
-    row_ids : iterable of str
-        The n distinct ids.
-    labels : array of float64, shape (n,)
-    identities : mapping of str to array of float64, each of shape (n,)
-        NaN stands for a blank.
-    usage : array of int8, shape (n,)
-        0 Ignored, 1 Public, 2 Private.
-
-    Returns
-    -------
-    str
-        The digest is independent of the order of rows and columns, the notation of numbers and the container.
-        It changes if any id, value, blank or split changes.
-    """
-    return hashes(canonical_solution(row_ids, labels, identities, usage), nonce=b"")[0]
-
-
 def hashes(pieces: Iterable[bytes], *, nonce: bytes) -> tuple[str, str]:
     """Return the digest of a canonical form and the commitment to it, in hexadecimal.
 
@@ -78,8 +51,13 @@ def canonical_solution(
 
     Parameters
     ----------
-    row_ids, labels, identities, usage
-        As in `solution_digest`.
+    row_ids : iterable of str
+        The n distinct ids.
+    labels : array of float64, shape (n,)
+    identities : mapping of str to array of float64, each of shape (n,)
+        NaN stands for a blank.
+    usage : array of int8, shape (n,)
+        0 Ignored, 1 Public, 2 Private.
 
     Yields
     ------
@@ -103,7 +81,7 @@ def canonical_table(
     Parameters
     ----------
     row_ids, usage
-        As in `solution_digest`.
+        As in `canonical_solution`.
     columns : mapping of str to array of float64 or sequence of str, each of length n
         NaN and empty texts stand for blanks.
 

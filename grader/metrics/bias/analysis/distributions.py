@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from grader.metrics.bias.analysis.rows import Rows
-from grader.metrics.bias.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
+from grader.metrics.bias.prepared import BoolArray, FloatArray, IndexArray
 from grader.metrics.bias.subgroups import Flat
 
 BINS = 50
@@ -99,39 +98,6 @@ class ScoreDistributions:
             "subgroup_negative": self.subgroup_negative.as_dict(),
             "subgroup_positive": self.subgroup_positive.as_dict(),
         }
-
-
-def distribution(
-    predictions: ArrayLike, edges: Sequence[float] | None = None, bins: int = BINS
-) -> Distribution:
-    """Compute the histogram of predictions.
-
-    Parameters
-    ----------
-    predictions : array_like, shape (n,)
-        Finite numbers.
-    edges : sequence of float, optional
-        Ascending bin edges that enclose all predictions; by default, the result of `even_edges`.
-    bins : int
-        Number of bins if there are no edges.
-
-    Returns
-    -------
-    Distribution
-
-    Raises
-    ------
-    ValueError
-        If a prediction is not finite or is outside the edges.
-    """
-    values = as_vector("predictions", predictions)
-    refuse_where(~np.isfinite(values), "predictions", "finite")
-    if edges is None:
-        bounds = even_edges(values, bins)
-        return _Measure(bounds, _even_bins(values, bounds), values).directly(slice(None))
-    bounds = tuple(map(float, edges))
-    refuse_where((values < bounds[0]) | (values > bounds[-1]), "predictions", "within the edges")
-    return _Measure(bounds, _bins(values, bounds), values).directly(slice(None))
 
 
 def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:

@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from numpy.typing import ArrayLike
-
 from grader.metrics.bias.analysis.rows import Background, CountedRows, Rows, count
-from grader.metrics.bias.prepared import BoolArray, as_vector
 from grader.metrics.bias.subgroups import BIAS_AUCS, Cell, Flat, Undefined, reason, values_of
 
 AEGS: tuple[Cell, ...] = ("negative_aeg", "positive_aeg")
@@ -219,26 +216,6 @@ def metric_table(
         too_small=tuple(too_small),
         undefined=tuple(undefined),
     )
-
-
-def slice_of(rows: Rows, values: ArrayLike, argument: str = "values") -> Rows:
-    """Return the rows in which a boolean column is true, such as the short comments in Table 6.
-
-    Parameters
-    ----------
-    rows : Rows
-    values : array_like, shape (rows.size,)
-        The boolean column. A value is true if ``value >= 0.5``; blanks are false.
-    argument : str
-        The name of the column in error messages.
-
-    Raises
-    ------
-    ValueError
-        If the column has the wrong length or content.
-    """
-    kept: BoolArray = as_vector(argument, values, rows=rows.size) >= 0.5
-    return rows.where(kept)
 
 
 def compare_tables(candidate: MetricTable, baseline: MetricTable) -> tuple[LineDifference, ...]:

@@ -16,7 +16,6 @@ from grader.metrics.bias.analysis.table import (
     compare_tables,
     heat,
     metric_table,
-    slice_of,
 )
 
 
@@ -80,16 +79,6 @@ def test_known_identities_have_categories():
     table = metric_table(draw(), categories={"cat": "pets", "dog": "pets"})
     assert [line.category for line in table.lines] == ["pets", "pets", None]
     assert [line.name for line in table.sorted_by("category").lines][-1] == "cow"
-
-
-def test_table_of_a_slice_equals_the_table_of_its_rows():
-    rows = draw()
-    short = np.arange(rows.size) % 3 == 0
-    sliced = slice_of(rows, np.where(short, 1.0, np.nan))
-    assert metric_table(sliced) == metric_table(rows.where(short))
-    assert metric_table(sliced).rows == short.sum()
-    with pytest.raises(ValueError, match="`short` must have 500 values, not 1"):
-        slice_of(rows, [1], "short")
 
 
 def test_annotated_background_has_no_blank_rows():
