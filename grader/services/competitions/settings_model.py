@@ -5,7 +5,7 @@ are in the order of the TOML file; the wizard in the web package has its own ord
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import UTC, datetime, time
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, Self
@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from grader.metrics import MetricSettings, registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
+from grader.text import listed
 from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Phase, Step
 
 MAX_COUNT = 1_000_000
@@ -169,6 +170,8 @@ def _metric(metric: Any, _union: Any) -> AnyMetric:
         if metric.get(registry.TAG, registry.BIAS) != registry.BIAS:
             return NamedMetric.model_validate(metric)
         metric = {name: each for name, each in metric.items() if name != registry.TAG}
+        if unknown := sorted(metric.keys() - {field.name for field in fields(MetricSettings)}):
+            raise ValueError(f"{listed(unknown)}: not a part of the bias metric")
     return metric if isinstance(metric, NamedMetric) else _BIAS.validate_python(metric)
 
 

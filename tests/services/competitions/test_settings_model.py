@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from grader.metrics import MetricSettings
 from grader.models import Competition
@@ -59,6 +60,11 @@ def test_out_of_range_values_are_reported_with_the_settings_label(name: str):
             fault for fault in problems(DRAFT.changed(**{name: value}), is_draft=True) if name in fault.names
         ]
         assert any(fault.sentence.startswith(f"The {SETTINGS[name].words} ") for fault in told), (name, told)
+
+
+def test_unknown_parts_of_the_bias_metric_are_rejected():
+    with pytest.raises(ValidationError):
+        CompetitionSettings.model_validate({"title": "Toxicity", "metric": {"weight": 0.5}})
 
 
 def test_settings_have_a_machine_readable_schema():
