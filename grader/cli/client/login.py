@@ -18,11 +18,11 @@ from grader.client.transport import site_address
 
 
 @click.command()
-@click.argument("server", required=False)
+@click.argument("site", required=False)
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def login(server: str | None, token_stdin: bool, as_json: bool) -> None:
-    """Log in to SERVER with an API token and store both for the other commands.
+def login(site: str | None, token_stdin: bool, as_json: bool) -> None:
+    """Log in to SITE with an API token and store both for the other commands.
 
     \b
     fairboard login https://fairboard.example.org
@@ -31,10 +31,10 @@ def login(server: str | None, token_stdin: bool, as_json: bool) -> None:
     Create the token on your account page. It is stored in a file that only you can read. The next login
     replaces it.
     """
-    if server is None:
-        server = click.prompt("Server (such as https://fairboard.example.org)", err=True)
+    if site is None:
+        site = click.prompt("Site (such as https://fairboard.example.org)", err=True)
     with failures_in_a_sentence(as_json=as_json):
-        address = site_address(server)
+        address = site_address(site)
         if is_unprotected(address):
             click.echo(
                 f"{address} does not use HTTPS, so others on the network can read the token.", err=True

@@ -39,7 +39,7 @@ def list_all(client: Client) -> tuple[Any, str]:
 
 
 @click.command()
-@click.argument("slug")
+@click.argument("slug", metavar="FILE.toml|SLUG")
 @click.option("--title", help="The title.")
 @click.option("--solution", type=FILE, help="The secret solution file: id, label, identities and Usage.")
 @from_jigsaw_option
@@ -57,7 +57,7 @@ def create(
     owner: str | None,
     is_published: bool,
 ) -> tuple[Any, str]:
-    """Create a draft from the file SLUG.toml, or from a --title and a --solution.
+    """Create a draft from FILE.toml, or with the address SLUG from a --title and a --solution.
 
     Without a Usage column, the rows are split in half, balanced by label and identity. With --from-jigsaw,
     participants also get a data file test.csv with the texts. `fairboard competition change` changes other

@@ -269,7 +269,9 @@ def _groups(
         for place, (rows, _) in prepared.groups.items():
             sizes.setdefault(place, {})[split.value] = rows.size
         for place, why in prepared.skipped.items():
-            sizes.setdefault(place, {})
+            column, value = place
+            count = np.count_nonzero(columns[column][truth.rows(split)].astype(str) == value)
+            sizes.setdefault(place, {})[split.value] = int(count)
             reasons[place] = (
                 f"The metric is undefined in the {split.value} rows of this group: {' '.join(why)}"
             )
@@ -313,7 +315,7 @@ def _group(column: str, value: str, rows: Mapping[str, int], undefined: str, lea
         "column": column,
         "value": value,
         "rows": dict(rows),
-        "is_defined": len(rows) == len(Split),
+        "is_defined": not undefined and len(rows) == len(Split),
         "why_not": why_not,
     }
 

@@ -174,6 +174,7 @@ def test_a_group_in_which_the_metric_is_undefined_says_why_it_is_not_in_the_scor
     assert assessed.rules.metric.scored_groups == (("region", "south"),)
     (line,) = [each for each in assessed.report["groups"] if each["value"] == "north"]
     assert "all rows have the class cat" in line["why_not"] and not line["in_score"]
+    assert sorted(line["rows"]) == ["private", "public"] and min(line["rows"].values()) > 0
 
 
 def test_a_corrected_solution_in_which_a_group_of_the_score_is_undefined_says_why():
