@@ -3,6 +3,7 @@ import hashlib
 import os
 import random
 import shutil
+import sqlite3
 import sys
 import time
 
@@ -84,7 +85,6 @@ def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_ser
     link = running.process.stdout.readline().rsplit(maxsplit=1)[-1]
 
     same_folder = running.command("serve", "--port", "0")
-    invitation = running.command_here("user", "invite").stdout
     own_folder = running.environment["FAIRBOARD_DATA_DIR"]
     running.environment["FAIRBOARD_DATA_DIR"] = str(tmp_path / "other")
     port = running.address.rpartition(":")[-1]
@@ -92,7 +92,6 @@ def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_ser
     running.environment["FAIRBOARD_DATA_DIR"] = own_folder
 
     assert link.startswith(f"{running.address}/setup/")
-    assert invitation.startswith(f"{running.address}/sign-up/")
     assert (same_folder.returncode, same_port.returncode) == (1, 1)
     assert f"is already served by a process at {running.address}" in same_folder.stderr
     assert f"port {port}: another program uses this port" in same_port.stderr
@@ -101,6 +100,7 @@ def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_ser
     running.wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
+    assert running.command_here("user", "invite").stdout.startswith(f"{running.address}/sign-up/")
     sent = running.submit("cup", token, submission.read_text())
     assert running.wait_until_scored(sent, token)["status"] == "scored"
     assert running.child("worker@%h") is None
@@ -146,12 +146,27 @@ def open_for_writing(fifo):
     return []
 
 
+def suspended_outside_transactions(running, worker):
+    """Suspend the worker and its children, unless one of them holds the lock of the database."""
+    processes = (worker, *worker.children(recursive=True))
+    for process in processes:
+        process.suspend()
+    try:
+        with contextlib.closing(sqlite3.connect(running.data_dir / "fairboard.db", timeout=1)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.rollback()
+    except sqlite3.OperationalError:
+        for process in processes:
+            process.resume()
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def blocked_scoring(running, token, submission):
     """Submit a file, and let a scoring process of the worker read it until the end of the block."""
     worker = running.child("worker@%h")
-    for process in (worker, *worker.children(recursive=True)):
-        process.suspend()
+    eventually(lambda: suspended_outside_transactions(running, worker))
     sent = running.submit("cup", token, submission.read_text())
     sha256 = hashlib.sha256(submission.read_bytes()).hexdigest()
     blob = next(running.data_dir.glob(f"blobs/*/{sha256}"))
