@@ -27,10 +27,9 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
 from grader.models import Competition, Role
-from grader.services.accounts import logins
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
-from grader.services.people import names
+from grader.services.identity import logins, names
+from grader.services.site.log import Actor
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage

@@ -22,8 +22,8 @@ from grader import db
 from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
-from grader.services.accounts import accounts, api_tokens
-from grader.services.audit.log import Actor
+from grader.services.identity import accounts, api_tokens
+from grader.services.site.log import Actor
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage

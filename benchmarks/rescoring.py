@@ -35,9 +35,9 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation
+from grader.services.site.log import Actor
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from grader.db import Database
 from grader.maintenance import schema
-from grader.services.accounts import api_tokens
+from grader.services.identity import api_tokens
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from tests.fixtures.service import Service, write_predictions

@@ -18,8 +18,8 @@ from grader.cli import main
 from grader.demo.dataset import generate
 from grader.models import Competition
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions import settings_file
 from grader.services.competitions.settings_model import NAMES, CompetitionSettings
-from grader.services.setup import settings_file
 from grader.settings import Settings
 from tests.browser import pictures
 

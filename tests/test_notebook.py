@@ -9,8 +9,8 @@ from sqlalchemy import select
 
 from grader.demo.dataset import Dataset, generate
 from grader.models import Competition, OrganizerJob
-from grader.services.audit.log import Actor
-from grader.services.data_files import files
+from grader.services.site.log import Actor
+from grader.services.solutions import data_files as files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
 pytestmark = pytest.mark.system

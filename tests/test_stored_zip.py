@@ -7,7 +7,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.services.data_files.archive import Member, StoredZip
+from grader.services.solutions.data_archive import Member, StoredZip
 from grader.storage.stores import stream
 
 

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from grader.cli import main
-from grader.services.mail import letters
+from grader.services.site import letters
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "CONTRIBUTING.md"

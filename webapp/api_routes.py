@@ -2,34 +2,25 @@
 
 from flask import Flask
 
-from webapp.accounts import api as accounts
-from webapp.accounts import people, second_factors
+from webapp.closing import api as closing
+from webapp.closing import exports
+from webapp.competitions import announcements, console, organizers, publishing, settings_page
 from webapp.competitions import api as competitions
+from webapp.competitions import setup_api as setup
 from webapp.http.api import blueprint
+from webapp.identity import api as accounts
+from webapp.identity import people, second_factors
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import document
-from webapp.organizers.closing import api as closing
-from webapp.organizers.console import (
-    announcements,
-    audit,
-    console,
-    exports,
-    organizers,
-    roster,
-)
-from webapp.organizers.console import (
-    submissions as organizers_submissions,
-)
-from webapp.organizers.console import (
-    teams as organizers_teams,
-)
-from webapp.organizers.rescoring import api as rescoring
-from webapp.organizers.setup import api as setup
-from webapp.organizers.setup import data_files, metric_file, publishing, settings_page, solution
+from webapp.rescoring import api as rescoring
+from webapp.site import audit
+from webapp.solutions import data_files, metric_file, solution
 from webapp.submissions import api as submissions
+from webapp.submissions import organized_submissions as organizers_submissions
 from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
-from webapp.teams import entry
+from webapp.teams import entry, roster
+from webapp.teams import organized_teams as organizers_teams
 
 # These modules add their routes to the API blueprint when imported.
 ROUTES = (

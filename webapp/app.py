@@ -9,8 +9,8 @@ from jinja2 import StrictUndefined
 from grader import counters
 from grader.db import Database
 from grader.maintenance.exporter import Exporter
-from grader.services.accounts.accounts import password_hasher
-from grader.services.data_files.archive import Checksums
+from grader.services.identity.accounts import password_hasher
+from grader.services.solutions.data_archive import Checksums
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.broker import Hints
@@ -24,7 +24,7 @@ from webapp.presentation import assets, formats
 from webapp.submissions import uploads
 
 if TYPE_CHECKING:
-    from grader.services.accounts.openid_connect import OpenIDConnect
+    from grader.services.identity.openid_connect import OpenIDConnect
 
 MAX_FORM_BYTES = 256_000
 MAX_FORM_PARTS = 50
@@ -81,6 +81,6 @@ def _providers(settings: Settings) -> "Mapping[str, OpenIDConnect]":
     if not (providers := settings.providers()):
         return {}
     # The libraries take a fifth of a second to import.
-    from grader.services.accounts.openid_connect import OpenIDConnect
+    from grader.services.identity.openid_connect import OpenIDConnect
 
     return {each.slug: OpenIDConnect(each) for each in providers}

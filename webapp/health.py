@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 from grader import db
 from grader.maintenance import schema
 from grader.maintenance.exporter import CONTENT_TYPE, PATH, PATIENCE
-from grader.services.scoring import jobs
+from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import PREFIX
 from grader.storage import disk
 from webapp.http import errors

@@ -8,44 +8,36 @@ from markupsafe import Markup
 
 from grader.identity_providers import SignUp
 from grader.models import Role
-from grader.services.accounts import identities
 from grader.services.competitions import organizers
-from webapp.accounts import (
-    access,
-    own_account,
-    people,
-    second_factors,
-    single_sign_on,
+from grader.services.identity import identities
+from webapp.closing import exports
+from webapp.closing import pages as closing_pages
+from webapp.competitions import (
+    announcements,
+    answers,
+    console,
+    create_page,
+    downloads,
+    pages,
+    publishing,
+    settings_page,
 )
-from webapp.competitions import answers, downloads, pages
+from webapp.competitions import organizers as organizers_page
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
 from webapp.http.site import current_site, site_link
+from webapp.identity import access, own_account, people, second_factors, single_sign_on
 from webapp.leaderboards import pages as leaderboard_pages
-from webapp.organizers.closing import pages as closing_pages
-from webapp.organizers.console import (
-    announcements,
-    audit,
-    console,
-    exports,
-    roster,
-    submissions,
-    teams,
-)
-from webapp.organizers.console import organizers as organizers_page
-from webapp.organizers.rescoring import pages as rescoring_pages
-from webapp.organizers.rescoring import version_page
-from webapp.organizers.setup import (
-    create_page,
-    data_files,
-    publishing,
-    settings_page,
-    solution,
-)
 from webapp.presentation import assets
+from webapp.rescoring import pages as rescoring_pages
+from webapp.rescoring import version_page
+from webapp.site import audit
+from webapp.solutions import data_files, solution
 from webapp.submissions import comparison, submit_page
+from webapp.submissions import organized_submissions as submissions
 from webapp.teams import actions as team_actions
-from webapp.teams import entry
+from webapp.teams import entry, roster
+from webapp.teams import organized_teams as teams
 from webapp.teams import pages as team_pages
 
 FAMILIES = (

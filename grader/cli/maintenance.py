@@ -22,7 +22,7 @@ from grader.cli.output import ProgressLine
 from grader.db import Database
 from grader.maintenance import backup_store, backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import DoctorFinding, Urgency
-from grader.services.accounts import administrators
+from grader.services.identity import administrators
 from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage

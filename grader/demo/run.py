@@ -27,7 +27,7 @@ from grader.demo import oracle
 from grader.demo.dataset import SUBMISSIONS, GeneratedFile, generate
 from grader.demo.oracle import Line
 from grader.errors import OrganizerError
-from grader.services.accounts import accounts, api_tokens
+from grader.services.identity import accounts, api_tokens
 from grader.settings import PREFIX, Settings, load
 from grader.worker.process.child import end_with
 

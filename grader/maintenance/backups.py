@@ -46,8 +46,8 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services import backup_runs
-from grader.services.mail.outbox import GIVEN_UP_AFTER
+from grader.services.site import backup_runs
+from grader.services.site.outbox import GIVEN_UP_AFTER
 from grader.settings import PREFIX, Settings
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage

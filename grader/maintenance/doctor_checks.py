@@ -21,10 +21,10 @@ from grader.maintenance import backup_store, schema
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
 from grader.sandbox import layers
-from grader.services import backup_runs, monitoring
-from grader.services.mail import outbox
-from grader.services.scoring import jobs, queue_health
-from grader.services.scoring.queue_health import HealthSign
+from grader.services.site import backup_runs, monitoring, outbox
+from grader.services.submissions import queue_health
+from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions.queue_health import HealthSign
 from grader.settings import PREFIX, HostMetrics, Settings
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable

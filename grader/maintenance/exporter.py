@@ -15,8 +15,8 @@ from redis.retry import Retry
 
 from grader import counters, db
 from grader.db import Database
-from grader.services import backup_runs, monitoring
-from grader.services.monitoring import Reading
+from grader.services.site import backup_runs, monitoring
+from grader.services.site.monitoring import Reading
 from grader.settings import Settings
 from grader.storage import disk
 

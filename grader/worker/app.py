@@ -13,7 +13,7 @@ from grader import counters, db, logs
 from grader.db import Database
 from grader.metrics import check_golden_vectors
 from grader.observability import observe
-from grader.services.scoring import jobs
+from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings, load
 from grader.worker.broker import LOG_IDS, TASK, create_app
 from grader.worker.process import ending

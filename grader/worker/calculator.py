@@ -24,11 +24,11 @@ from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_tru
 from grader.models import Solution, Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
 from grader.scored_files import predicted_columns, unsuitable
-from grader.services.jobs import leased_rows
-from grader.services.jobs.leased_rows import Breakdown, Failure, Outage, Rejection
-from grader.services.scoring.jobs import LOG, Claim, Outcome, Scores
+from grader.services.site import leased_rows
+from grader.services.site.leased_rows import Breakdown, Failure, Outage, Rejection
 from grader.services.solutions import python_solution
 from grader.services.solutions.truth import Truth
+from grader.services.submissions.scoring_jobs import LOG, Claim, Outcome, Scores
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
 from grader.storage.stores import Storage, StorageUnavailable

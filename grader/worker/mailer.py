@@ -14,8 +14,8 @@ from functools import partial
 
 from grader import db
 from grader.db import Database
-from grader.services.mail import outbox
-from grader.services.mail.outbox import Letter
+from grader.services.site import outbox
+from grader.services.site.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
 from grader.worker.process.repeating import Lane, insist
 

@@ -18,8 +18,8 @@ from sqlalchemy import ColumnElement, Select, select
 from grader import db
 from grader.db import Database
 from grader.models import ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services.jobs import leased_rows
-from grader.services.scoring.jobs import IS_PYTHON
+from grader.services.site import leased_rows
+from grader.services.submissions.scoring_jobs import IS_PYTHON
 from grader.settings import Settings
 from grader.worker.children.job_child import JobChild
 from grader.worker.process.child import Nursery

@@ -17,14 +17,13 @@ from grader.models import (
     KnownAddress,
     Tally,
 )
-from grader.services import counting, uploads
-from grader.services.accounts import kept_identities, logins
-from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.data_files import checks
+from grader.services.identity import kept_identities, logins
 from grader.services.leaderboards import standard_errors
-from grader.services.scoring import retries
-from grader.services.submissions import rejected_files
+from grader.services.site import counting
+from grader.services.site.log import Actor
+from grader.services.solutions import data_checks as checks
+from grader.services.submissions import rejected_files, retries, uploads
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage

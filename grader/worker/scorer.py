@@ -15,10 +15,10 @@ from grader.crash_points import reach
 from grader.db import Database
 from grader.files import RowIds, read_submission
 from grader.files.reading.containers import SMALL_BYTES
-from grader.services.jobs.leased_rows import Rejection
-from grader.services.scoring import batches, jobs
-from grader.services.scoring.jobs import Claim, Outcome
-from grader.services.submissions import rejected_files
+from grader.services.site.leased_rows import Rejection
+from grader.services.submissions import batches, rejected_files
+from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions.scoring_jobs import Claim, Outcome
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.calculator import Calculator, EncodedCache

@@ -17,8 +17,9 @@ from sqlalchemy.orm import configure_mappers
 
 from grader import counters, db
 from grader.db import Database
-from grader.services.jobs import leased_rows, organizer_jobs
-from grader.services.scoring import batches, jobs
+from grader.services.site import leased_rows, organizer_jobs
+from grader.services.submissions import batches
+from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.text import counted

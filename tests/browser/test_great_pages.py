@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from grader.services.audit.log import Actor
+from grader.services.site.log import Actor
 from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import WIDE_LIMITS, publish_competition
 

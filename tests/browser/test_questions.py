@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.looks import looks, seen
-from tests.webapp.organizers.rescoring.test_pages import ROOT, begin, check, people
+from tests.webapp.rescoring.test_pages import ROOT, begin, check, people
 
 __all__ = ["check", "people"]
 

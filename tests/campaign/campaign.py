@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from grader.models import ScoringJob, SubmissionStatus
-from grader.services.jobs import leased_rows
+from grader.services.site import leased_rows
 from tests.campaign.adversary import Adversary
 from tests.campaign.clients import Client, Organizer
 from tests.campaign.installation import Installation

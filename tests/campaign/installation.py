@@ -21,9 +21,9 @@ from redis import Redis
 from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
-from grader.services.accounts import accounts, api_tokens
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting
+from grader.services.identity import accounts, api_tokens
+from grader.services.site.log import Actor
 from grader.services.solutions import intake
 from grader.services.teams import participations
 from grader.settings import Settings

@@ -10,18 +10,18 @@ import pytest
 
 from grader.cli import configuration
 from grader.maintenance import schema
-from grader.services.accounts import (
+from grader.services.identity import (
     accounts,
     api_tokens,
     email_addresses,
     logins,
+    names,
     password_resets,
     second_factors,
     sign_ups,
 )
-from grader.services.accounts.one_time_links import InvalidLink
-from grader.services.accounts.second_factors import NewApp, Proof
-from grader.services.people import names
+from grader.services.identity.one_time_links import InvalidLink
+from grader.services.identity.second_factors import NewApp, Proof
 from tests.fixtures.authenticators import code_at
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

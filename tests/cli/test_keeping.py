@@ -19,7 +19,7 @@ from grader.maintenance import backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import Urgency
 from grader.models import Submission
 from grader.sandbox import Layers
-from grader.services.mail import outbox
+from grader.services.site import outbox
 from grader.settings import HostMetrics
 from grader.worker.scheduled_tasks import Keeper
 

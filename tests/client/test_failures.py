@@ -33,8 +33,8 @@ from grader.client import (
 from grader.client.files import download
 from grader.client.transport import site_address
 from grader.models import Submission
-from grader.services.accounts import api_tokens
-from grader.services.accounts.api_tokens import Scope
+from grader.services.identity import api_tokens
+from grader.services.identity.api_tokens import Scope
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from grader.models import DataFile
-from grader.services.accounts import administrators, api_tokens
-from grader.services.accounts.api_tokens import Scope
-from grader.services.audit import log
 from grader.services.competitions import lookup
+from grader.services.identity import administrators, api_tokens
+from grader.services.identity.api_tokens import Scope
+from grader.services.site import log
 from tests.fixtures import crowds
 from tests.fixtures.service import TESTS
 

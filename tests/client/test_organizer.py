@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from grader import db
-from grader.services.accounts import administrators, api_tokens
-from grader.services.accounts.api_tokens import Scope
-from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
+from grader.services.identity import administrators, api_tokens
+from grader.services.identity.api_tokens import Scope
+from grader.services.site.log import Actor
 from tests.fixtures.databases import set_clock
 
 

@@ -14,7 +14,7 @@ from grader import db
 from grader.db import Database
 from grader.maintenance import backups
 from grader.models import Submission, User
-from grader.services.mail import outbox
+from grader.services.site import outbox
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from tests.fixtures.patience import HANG_SECONDS

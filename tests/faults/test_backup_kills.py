@@ -13,8 +13,7 @@ from grader import db
 from grader.db import Database
 from grader.maintenance import backup_store, backups, database_copies, schema
 from grader.models import BackupRun, Mail
-from grader.services import backup_runs
-from grader.services.mail import outbox
+from grader.services.site import backup_runs, outbox
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 

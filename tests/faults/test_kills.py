@@ -140,7 +140,7 @@ def test_web_process_killed_between_commit_and_hint_loses_nothing(
     import http.client
     import socket
 
-    from grader.services.accounts import api_tokens
+    from grader.services.identity import api_tokens
 
     service.competition()
     with service.database.write() as session:

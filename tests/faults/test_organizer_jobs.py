@@ -4,8 +4,9 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import DataCheckState, DataFile, OrganizerJob
-from grader.services.audit.log import Actor
-from grader.services.data_files import checks, files
+from grader.services.site.log import Actor
+from grader.services.solutions import data_checks as checks
+from grader.services.solutions import data_files as files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.programs import DO_ORGANIZERS_JOB
 

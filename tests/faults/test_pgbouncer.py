@@ -10,7 +10,7 @@ from sqlalchemy import select, text
 from grader.db import Database
 from grader.maintenance import backups, schema
 from grader.models import ScoringJob, Submission, User
-from grader.services import counting
+from grader.services.site import counting
 from tests.fixtures.races import race
 
 ADDRESS = "/api/v1/competitions/toxicity"

@@ -14,8 +14,8 @@ from sqlalchemy import select
 
 from grader import db
 from grader.models import JobState, OrganizerJob
-from grader.services.audit.log import Actor
-from grader.services.jobs import organizer_jobs
+from grader.services.site import organizer_jobs
+from grader.services.site.log import Actor
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import UploadedFile
 from grader.settings import Settings

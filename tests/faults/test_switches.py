@@ -14,11 +14,11 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import backups
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.publication import RescoringIncomplete
+from grader.services.site.log import Actor
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage
@@ -42,7 +42,7 @@ import sys
 from pathlib import Path
 from grader.db import Database
 from grader.files import read_solution
-from grader.services.audit.log import Actor
+from grader.services.site.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake

@@ -15,8 +15,8 @@ from sqlalchemy import select, update
 
 from grader import db
 from grader.models import Competition, ScoringJob, Submission
-from grader.services.audit.log import Actor
 from grader.services.closing import close
+from grader.services.site.log import Actor
 from grader.settings import Settings
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.programs import find_program

@@ -27,20 +27,17 @@ from grader.models import Score, ScoringJob, ScoringVersion, Split, SubmissionKi
 from grader.receipts import recount as slowly
 from grader.receipts.receipt import shown
 from grader.receipts.verification import rows_of
-from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import acting, lookup
-from grader.services.jobs import leased_rows
-from grader.services.leaderboards import leaderboard
-from grader.services.limits import limits
-from grader.services.moderation import decisions
+from grader.services.leaderboards import leaderboard, rows
 from grader.services.rescoring import preparation, publication
-from grader.services.scoring import jobs as scoring
+from grader.services.site import leased_rows
+from grader.services.site.log import Actor
 from grader.services.solutions import intake
-from grader.services.standings import rows
-from grader.services.submissions import accepting, selections
+from grader.services.submissions import accepting, decisions, selections
+from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.refusal import CompetitionClosed, TeamDisqualified
-from grader.services.teams import mergers, rosters
+from grader.services.teams import limits, mergers, rosters
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.visibility import Phase

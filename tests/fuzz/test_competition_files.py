@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions import settings_file
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.setup import settings_file
 from tests.fixtures.examples import examples
 from tests.fixtures.mutations import Mishap, mishap, mishaps
 

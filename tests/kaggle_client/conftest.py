@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from grader.services.accounts import api_tokens
-from grader.services.accounts.api_tokens import Scope
+from grader.services.identity import api_tokens
+from grader.services.identity.api_tokens import Scope
 from tests.fixtures.arena import Arena, Person
 from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.patience import HANG_SECONDS

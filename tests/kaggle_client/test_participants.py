@@ -7,10 +7,10 @@ import zipfile
 import pytest
 
 from grader.models import DataCheckState
-from grader.services.accounts.api_tokens import Scope
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.data_files import files as data_files
+from grader.services.identity.api_tokens import Scope
+from grader.services.site.log import Actor
+from grader.services.solutions import data_files
 from tests.kaggle_client.conftest import Desk, Hall
 
 SLUG = "toxicity"

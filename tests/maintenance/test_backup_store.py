@@ -19,8 +19,8 @@ from grader.maintenance.backup_store import NotABackup
 from grader.maintenance.backups import BackupInterrupted, CannotBackUp
 from grader.maintenance.database_copies import CannotRestore
 from grader.models import BackupRun, Mail, User
-from grader.services import backup_runs
-from grader.services.backup_runs import RETRY_AFTER, BackupInProgress, BackupLost
+from grader.services.site import backup_runs
+from grader.services.site.backup_runs import RETRY_AFTER, BackupInProgress, BackupLost
 from grader.settings import Settings
 
 pytestmark = pytest.mark.system

@@ -28,10 +28,8 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services import backup_runs
-from grader.services.jobs import organizer_jobs
-from grader.services.mail import outbox
-from grader.services.scoring import jobs
+from grader.services.site import backup_runs, organizer_jobs, outbox
+from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.scorer import Scorer

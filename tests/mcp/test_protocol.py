@@ -16,10 +16,10 @@ from grader import db
 from grader.client import Unusable
 from grader.mcp import WorkFolder
 from grader.models import DataCheckState, DataFile
-from grader.services.accounts import api_tokens
-from grader.services.accounts.api_tokens import Scope
-from grader.services.audit.log import Actor
-from grader.services.data_files import files
+from grader.services.identity import api_tokens
+from grader.services.identity.api_tokens import Scope
+from grader.services.site.log import Actor
+from grader.services.solutions import data_files as files
 
 pytestmark = [pytest.mark.parametrize("database_url", ["sqlite"], indirect=True), pytest.mark.system]
 READING = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from grader.services.accounts import api_tokens
+from grader.services.identity import api_tokens
 
 
 @dataclass

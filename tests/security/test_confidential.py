@@ -1,8 +1,8 @@
 """Confidentiality of messages between organizers and a team."""
 
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
-from grader.services.moderation import decisions
+from grader.services.site.log import Actor
+from grader.services.submissions import decisions
 
 TESTS = Actor(None, "tests")
 

@@ -25,8 +25,7 @@ from grader.models import (
 from grader.ranking import order
 from grader.receipts.recount import TERMS
 from grader.services.competitions import lookup
-from grader.services.leaderboards import leaderboard, submission_results
-from grader.services.standings import rows
+from grader.services.leaderboards import leaderboard, rows, submission_results
 from grader.visibility import Feedback, Viewer
 from tests.fixtures.walks import Reads, Walk, walk
 from tests.fixtures.worlds import SLUG, Truth, World

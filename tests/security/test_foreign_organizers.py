@@ -9,8 +9,8 @@ from sqlalchemy import Column, select
 
 from grader.db import Base
 from grader.models import Competition
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.site.log import Actor
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import UploadedFile
 from tests.fixtures.routes import ROUTES

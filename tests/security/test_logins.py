@@ -134,7 +134,7 @@ def test_upload_with_an_ended_login_redirects_to_the_login_page(arena):
 
 
 def test_setup_link_creates_one_administrator_and_is_then_invalid(arena):
-    from grader.services.accounts import administrators
+    from grader.services.identity import administrators
 
     with arena.database.write() as session:
         link = administrators.create_setup_link(session, now=arena.now())

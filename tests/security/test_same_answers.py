@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.services import monitoring
+from grader.services.site import monitoring
 from tests.fixtures.examples import examples
 from tests.fixtures.worlds import OPENS, SLUG, Truth, World
 

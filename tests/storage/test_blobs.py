@@ -15,10 +15,10 @@ from sqlalchemy.orm import InstrumentedAttribute
 from grader import db
 from grader.db import Base
 from grader.models import Competition, OrganizerJob, OrganizerJobKind
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
-from grader.services.data_files import files
-from grader.services.jobs import organizer_jobs
+from grader.services.site import organizer_jobs
+from grader.services.site.log import Actor
+from grader.services.solutions import data_files as files
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import BlobMissing

@@ -18,7 +18,7 @@ from sqlalchemy import event, insert, select, update
 from grader.db import Database
 from grader.models import Competition, Mail, Role, User
 from grader.services.competitions import lookup
-from grader.services.mail import outbox
+from grader.services.site import outbox
 from grader.worker.scheduled_tasks import Keeper, forget_records
 from grader.worker.sweeper import Sweeper
 from tests.fixtures import crowds

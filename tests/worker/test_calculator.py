@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.services.scoring.jobs import Claim
+from grader.services.submissions.scoring_jobs import Claim
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
 from grader.worker import calculator

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Mail
-from grader.services.mail import outbox
-from grader.services.mail.outbox import GIVEN_UP_AFTER, LEASE
+from grader.services.site import outbox
+from grader.services.site.outbox import GIVEN_UP_AFTER, LEASE
 from grader.worker.mailer import Mailer
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.races import race

@@ -10,8 +10,9 @@ from sqlalchemy import select
 from grader.models import JobState, Score, ScoringJob, Split, Submission, SubmissionStatus
 from grader.sandbox import CallLimits, SandboxUnavailable, layers
 from grader.services.competitions import lookup
-from grader.services.scoring import batches, jobs, retries
 from grader.services.solutions.truth import Truth
+from grader.services.submissions import batches, retries
+from grader.services.submissions import scoring_jobs as jobs
 from grader.worker import calculator
 from grader.worker.sweeper import Sweeper
 from tests.fixtures.patience import eventually

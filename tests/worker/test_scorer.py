@@ -23,9 +23,9 @@ from grader.models import (
     Standing,
     SubmissionStatus,
 )
-from grader.services.jobs import leased_rows
-from grader.services.scoring import jobs
-from grader.services.scoring.jobs import Claim
+from grader.services.site import leased_rows
+from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions.scoring_jobs import Claim
 from grader.storage.disk_cache import DiskCache
 from grader.worker.calculator import EncodedCache, PreparedSolution
 from grader.worker.scorer import Scorer

@@ -15,8 +15,8 @@ from sqlalchemy.exc import OperationalError
 
 from grader.db import Database
 from grader.models import OrganizerJobKind, ScoringJob, SubmissionStatus
-from grader.services.jobs import organizer_jobs
-from grader.services.scoring import jobs
+from grader.services.site import organizer_jobs
+from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings
 from grader.worker.process import holders
 from grader.worker.sweeper import DueWork, Sweeper

@@ -4,10 +4,10 @@ from flask import Response, g
 from werkzeug.exceptions import NotFound
 
 from grader import db
-from grader.services.accounts.api_tokens import Scope
-from grader.services.audit import log
 from grader.services.competitions import announcements
+from grader.services.identity.api_tokens import Scope
 from grader.services.rescoring import mail
+from grader.services.site import log
 from grader.services.teams import rosters
 from webapp.competitions import answers, downloads, pages
 from webapp.competitions.answers import (

@@ -9,10 +9,10 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Competition, DataFile
 from grader.services.competitions import lookup
-from grader.services.data_files import archive, checks
-from grader.services.data_files import files as data_files
-from grader.services.data_files.archive import Packed
-from grader.services.solutions import publication
+from grader.services.solutions import data_archive as archive
+from grader.services.solutions import data_checks as checks
+from grader.services.solutions import data_files, publication
+from grader.services.solutions.data_archive import Packed
 from grader.services.solutions.publication import SolutionNotWritten
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryRefused

@@ -10,19 +10,18 @@ from flask import url_for
 from grader.models import Competition, SubmissionStatus, Team
 from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import lookup, phases
-from grader.services.data_files import files as data_files
-from grader.services.leaderboards import glance, score_history
+from grader.services.leaderboards import glance, score_history, shown_scores
 from grader.services.leaderboards.glance import Glance
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.leaderboards.submission_results import SplitResult, split_results_of
-from grader.services.limits.limits import Allowance, DailyLimitReached
-from grader.services.standings import shown_scores
+from grader.services.solutions import data_files
 from grader.services.submissions import refusal, selections
 from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
+from grader.services.teams.limits import Allowance, DailyLimitReached
 from grader.services.teams.participations import (
     EntryPending,
     EntryRefused,

@@ -10,18 +10,15 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition
-from grader.services.audit import log
-from grader.services.competitions import announcements
+from grader.services.competitions import announcements, drafts, figures
 from grader.services.competitions.lookup import NoScoringVersion
-from grader.services.figures import figures
 from grader.services.leaderboards import glance, leaderboard
 from grader.services.leaderboards.glance import Figures
 from grader.services.leaderboards.leaderboard import BoardRequest
-from grader.services.limits import limits
 from grader.services.rescoring import mail
-from grader.services.setup import drafts
+from grader.services.site import log
 from grader.services.solutions import intake
-from grader.services.teams import rosters
+from grader.services.teams import limits, rosters
 from grader.services.teams.waiting import Waiting
 from grader.visibility import Field, Viewer, visible
 from webapp.competitions import home, prose

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from grader.models import Announcement, Competition
 from grader.prose.drawn import Drawn, FigureSource, plain
-from grader.services.figures import formatted_texts
+from grader.services.competitions import formatted_texts
 from grader.worker.process.shares import ShareUsed
 from webapp.http.site import current_site
 

@@ -15,9 +15,9 @@ from pydantic import BaseModel, ValidationError
 
 from grader.errors import FairboardError
 from grader.models import Competition, Role
-from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
+from grader.services.identity.api_tokens import Scope
 from webapp.http import api, auth, context
 from webapp.http.api import UnreadableFields, operation
 from webapp.http.auth import organizers_only

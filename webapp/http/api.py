@@ -24,9 +24,9 @@ from werkzeug.exceptions import Unauthorized
 
 from grader.errors import ErrorKind
 from grader.models import ApiToken
-from grader.services.accounts import api_tokens
-from grader.services.accounts.api_tokens import OtherCompetition, Scope
-from grader.services.paging import Slice
+from grader.services.identity import api_tokens
+from grader.services.identity.api_tokens import OtherCompetition, Scope
+from grader.services.site.paging import Slice
 from webapp.http.context import reading
 from webapp.http.errors import BadRequest
 from webapp.http.fields import ErrorAnswer, FileForm, is_list

@@ -19,7 +19,7 @@ from werkzeug.exceptions import Forbidden, HTTPException
 from grader import db
 from grader.identity_providers import Provider
 from grader.models import FactorPurpose, Role, User
-from grader.services.accounts import login_guesses, logins, second_factors
+from grader.services.identity import login_guesses, logins, second_factors
 from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
 from webapp.http.errors import wants_json

@@ -16,11 +16,11 @@ from werkzeug.exceptions import Unauthorized
 from grader import db, logs
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Competition, CompetitionState, Login, Role
-from grader.services.accounts import api_tokens, logins, second_factors
-from grader.services.accounts.api_tokens import OtherCompetition
-from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
 from grader.services.competitions.lookup import UnknownCompetition
+from grader.services.identity import api_tokens, logins, second_factors
+from grader.services.identity.api_tokens import OtherCompetition
+from grader.services.site.log import Actor
 from grader.storage import disk
 from webapp.http.site import Site, current_site
 from webapp.server.requests import CHECKED

@@ -17,7 +17,7 @@ from pydantic import (
     field_validator,
 )
 
-from grader.services.paging import MOST_PER_PAGE, PAGE_SIZE, Part
+from grader.services.site.paging import MOST_PER_PAGE, PAGE_SIZE, Part
 from grader.text import is_storable, utc
 from webapp.http.parameters import LARGEST
 from webapp.presentation import formats

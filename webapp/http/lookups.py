@@ -10,12 +10,12 @@ from flask import session as flask_session
 
 from grader import db
 from grader.models import Competition, CompetitionState, ScoringVersion, Team
-from grader.services.accounts.api_tokens import Scope, ScopeMissing
 from grader.services.competitions import lookup, organizers, phases
+from grader.services.identity.api_tokens import Scope, ScopeMissing
 from grader.services.leaderboards import snapshots
 from grader.services.leaderboards.snapshots import Snapshot
-from grader.services.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.rescoring import preparation
+from grader.services.site.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.submissions import accepting, situation, viewers
 from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation

@@ -2,7 +2,7 @@
 
 from flask import Flask, g
 
-from grader.services.accounts.api_tokens import Scope
+from grader.services.identity.api_tokens import Scope
 from grader.services.teams import mail, waiting
 from grader.services.teams.waiting import ForPerson, Waiting, WaitingKind
 from webapp.http.context import reading

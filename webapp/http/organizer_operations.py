@@ -7,10 +7,10 @@ from flask import url_for
 from pydantic import Field
 
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
-from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import Fault
-from grader.services.jobs import organizer_jobs
+from grader.services.identity.api_tokens import Scope
+from grader.services.site import organizer_jobs
 from webapp.http.api import operation
 from webapp.http.auth import View, organizers_only
 from webapp.http.fields import Answer, Asked, Confirmation, Moment, Problems, Sent, Text

@@ -15,9 +15,9 @@ from flask.typing import ResponseReturnValue
 
 from grader.db import Database
 from grader.maintenance.exporter import Exporter
-from grader.services.accounts.passwords import BoundedHasher
-from grader.services.data_files.archive import Checksums
+from grader.services.identity.passwords import BoundedHasher
 from grader.services.leaderboards.snapshots import Snapshots
+from grader.services.solutions.data_archive import Checksums
 from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
 from grader.worker.children.checker import Checker
@@ -25,7 +25,7 @@ from grader.worker.children.formatter import Formatter
 from webapp.http.caches import Differences
 
 if TYPE_CHECKING:
-    from grader.services.accounts.openid_connect import OpenIDConnect
+    from grader.services.identity.openid_connect import OpenIDConnect
 
 UNKNOWN_HOST = (
     "This site does not accept the host name of this request. Operators configure host names in "

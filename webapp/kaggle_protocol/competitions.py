@@ -10,8 +10,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Competition, CompetitionState, Split
 from grader.services.competitions import organizers
-from grader.services.paging import page_of_list
-from grader.services.standings.ranks import Standings
+from grader.services.leaderboards.ranks import Standings
+from grader.services.site.paging import page_of_list
 from grader.services.teams import participations, rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups

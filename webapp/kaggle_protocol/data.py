@@ -9,10 +9,10 @@ from flask.typing import ResponseReturnValue
 
 from grader.models import Competition
 from grader.services.competitions import lookup
-from grader.services.data_files import archive
-from grader.services.data_files import files as data_files
-from grader.services.data_files.files import SAMPLE_SUBMISSION
-from grader.services.paging import page_of_list
+from grader.services.site.paging import page_of_list
+from grader.services.solutions import data_archive as archive
+from grader.services.solutions import data_files
+from grader.services.solutions.data_files import SAMPLE_SUBMISSION
 from webapp.competitions import downloads
 from webapp.http import responses
 from webapp.http.context import competition_of, reading

@@ -11,7 +11,7 @@ from typing import Any
 from flask import request
 from flask.typing import ResponseReturnValue
 
-from grader.services.accounts.api_tokens import Scope
+from grader.services.identity.api_tokens import Scope
 from webapp.kaggle_protocol import competitions, data, leaderboards, submissions, uploads
 from webapp.kaggle_protocol.protocol import Handler, SentFields, blueprint, require_scope
 
@@ -68,7 +68,7 @@ def old_all_files(slug: str) -> dict[str, Any]:
     uploads.start_submission_upload,
     Scope.SUBMIT,
 )
-def old_upload(slug: str, length: int, modified: str) -> dict[str, Any]:  # noqa: ARG001
+def old_upload(slug: str, length: int, modified: str) -> dict[str, Any]:
     """Convert the announcement of an upload."""
     return {"competitionName": slug, "contentLength": length, "fileName": request.form.get("fileName", "")}
 

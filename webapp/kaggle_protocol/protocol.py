@@ -14,8 +14,8 @@ from werkzeug.routing import BaseConverter
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.services.accounts import api_tokens
-from grader.services.accounts.api_tokens import Scope
+from grader.services.identity import api_tokens
+from grader.services.identity.api_tokens import Scope
 from grader.text import is_storable
 from webapp.http import errors
 from webapp.http.context import OPEN_CALLS, reading

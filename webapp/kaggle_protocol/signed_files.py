@@ -16,7 +16,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition
-from grader.services.accounts import api_tokens
+from grader.services.identity import api_tokens
 from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import address, blueprint

@@ -9,16 +9,16 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Split, Submission, SubmissionStatus
-from grader.services import uploads as announced
-from grader.services.accounts import api_tokens
-from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
+from grader.services.identity import api_tokens
+from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.submissions import accepting, viewers
+from grader.services.submissions import uploads as announced
 from grader.services.submissions.refusal import refusal
+from grader.services.submissions.uploads import UnknownUpload
 from grader.services.submissions.viewers import Opened
-from grader.services.uploads import UnknownUpload
 from grader.storage.stores import BlobMissing
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups, responses
@@ -93,7 +93,7 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
 
 
 @call(COMPETITIONS, "CreateCodeSubmission", Scope.SUBMIT)
-def create_code_submission(sent: SentFields) -> ResponseReturnValue:  # noqa: ARG001
+def create_code_submission(sent: SentFields) -> ResponseReturnValue:
     """Reject code submissions, because notebooks are not supported."""
     return not_offered("Code submissions are not supported. Upload a file with predictions instead.")
 

@@ -8,9 +8,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import AnnouncedUpload
-from grader.services import uploads as announced
-from grader.services.accounts.api_tokens import Scope
+from grader.services.identity.api_tokens import Scope
 from grader.services.submissions import accepting
+from grader.services.submissions import uploads as announced
 from grader.services.submissions.refusal import refusal
 from grader.storage import blobs
 from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob

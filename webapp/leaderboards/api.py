@@ -7,8 +7,8 @@ from flask import g, request, url_for
 
 from grader import db
 from grader.models import Competition
-from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import phases
+from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import leaderboard as boards
 from grader.services.leaderboards import team_results
 from grader.services.teams import rosters

@@ -12,7 +12,7 @@ from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
 from grader.services.leaderboards.team_results import ResultLine, TeamResults
-from grader.services.paging import PAGE_SIZE
+from grader.services.site.paging import PAGE_SIZE
 from grader.text import csv_lines
 from webapp.presentation import formats
 from webapp.presentation.terms import TERMS, ClassNames, Term, terms_of

@@ -13,7 +13,7 @@ from waitress.utilities import InternalServerError
 
 from grader import logs
 from grader.hosts import network
-from grader.services.accounts import passwords
+from grader.services.identity import passwords
 from webapp.server.requests import CHECKED, Head, Refusal, Reply, Request, TooLate, ask
 
 OPEN_FILES = 65_536

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from grader.models import JobState, OrganizerJob, Split, Submission, SubmissionKind, SubmissionStatus
-from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards.submission_results import Overview, SplitResult
-from grader.services.limits.limits import Allowance
+from grader.services.site import organizer_jobs
 from grader.services.submissions.differences import Difference
 from grader.services.submissions.selections import CurrentSelection, Reason
+from grader.services.teams.limits import Allowance
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
 
 

@@ -8,8 +8,8 @@ from flask import Response, g, send_file, url_for
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, OrganizerJob
-from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
+from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import Overview
 from grader.services.submissions import accepting, differences, receipts, selections, viewers

@@ -12,9 +12,9 @@ from grader.models import Competition, OrganizerJob, Split
 from grader.ranking.order import TERM_DECIMALS, term_text
 from grader.reports.blocks import Cell, Table, table
 from grader.services.competitions import lookup
-from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.site import organizer_jobs
 from grader.services.submissions import comparison, differences
 from grader.services.submissions.comparison import ComparedSide, Contender
 from grader.services.submissions.differences import Difference

@@ -11,15 +11,13 @@ from grader.errors import ParticipantError
 from grader.models import Split
 from grader.services.competitions import lookup
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.leaderboards import score_history, submission_results, team_results
-from grader.services.limits import limits
+from grader.services.leaderboards import score_history, shown_scores, submission_results, team_results
+from grader.services.leaderboards.ranks import Standings
 from grader.services.solutions import intake
-from grader.services.standings import shown_scores
-from grader.services.standings.ranks import Standings
 from grader.services.submissions import accepting, refusal, repeats, selections
 from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation
-from grader.services.teams import participations
+from grader.services.teams import limits, participations
 from grader.visibility import Field, Viewer, visible_fields
 from webapp.competitions.pages import first_lines
 from webapp.competitions.views import CompetitionView

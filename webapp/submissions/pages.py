@@ -21,10 +21,10 @@ from grader import db
 from grader.models import Submission, SubmissionStatus
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
-from grader.services.limits import limits
 from grader.services.rescoring import mail
-from grader.services.scoring import jobs, retries
-from grader.services.submissions import accepting, receipts, selections, viewers
+from grader.services.submissions import accepting, receipts, retries, selections, viewers
+from grader.services.submissions import scoring_jobs as jobs
+from grader.services.teams import limits
 from grader.visibility import Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, errors, lookups

@@ -11,9 +11,9 @@ from flask.typing import ResponseReturnValue
 from grader.models import Submission
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
-from grader.services.limits import limits
 from grader.services.submissions import accepting, refusal, repeats
 from grader.services.submissions.repeats import IdenticalFile, SentFile
+from grader.services.teams import limits
 from grader.worker.children.checker import CheckerResult
 from webapp.http import auth, errors, lookups
 from webapp.http.context import reading

@@ -17,18 +17,16 @@ from grader.counters import UPLOADS
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role
-from grader.services import uploads
-from grader.services.accounts import roster_file
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import figures, lookup, organizers
 from grader.services.competitions.metric import Rules
-from grader.services.data_files import files
-from grader.services.figures import figures
+from grader.services.identity import roster_file
+from grader.services.solutions import data_files as files
 from grader.services.solutions import intake
-from grader.services.submissions import accepting, rejected_files
+from grader.services.submissions import accepting, rejected_files, uploads
 from grader.services.submissions.accepting import AcceptedUpload
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.repeats import SentFile
-from grader.services.uploads import IDLE_AFTER
+from grader.services.submissions.uploads import IDLE_AFTER
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, StoredBlob
 from grader.worker.children.checker import CheckerResult

@@ -10,12 +10,12 @@ from grader.models import Competition, Submission, SubmissionKind, SubmissionSta
 from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text, term_text
 from grader.services.competitions import metric
 from grader.services.competitions.metric import AnyMetric, NamedMetric
+from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
-from grader.services.limits.limits import Allowance
-from grader.services.standings import shown_scores
 from grader.services.submissions import rejected_files, selections
 from grader.services.submissions.selections import Reason
+from grader.services.teams.limits import Allowance
 from grader.text import listed
 from grader.visibility import Viewer
 from webapp.presentation import formats

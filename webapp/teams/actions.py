@@ -9,8 +9,8 @@ from flask.typing import ResponseReturnValue
 from grader.models import Team
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownDivision
-from grader.services.mail import limits
-from grader.services.people import names
+from grader.services.identity import names
+from grader.services.site import mail_limits as limits
 from grader.services.teams import divisions, invitations, mergers, participations, rosters, teams
 from grader.services.teams.mergers import MergingTeam, Outlook
 from grader.services.teams.participations import EntryRefused
@@ -80,7 +80,7 @@ def hand_over_team(act: Act, sent: NewLeader) -> None:
 
 
 @TEAM.action("/team/leave", page="leave", done="You left the team.")
-def leave_team(act: Act, sent: Confirmation) -> None:  # noqa: ARG001
+def leave_team(act: Act, sent: Confirmation) -> None:
     """Leave the team."""
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     name, led = team.name, team.leader_id == act.user.id
@@ -174,7 +174,7 @@ ANSWERS_TO_MERGERS = {"accept": mergers.accept, "refuse": mergers.refuse, "withd
         "withdraw": "Merge request withdrawn.",
     },
 )
-def answer_merger(act: Act, sent: Confirmation, request_id: int, verb: str) -> None:  # noqa: ARG001
+def answer_merger(act: Act, sent: Confirmation, request_id: int, verb: str) -> None:
     """Accept, decline (`refuse`) or withdraw a merge request. A merger cannot be undone."""
     if verb == "accept":
         outlook = mergers.outlook(act, request_id=request_id)

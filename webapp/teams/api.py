@@ -6,11 +6,10 @@ from flask import g
 
 from grader import db
 from grader.models import Competition, User
-from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import acting
-from grader.services.limits import limits
+from grader.services.identity.api_tokens import Scope
 from grader.services.submissions import selections
-from grader.services.teams import invitations, memberships, mergers, rosters
+from grader.services.teams import invitations, limits, memberships, mergers, rosters
 from grader.services.teams.waiting import WaitingKind
 from webapp.http import open_requests
 from webapp.http.api import blueprint, operation

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Participation, RequestState, Role
 from grader.services.competitions.acting import Act
-from grader.services.people import names
+from grader.services.identity import names
 from grader.services.teams import memberships, participations
 from grader.services.teams.participations import EntryRefused
 from webapp.competitions import prose

@@ -9,13 +9,12 @@ from pydantic import TypeAdapter
 
 from grader.cli.parameters import text_of
 from grader.metrics import MetricSettings
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, settings_file
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import metric_of
+from grader.services.competitions.settings_file import CompetitionFile
 from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
-from grader.services.setup import settings_file
-from grader.services.setup.settings_file import CompetitionFile
 
 __all__ = ["SETTINGS", "as_json", "read_change", "read_new"]
 _JSON = TypeAdapter(dict[str, Any])

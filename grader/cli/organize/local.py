@@ -9,12 +9,11 @@ import click
 
 from grader import db
 from grader.cli.installation import opened
-from grader.services.accounts import accounts, administrators, api_tokens, logins, second_factors
-from grader.services.accounts.api_tokens import USUAL_SCOPES, Scope
-from grader.services.audit import log
-from grader.services.audit.log import Actor, operator
 from grader.services.competitions import lookup
-from grader.services.people import names
+from grader.services.identity import accounts, administrators, api_tokens, logins, names, second_factors
+from grader.services.identity.api_tokens import USUAL_SCOPES, Scope
+from grader.services.site import log
+from grader.services.site.log import Actor, operator
 
 TOKEN_LIFETIME = timedelta(hours=1)
 

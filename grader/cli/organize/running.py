@@ -97,7 +97,7 @@ def _lines(entry: dict[str, Any]) -> list[str]:
 def _worded(action: str, subject: str) -> str:
     """Return the description of an action or, if the extra `server` is not installed, only its subject."""
     try:
-        from grader.services.audit.log import WORDS
+        from grader.services.site.log import WORDS
     except ModuleNotFoundError:
         return subject
     return WORDS.get(action, "{}").replace("{}", subject)

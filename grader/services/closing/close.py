@@ -29,14 +29,13 @@ from grader.models import (
     User,
     on_board,
 )
-from grader.services.audit import log
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
-from grader.services.mail import letters, outbox
-from grader.services.standings import rows
-from grader.services.standings.ranks import Standings
+from grader.services.leaderboards import rows
+from grader.services.leaderboards.ranks import Standings
+from grader.services.site import letters, log, outbox
+from grader.services.site.log import Actor
 from grader.visibility import Phase
 
 NAMED_COUNT = 10

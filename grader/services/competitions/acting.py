@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.models import Competition, User
-from grader.services.audit import log
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.site import log
+from grader.services.site.log import Actor
 
 
 @dataclass(frozen=True, slots=True)

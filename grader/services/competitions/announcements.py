@@ -16,7 +16,7 @@ from grader.models import (
     User,
 )
 from grader.services.competitions.acting import Act
-from grader.services.mail import letters, outbox
+from grader.services.site import letters, outbox
 from grader.text import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200

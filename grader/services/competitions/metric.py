@@ -13,7 +13,7 @@ from grader.metrics.groups import without_mean
 from grader.metrics.interface import Description, Metric, Options
 from grader.models import Competition, ScoringVersion
 from grader.scored_files import predicted_columns, with_some_classes
-from grader.services.stored_json import StoredJson, StoredNames
+from grader.services.site.stored_json import StoredJson, StoredNames
 from grader.text import is_storable
 
 MIN_CLASS_ROWS = 25

@@ -8,11 +8,11 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Organizer, Role, User
-from grader.services.audit import log
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownCompetition
+from grader.services.site import log
+from grader.services.site.log import Actor
 
 RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
 

@@ -25,9 +25,9 @@ from grader.models import (
 )
 from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import phases, team_names
+from grader.services.leaderboards import shown_scores
+from grader.services.leaderboards.ranks import Standings, ranks_on
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
-from grader.services.standings import shown_scores
-from grader.services.standings.ranks import Standings, ranks_on
 from grader.visibility import Field, Phase, Viewer, visible
 
 TOP = 5

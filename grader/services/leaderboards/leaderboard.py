@@ -18,12 +18,12 @@ from grader.services.competitions import boards, lookup, metric, phases, team_na
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import lines as board_lines
+from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import WorstGroup, worst_of_submissions
 from grader.services.leaderboards.lines import ShownRow, Sort
+from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
-from grader.services.paging import PAGE_SIZE, Paging, paging
-from grader.services.standings import shown_scores
-from grader.services.standings.ranks import Standings
+from grader.services.site.paging import PAGE_SIZE, Paging, paging
 from grader.visibility import Field, Phase, Viewer, visible, visible_fields
 
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)

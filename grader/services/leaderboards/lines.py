@@ -32,9 +32,9 @@ from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import boards, team_names
 from grader.services.competitions.metric import of_version
+from grader.services.leaderboards import shown_scores
+from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.snapshots import NOTHING_KEPT, Snapshot
-from grader.services.standings import shown_scores
-from grader.services.standings.ranks import Standings
 from grader.text import folded, one_line
 from grader.visibility import Feedback, Viewer
 

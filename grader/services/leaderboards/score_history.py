@@ -26,9 +26,9 @@ from grader.models import (
 from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric, team_names
+from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import worst_of
-from grader.services.standings import shown_scores
-from grader.services.standings.ranks import Standings
+from grader.services.leaderboards.ranks import Standings
 from grader.visibility import Field, Viewer
 
 TEAM_COUNT = 5

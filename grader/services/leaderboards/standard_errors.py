@@ -22,8 +22,8 @@ from grader.models import (
     Standing,
     Submission,
 )
-from grader.services.jobs import organizer_jobs
-from grader.services.jobs.leased_rows import OPEN_STATES
+from grader.services.site import organizer_jobs
+from grader.services.site.leased_rows import OPEN_STATES
 
 FAILED_AGAIN_AFTER = timedelta(hours=1)
 _IS_OWN = (OrganizerJob.kind == OrganizerJobKind.ERRORS, OrganizerJob.competition_id == Competition.id)

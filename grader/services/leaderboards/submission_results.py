@@ -36,11 +36,10 @@ from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.services.competitions import lookup, team_names
 from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.leaderboards import group_tables, leaderboard, lines
+from grader.services.leaderboards import group_tables, leaderboard, lines, shown_scores
 from grader.services.leaderboards.group_tables import GroupTable
-from grader.services.standings import shown_scores
-from grader.services.standings.ranks import Standings
-from grader.services.standings.rows import to_entry
+from grader.services.leaderboards.ranks import Standings
+from grader.services.leaderboards.rows import to_entry
 from grader.visibility import Field, Phase, Viewer, visible_fields
 
 CHUNK = 1000

@@ -11,11 +11,10 @@ from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.ranking.selection import Competitor, Scored, SubmissionKind
 from grader.services.competitions import lookup, team_names
-from grader.services.leaderboards import lines
+from grader.services.leaderboards import lines, shown_scores
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
+from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.score_history import UnrankedTeam
-from grader.services.standings import shown_scores
-from grader.services.standings.ranks import Standings
 from grader.visibility import Field, Phase, Viewer, visible
 
 _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)

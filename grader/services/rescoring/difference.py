@@ -32,9 +32,9 @@ from grader.ranking.comparison import BoardChange, ScorePair, TeamChange, Versio
 from grader.ranking.order import Scale
 from grader.ranking.selection import Scored
 from grader.services.competitions import boards, lookup, metric
-from grader.services.jobs import leased_rows
+from grader.services.leaderboards import shown_scores
 from grader.services.rescoring import preparation
-from grader.services.standings import shown_scores
+from grader.services.site import leased_rows
 from grader.text import counted, csv_lines
 
 CHUNK = 2_000

@@ -20,8 +20,8 @@ from grader.models import (
 )
 from grader.ranking.order import Scale
 from grader.services.competitions import lookup
-from grader.services.mail import letters, outbox
-from grader.services.standings import shown_scores
+from grader.services.leaderboards import shown_scores
+from grader.services.site import letters, outbox
 
 NOT_SHOWN = "not shown"
 

@@ -23,14 +23,14 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services.audit.log import Actor
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
-from grader.services.data_files import checks
-from grader.services.jobs import leased_rows
 from grader.services.rescoring import versions
-from grader.services.scoring import jobs
+from grader.services.site import leased_rows
+from grader.services.site.log import Actor
+from grader.services.solutions import data_checks as checks
 from grader.services.solutions.intake import StoredSolution
+from grader.services.submissions import scoring_jobs as jobs
 from grader.text import plain_text
 
 RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)

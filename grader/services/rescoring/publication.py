@@ -22,16 +22,16 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services.audit.log import Actor
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
-from grader.services.data_files import files
-from grader.services.jobs import leased_rows
+from grader.services.leaderboards import rows
 from grader.services.rescoring import mail, preparation
-from grader.services.scoring import jobs
+from grader.services.site import leased_rows
+from grader.services.site.log import Actor
+from grader.services.solutions import data_files as files
 from grader.services.solutions import publication
-from grader.services.standings import rows
+from grader.services.submissions import scoring_jobs as jobs
 from grader.text import plain_text
 
 NOTICE_MAX_LENGTH = 5_000

@@ -13,15 +13,14 @@ from grader.models import (
     Solution,
     Submission,
 )
-from grader.services.audit.log import Actor
-from grader.services.competitions import settings
+from grader.services.competitions import drafts, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
-from grader.services.data_files import checks
-from grader.services.scoring import jobs
-from grader.services.setup import drafts
+from grader.services.site.log import Actor
 from grader.services.solutions import check_jobs
+from grader.services.solutions import data_checks as checks
 from grader.services.solutions.intake import Commitment, StoredSolution
+from grader.services.submissions import scoring_jobs as jobs
 
 
 def add(

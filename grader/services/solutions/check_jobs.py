@@ -25,13 +25,13 @@ from grader.models import (
     OrganizerJob,
     OrganizerJobKind,
 )
-from grader.services.audit.log import Actor
 from grader.services.competitions import boards, lookup, metric
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import AnyMetric, MetricChoice, NamedMetric, Rules
-from grader.services.jobs import organizer_jobs
+from grader.services.site import organizer_jobs
+from grader.services.site.log import Actor
+from grader.services.site.stored_json import StoredJson
 from grader.services.solutions.intake import StoredSolution
-from grader.services.stored_json import StoredJson
 from grader.storage.stores import StoredBlob
 from grader.text import counted
 

@@ -13,6 +13,7 @@ from grader.metrics import MetricSettings
 from grader.models import ScoringVersion, Split
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
+from grader.services.site.stored_json import StoredJson
 from grader.services.solutions import report_warnings
 from grader.services.solutions.acceptance import (
     Assessed,
@@ -21,7 +22,6 @@ from grader.services.solutions.acceptance import (
     assess,
     assess_corrected,
 )
-from grader.services.stored_json import StoredJson
 from grader.storage.stores import Storage
 
 NONCE_BYTES = 32

@@ -14,9 +14,9 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.files import RowIds
 from grader.files.solution.canonical_form import hashes
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
-from grader.services.jobs import organizer_jobs
+from grader.services.site import organizer_jobs
+from grader.services.site.log import Actor
 from grader.services.solutions import intake
 from grader.services.solutions.intake import Commitment
 from grader.services.solutions.truth import Truth

@@ -18,15 +18,22 @@ from grader.models import (
     User,
 )
 from grader.services.competitions import lookup, organizers
-from grader.services.limits import limits
-from grader.services.limits.limits import Allowance
-from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_list, page_of_query, slice_of_query
-from grader.services.scoring import jobs as scoring
+from grader.services.site.paging import (
+    PAGE_SIZE,
+    Page,
+    Part,
+    Slice,
+    page_of_list,
+    page_of_query,
+    slice_of_query,
+)
+from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions import situation
 from grader.services.submissions.refusal import NothingToScore, kind, refusal
 from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
-from grader.services.teams import participations, rosters
+from grader.services.teams import limits, participations, rosters
+from grader.services.teams.limits import Allowance
 from grader.storage.stores import StoredBlob
 from grader.text import one_line
 

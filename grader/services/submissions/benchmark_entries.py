@@ -7,10 +7,9 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import lifecycle, lookup, organizers
 from grader.services.competitions.acting import Act
-from grader.services.scoring import jobs as scoring
-from grader.services.setup import lifecycle
+from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.accepting import NewSubmission
 from grader.services.submissions.refusal import NothingToScore
 from grader.services.teams import rosters

@@ -11,11 +11,10 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Submission, SubmissionStatus, Team, User
 from grader.services.competitions import lookup
-from grader.services.leaderboards import leaderboard, lines, submission_results
+from grader.services.leaderboards import leaderboard, lines, shown_scores, submission_results
 from grader.services.leaderboards.lines import ShownRow
+from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.submission_results import NotCounted, SplitResult
-from grader.services.standings import shown_scores
-from grader.services.standings.ranks import Standings
 from grader.services.submissions import accepting, viewers
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.visibility import Field, Phase, Viewer, visible_fields

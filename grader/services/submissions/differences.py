@@ -16,8 +16,8 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, Split, SubmissionStatus, User
 from grader.ranking.order import Scale, error_text
 from grader.services.competitions import lookup, phases
-from grader.services.jobs import organizer_jobs
-from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
+from grader.services.site import organizer_jobs
+from grader.services.site.organizer_jobs import UnknownOrganizerJob
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.visibility import Field, Viewer, visible_fields

@@ -10,10 +10,9 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, CompetitionState, SubmissionKind, Team
 from grader.services.competitions import phases
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.limits import limits
 from grader.services.submissions import repeats
 from grader.services.submissions.situation import Situation
-from grader.services.teams import participations
+from grader.services.teams import limits, participations
 from grader.services.teams.participations import LeftTeam
 from grader.visibility import Phase
 

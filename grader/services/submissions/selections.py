@@ -21,7 +21,7 @@ from grader.ranking import order
 from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
-from grader.services.standings import shown_scores
+from grader.services.leaderboards import shown_scores
 from grader.services.submissions import accepting
 from grader.visibility import Phase
 

@@ -10,11 +10,10 @@ from grader import db
 from grader.models import Competition, Organizer, Participation, Role, Submission, Team, TeamMember, User
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.limits import limits
-from grader.services.limits.limits import Allowance
 from grader.services.submissions import repeats
 from grader.services.submissions.repeats import NOTHING_EARLIER, Repeats, SentFile
-from grader.services.teams import participations, rosters
+from grader.services.teams import limits, participations, rosters
+from grader.services.teams.limits import Allowance
 
 
 @dataclass(frozen=True, slots=True)

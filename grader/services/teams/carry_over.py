@@ -22,8 +22,8 @@ from grader.models import (
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
-from grader.services.people import names
-from grader.services.standings.ranks import Standings
+from grader.services.identity import names
+from grader.services.leaderboards.ranks import Standings
 from grader.services.teams import participations, rosters
 from grader.text import counted
 from grader.visibility import Anonymity

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 from grader.errors import ErrorKind, FairboardError, OrganizerError, SeveralProblems
 from grader.models import Team
-from grader.services.audit import log
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
+from grader.services.site import log
 from grader.services.teams import moderation, rosters
 from grader.services.teams.rosters import TeamRefusal
 

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ErrorKind
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
 from grader.services.competitions.acting import Act
-from grader.services.mail import limits
-from grader.services.people import names
+from grader.services.identity import names
+from grader.services.site import mail_limits as limits
 from grader.services.teams import mail, participations, rosters
 from grader.services.teams.rosters import AlreadyInTeam, Disqualified, TeamFull, TeamRefusal, TeamsFrozen
 

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
 from grader.services.competitions import organizers, team_names
-from grader.services.mail import letters
-from grader.services.mail.outbox import Notice
+from grader.services.site import letters
+from grader.services.site.outbox import Notice
 from grader.services.teams import rosters
 
 

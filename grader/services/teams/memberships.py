@@ -9,8 +9,7 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, TeamMember, User
 from grader.services.competitions import phases, team_names
 from grader.services.competitions.settings_model import division_names
-from grader.services.limits import limits
-from grader.services.teams import invitations, mergers, participations, rosters
+from grader.services.teams import invitations, limits, mergers, participations, rosters
 from grader.services.teams.mergers import Sum
 from grader.services.teams.participations import EntryState
 from grader.services.teams.rosters import TeamsFrozen

@@ -26,11 +26,10 @@ from grader.models import (
 )
 from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
-from grader.services.limits import limits
-from grader.services.mail import limits as mail_limits
-from grader.services.people import names
-from grader.services.standings import rows, shown_scores
-from grader.services.teams import invitations, mail, participations, rosters
+from grader.services.identity import names
+from grader.services.leaderboards import rows, shown_scores
+from grader.services.site import mail_limits
+from grader.services.teams import invitations, limits, mail, participations, rosters
 from grader.services.teams.participations import LeftTeam
 from grader.services.teams.rosters import Disqualified, TeamRefusal
 from grader.visibility import Viewer

@@ -4,9 +4,9 @@ from sqlalchemy import select
 
 from grader.errors import OrganizerError
 from grader.models import Team
-from grader.services.audit import log
 from grader.services.competitions.acting import Act
-from grader.services.people import names
+from grader.services.identity import names
+from grader.services.site import log
 from grader.services.teams import mail, rosters
 from grader.text import one_line
 

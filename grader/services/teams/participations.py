@@ -20,11 +20,11 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.audit import log
 from grader.services.competitions import organizers, phases
 from grader.services.competitions.acting import Act
-from grader.services.data_files import files
-from grader.services.people import names
+from grader.services.identity import names
+from grader.services.site import log
+from grader.services.solutions import data_files as files
 from grader.services.teams import mail, rosters
 from grader.visibility import Phase
 

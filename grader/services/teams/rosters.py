@@ -23,8 +23,8 @@ from grader.models import (
 )
 from grader.services.competitions import phases
 from grader.services.competitions.settings_model import division_names
-from grader.services.mail import addresses
-from grader.services.people import names
+from grader.services.identity import names
+from grader.services.site import mail_addresses as addresses
 from grader.visibility import Phase
 
 

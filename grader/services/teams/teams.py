@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, CompetitionState, Team, TeamMember
 from grader.services.competitions.acting import Act
-from grader.services.people import names
+from grader.services.identity import names
 from grader.services.teams import participations, rosters
 from grader.services.teams.rosters import AlreadyInTeam, Disqualified, TeamRefusal, TeamsFrozen
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from grader import logs
 from grader.db import Database
 from grader.prose.drawn import TOO_COMPLEX, Drawn, FigureSource, plain
-from grader.services.figures import formatted_texts
+from grader.services.competitions import formatted_texts
 from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
 from grader.worker.process.shares import Shares, ShareUsed
 

@@ -5,7 +5,7 @@ import logging
 import os
 
 from grader import logs
-from grader.services.scoring.jobs import PYTHON_SECONDS
+from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.worker.process.child import ChildDied, Nursery, RestartedChild, running_module
 from grader.worker.scorer import batch_limit_seconds

@@ -27,8 +27,7 @@ from grader.files import (
 from grader.models import Competition, CompetitionState, DataFile, ScoringVersion
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import NamedMetric
-from grader.services.data_files import checks as data_checks
-from grader.services.solutions import acceptance, intake, report_warnings, truth
+from grader.services.solutions import acceptance, data_checks, intake, report_warnings, truth
 from grader.services.solutions import named_assessment as named
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.acceptance import Assessed, LiveSolution

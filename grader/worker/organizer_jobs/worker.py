@@ -16,9 +16,9 @@ from grader.db import Database
 from grader.errors import OrganizerError
 from grader.files import FileRejected
 from grader.models import OrganizerJobKind
-from grader.services.jobs import leased_rows, organizer_jobs
-from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection, Unfinished
-from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim, Result
+from grader.services.site import leased_rows, organizer_jobs
+from grader.services.site.leased_rows import Breakdown, Outage, Rejection, Unfinished
+from grader.services.site.organizer_jobs import LEASE, OrganizerClaim, Result
 from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.worker.organizer_jobs import checks, closing, measuring

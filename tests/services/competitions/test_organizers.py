@@ -3,9 +3,6 @@
 import pytest
 
 from grader.models import Role
-from grader.services.accounts import accounts
-from grader.services.audit import log
-from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
 from grader.services.competitions.organizers import (
     AlreadyOrganizer,
@@ -14,6 +11,9 @@ from grader.services.competitions.organizers import (
     OnlyOwner,
     UnknownOrganizer,
 )
+from grader.services.identity import accounts
+from grader.services.site import log
+from grader.services.site.log import Actor
 
 TESTS = Actor(None, "tests")
 

@@ -9,8 +9,7 @@ from grader.models import Competition, Mail, Team
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard, snapshots, team_results
 from grader.services.leaderboards.leaderboard import BoardRequest
-from grader.services.moderation import team_search
-from grader.services.teams import memberships, mergers, waiting
+from grader.services.teams import memberships, mergers, team_search, waiting
 from grader.services.teams.mergers import NoTeamToMerge
 from grader.visibility import Anonymity, Phase, Viewer
 

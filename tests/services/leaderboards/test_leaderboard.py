@@ -13,10 +13,10 @@ from grader.services.competitions.boards import UnknownBoard
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
+from grader.services.leaderboards.ranks import Standings
+from grader.services.leaderboards.rows import change_settings, to_entry
 from grader.services.leaderboards.submission_results import Overview
-from grader.services.moderation import decisions
-from grader.services.standings.ranks import Standings
-from grader.services.standings.rows import change_settings, to_entry
+from grader.services.submissions import decisions
 from grader.visibility import Field, Phase, Viewer
 
 MINUTE = timedelta(minutes=1)

@@ -14,15 +14,15 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.ranking import order
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.jobs.leased_rows import Rejection
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
-from grader.services.scoring import jobs
+from grader.services.site.leased_rows import Rejection
+from grader.services.site.log import Actor
 from grader.services.solutions.acceptance import UnusableSolution
 from grader.services.solutions.truth import Truth
 from grader.services.submissions import benchmark_entries
+from grader.services.submissions import scoring_jobs as jobs
 from tests.fixtures.rescorings import TESTS, board, prepare, publish, waiting
 
 HOUR = timedelta(hours=1)

@@ -24,11 +24,11 @@ from grader.models import (
 from grader.services.closing import close as closing
 from grader.services.closing.close import SelectionOpen
 from grader.services.competitions import acting, lookup, phases
-from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import difference, preparation
 from grader.services.rescoring import mail as rescoring_notices
 from grader.services.rescoring.preparation import NotPreparing, RescoringNeedsReason, RescoringUnderWay
 from grader.services.rescoring.publication import NoticeTooLong, NotRetired
+from grader.services.site import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.submissions import selections
 from grader.services.submissions.selections import SelectionClosed, SelectionStays

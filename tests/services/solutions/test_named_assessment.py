@@ -12,11 +12,11 @@ from grader.metrics.registry import METRICS
 from grader.models import Split
 from grader.scored_files import read_for_metric
 from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.scoring.jobs import Claim, Scores
 from grader.services.solutions import intake
 from grader.services.solutions import named_assessment as named
 from grader.services.solutions.acceptance import LiveSolution, UnusableSolution
 from grader.services.solutions.truth import Truth
+from grader.services.submissions.scoring_jobs import Claim, Scores
 from grader.storage.stores import LocalStorage
 from grader.worker.calculator import Calculator
 

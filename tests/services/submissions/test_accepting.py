@@ -17,9 +17,8 @@ from grader.models import (
     Team,
     TeamMember,
 )
-from grader.services.limits import limits
-from grader.services.scoring import jobs as scoring
 from grader.services.submissions import accepting
+from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.accepting import (
     AcceptedUpload,
     DescriptionTooLong,
@@ -28,6 +27,7 @@ from grader.services.submissions.accepting import (
 )
 from grader.services.submissions.refusal import CompetitionClosed, CompetitionNotOpen
 from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
+from grader.services.teams import limits
 from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
 

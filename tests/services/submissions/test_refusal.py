@@ -21,13 +21,6 @@ from grader.models import (
     Team,
 )
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.limits.limits import (
-    Allowance,
-    DailyLimitReached,
-    TooManyPending,
-    TooManyRejections,
-    TotalLimitReached,
-)
 from grader.services.submissions.refusal import (
     CompetitionArchived,
     CompetitionClosed,
@@ -45,6 +38,13 @@ from grader.services.submissions.repeats import (
     SentFile,
 )
 from grader.services.submissions.situation import Situation
+from grader.services.teams.limits import (
+    Allowance,
+    DailyLimitReached,
+    TooManyPending,
+    TooManyRejections,
+    TotalLimitReached,
+)
 from grader.services.teams.participations import EntryClosed, LeftTeam, NotAdmitted, NotJoined
 
 HOUR = timedelta(hours=1)

@@ -10,9 +10,9 @@ from sqlalchemy import update
 
 from grader import db
 from grader.models import ScoringJob, Submission, SubmissionStatus
-from grader.services.jobs import leased_rows
-from grader.services.scoring import jobs
+from grader.services.site import leased_rows
 from grader.services.submissions import rejected_files
+from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.rejected_files import KEPT_FOR, UNTOUCHED_FOR
 from grader.storage import blobs
 from grader.storage.stores import BlobMissing

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Score, ScoringJob, Submission, SubmissionKind
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, phases
+from grader.services.site.log import Actor
 from grader.services.submissions import selections
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.submissions.selections import (

@@ -24,15 +24,14 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup, organizers
+from grader.services.competitions import acting, drafts, lifecycle, lookup, organizers
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.data_files import files
-from grader.services.moderation import decisions
 from grader.services.rescoring import versions
-from grader.services.setup import drafts, lifecycle
+from grader.services.site.log import Actor
+from grader.services.solutions import data_files as files
 from grader.services.solutions import intake
+from grader.services.submissions import decisions
 from grader.services.teams import carry_over, invitations, mergers, moderation, participations, rosters, teams
 from grader.services.teams.carry_over import NotCarried
 from grader.services.teams.participations import EntryState

@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Split, Team
-from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.lookup import UnknownDivision
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.standings.ranks import Standings
+from grader.services.leaderboards.ranks import Standings
+from grader.services.site.log import Actor
 from grader.services.teams import divisions, mergers, teams
 from grader.services.teams.divisions import DivisionFixed, InvalidDivisions
 from grader.services.teams.rosters import NotLeader

@@ -18,14 +18,13 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.accounts import accounts
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
+from grader.services.identity import accounts
 from grader.services.leaderboards import leaderboard
-from grader.services.limits import grants, limits
-from grader.services.limits.limits import DailyLimitReached
 from grader.services.submissions import accepting
-from grader.services.teams import invitations, mergers, rosters, teams
+from grader.services.teams import grants, invitations, limits, mergers, rosters, teams
+from grader.services.teams.limits import DailyLimitReached
 from grader.services.teams.mergers import (
     Disqualified,
     MergerPending,

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Competition, CompetitionState, EntryMode, RequestState, Team
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup, settings
+from grader.services.competitions.lifecycle import NotReady
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.setup.lifecycle import NotReady
+from grader.services.site.log import Actor
 from grader.services.submissions import situation
 from grader.services.teams import participations, teams
 from grader.services.teams.participations import (

@@ -16,11 +16,10 @@ from grader.models import (
     TeamInvite,
     TeamMember,
 )
-from grader.services.accounts import accounts
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting
-from grader.services.limits.limits import TooManyRejections
-from grader.services.moderation import decisions
+from grader.services.identity import accounts
+from grader.services.site.log import Actor
+from grader.services.submissions import decisions
 from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.teams import invitations, mergers, rosters, teams
 from grader.services.teams.invitations import (
@@ -30,6 +29,7 @@ from grader.services.teams.invitations import (
     MustMerge,
     UnknownInvitation,
 )
+from grader.services.teams.limits import TooManyRejections
 from grader.services.teams.mergers import NoTeamToMerge
 from grader.services.teams.participations import LeftTeam
 from grader.services.teams.rosters import (

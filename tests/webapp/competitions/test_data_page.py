@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from grader.models import DataCheckState
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.data_files import files
+from grader.services.site.log import Actor
+from grader.services.solutions import data_files as files
 
 HERE = "/competitions/toxicity/data"
 TRAIN = b"comment,length\n<b>first</b>,7\nsunday,9\n"

@@ -8,9 +8,9 @@ import pytest
 
 from grader.models import EntryMode
 from grader.prose.markdown import MAX_LENGTH, cut, first_line
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
-from grader.services.moderation import decisions
+from grader.services.site.log import Actor
+from grader.services.submissions import decisions
 from grader.services.teams import rosters
 from grader.visibility import Feedback
 from tests.fixtures.arena import main_text

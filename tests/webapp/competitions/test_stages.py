@@ -8,8 +8,7 @@ from sqlalchemy import select
 
 from grader.models import CompetitionState, Role, Team
 from grader.services.closing import close as closing
-from grader.services.competitions import acting, lookup
-from grader.services.setup import drafts, lifecycle
+from grader.services.competitions import acting, drafts, lifecycle, lookup
 from tests.fixtures.arena import main_text
 from tests.fixtures.desk import Desk
 from tests.fixtures.service import TESTS

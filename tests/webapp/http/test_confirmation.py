@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from grader.models import ApiToken, MergeRequest, RequestState, Role, User
-from grader.services.accounts import api_tokens
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from grader.services.identity import api_tokens
+from grader.services.site.log import Actor
 from grader.services.teams import rosters
 from tests.fixtures.arena import hidden_fields
-from tests.webapp.organizers.rescoring.test_pages import ROOT, begin, check, page, people
+from tests.webapp.rescoring.test_pages import ROOT, begin, check, page, people
 
 __all__ = ["check", "people"]
 

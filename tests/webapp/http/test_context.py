@@ -10,12 +10,11 @@ import pytest
 from sqlalchemy import func, select, text
 
 from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Role, Submission, Team
-from grader.services.accounts import api_tokens, logins
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
-from grader.services.people import names
+from grader.services.identity import api_tokens, logins, names
+from grader.services.site.log import Actor
 from tests.fixtures.statements import recorded
-from tests.services.figures.test_pictures import png
+from tests.services.competitions.test_pictures import png
 from webapp.server.requests import CHECKED, HEAD, Head
 
 HERE = "/competitions/toxicity"

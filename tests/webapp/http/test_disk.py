@@ -82,8 +82,8 @@ def test_a_session_works_when_its_last_use_cannot_be_recorded(arena, ann, monkey
     def full(*_: object, **__: object):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("grader.services.accounts.logins.needs_touch", lambda used, now: True)
-    monkeypatch.setattr("grader.services.accounts.logins.touch", full)
+    monkeypatch.setattr("grader.services.identity.logins.needs_touch", lambda used, now: True)
+    monkeypatch.setattr("grader.services.identity.logins.touch", full)
     assert ann.browser.get("/competitions/toxicity/leaderboard").status_code == 200
 
 

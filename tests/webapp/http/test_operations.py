@@ -6,9 +6,9 @@ import pytest
 from flask import g
 
 from grader.models import CompetitionState, Role
-from grader.services.accounts import api_tokens
-from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup
+from grader.services.identity import api_tokens
+from grader.services.identity.api_tokens import Scope
 from webapp.http import middleware
 from webapp.http.api import OPERATIONS
 

@@ -10,14 +10,12 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from grader.models import AnnouncedUpload, DataCheckState, Submission
-from grader.services import uploads
-from grader.services.accounts import api_tokens, logins
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.data_files import files as data_files
+from grader.services.identity import api_tokens, logins, names
 from grader.services.leaderboards import snapshots
-from grader.services.people import names
-from grader.services.submissions import rejected_files
+from grader.services.site.log import Actor
+from grader.services.solutions import data_files
+from grader.services.submissions import rejected_files, uploads
 from grader.storage import disk
 from grader.worker.scheduled_tasks import Keeper
 

@@ -16,11 +16,11 @@ from grader.metrics import MetricSettings, Weights
 from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking.order import SCALE, error_text
 from grader.receipts.recount import TERMS
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow
-from grader.services.moderation import decisions
+from grader.services.site.log import Actor
+from grader.services.submissions import decisions
 from grader.text import safe
 from grader.visibility import Feedback, Step
 from webapp.leaderboards.views import BoardView

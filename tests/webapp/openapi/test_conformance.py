@@ -12,9 +12,8 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import CHECKS, load_all_checks
 
 from grader.models import Role
-from grader.services.accounts import api_tokens
-from grader.services.accounts.api_tokens import Scope
-from grader.services.people import names
+from grader.services.identity import api_tokens, names
+from grader.services.identity.api_tokens import Scope
 
 pytestmark = pytest.mark.system
 

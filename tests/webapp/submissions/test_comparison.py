@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from grader.models import SubmissionKind
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
-from grader.services.moderation import decisions
+from grader.services.site.log import Actor
+from grader.services.submissions import decisions
 from grader.visibility import Feedback
 
 HERE = "/competitions/toxicity"

@@ -10,11 +10,11 @@ import pytest
 from grader import db
 from grader.files import ColumnRole, read_solution
 from grader.models import Role
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation
-from grader.services.scoring import jobs as scoring
+from grader.services.site.log import Actor
 from grader.services.solutions import intake
+from grader.services.submissions import scoring_jobs as scoring
 from grader.storage.disk_cache import DiskCache
 from grader.worker.calculator import Calculator, EncodedCache
 from tests.fixtures.competitions import publish_competition

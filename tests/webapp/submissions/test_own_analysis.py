@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from grader import db
 from grader.models import Score
-from grader.services.scoring import jobs
+from grader.services.submissions import scoring_jobs as jobs
 from grader.visibility import Feedback
 from tests.webapp.submissions.test_comparison import entered
 

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Team
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
-from grader.services.moderation import decisions
+from grader.services.site.log import Actor
+from grader.services.submissions import decisions
 
 HERE = "/competitions/toxicity"
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, EntryMode, Team
-from grader.services.audit.log import Actor
 from grader.services.competitions import acting, settings
+from grader.services.site.log import Actor
 from tests.fixtures.arena import main_text
 
 HERE = "/competitions/toxicity"

@@ -15,17 +15,16 @@ from sqlalchemy import select
 from grader.models import Announcement, Competition
 from grader.prose import markdown
 from grader.prose.drawn import TOO_COMPLEX, plain
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup
-from grader.services.figures import figures, formatted_texts
-from grader.services.figures.figures import picture_of
+from grader.services.competitions import acting, figures, formatted_texts, lookup
+from grader.services.competitions.figures import picture_of
+from grader.services.site.log import Actor
 from grader.storage.stores import StoredBlob
 from grader.worker.children import formatter as formatting
 from grader.worker.children.formatter import Formatter
 from grader.worker.process import shares
 from grader.worker.process.child import AnsweringProcess
 from grader.worker.process.shares import ShareUsed
-from tests.services.figures.test_pictures import png
+from tests.services.competitions.test_pictures import png
 
 pytestmark = pytest.mark.system
 

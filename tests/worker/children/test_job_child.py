@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from grader.models import JobState, OrganizerJob, SubmissionStatus
-from grader.services.audit.log import Actor
-from grader.services.jobs import organizer_jobs
+from grader.services.site import organizer_jobs
+from grader.services.site.log import Actor
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import UploadedFile
 from grader.worker.children.job_child import JobChild

@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import Competition, DataCheckState, DataFile, JobState, OrganizerJob
-from grader.services.audit.log import Actor
-from grader.services.data_files import checks, files
+from grader.services.site.log import Actor
+from grader.services.solutions import data_checks as checks
+from grader.services.solutions import data_files as files
 from grader.worker.children.job_child import JobChild
 from tests.fixtures.patience import eventually
 

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import null, select, update
 
 from grader.models import JobState, OrganizerJob, Score, Split, Submission
-from grader.services.moderation import decisions
+from grader.services.submissions import decisions
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from grader.worker.scheduled_tasks import request_errors
 

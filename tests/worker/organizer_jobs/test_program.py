@@ -9,7 +9,7 @@ import pytest
 from grader.errors import OrganizerError
 from grader.files import FileProblem, FileRejected
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
-from grader.services.jobs import organizer_jobs
+from grader.services.site import organizer_jobs
 from grader.worker.organizer_jobs import context as work_module
 from grader.worker.organizer_jobs.context import Handler, Work
 from grader.worker.organizer_jobs.worker import OrganizerWorker

@@ -8,14 +8,13 @@ import pytest
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
+from grader.services.competitions import acting, drafts
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
-from grader.services.data_files import files
 from grader.services.rescoring import versions
-from grader.services.setup import drafts
+from grader.services.site.log import Actor
 from grader.services.solutions import check_jobs
+from grader.services.solutions import data_files as files
 from grader.services.solutions.check_jobs import NotAcceptable, UploadedFile
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.worker import OrganizerWorker

@@ -1,1 +1,0 @@
-"""Audit log of organizers' actions, and public log of each competition."""

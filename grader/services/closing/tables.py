@@ -1,0 +1,406 @@
+"""Organizers' exports of submissions, standings, scores, grades and the audit log as CSV or JSON.
+
+Rows are read in chunks. Values are exact; `score_shown` is the displayed score.
+"""
+
+import enum
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.errors import ErrorKind, OrganizerError
+from grader.metrics import PairCounts, report
+from grader.metrics.bias.subgroups import CELLS
+from grader.models import (
+    STANDING_ORDER,
+    AuditEntry,
+    Competition,
+    RosterEntry,
+    Score,
+    ScoringVersion,
+    Split,
+    Standing,
+    Submission,
+    Team,
+    TeamMember,
+    on_board,
+)
+from grader.services.competitions.metric import Rules, term_names
+from grader.services.leaderboards.ranks import Standings
+from grader.services.site import log
+from grader.text import csv_lines
+
+Row = Mapping[str, Any]
+CHUNK = 500
+COUNTS = ("size", "positives")
+# Columns of metrics other than that of bias: standard errors and the values of groups.
+ERROR = "{} standard error"
+GROUP_VALUES = ("rows", "score")
+
+
+def as_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
+    """Yield the given columns of the rows as CSV, in pieces."""
+    yield csv_lines([columns])
+    for batch in _batches(rows):
+        yield csv_lines([[_cell(row.get(column)) for column in columns] for row in batch])
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell's value; booleans, objects and mixed lists are written as JSON."""
+    if isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "; ".join(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def as_json(rows: Iterable[Row], about: Row) -> Iterator[str]:
+    """Yield a JSON object with `about` and all `rows`, in pieces."""
+    head = json.dumps(about, ensure_ascii=False)
+    yield f'{head[:-1]}, "rows": ['
+    separator = "\n"
+    for batch in _batches(rows):
+        yield separator + ",\n".join(json.dumps(row, ensure_ascii=False) for row in batch)
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    batch: list[Row] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == CHUNK:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+class TableKind(enum.StrEnum):
+    """Exported tables."""
+
+    SUBMISSIONS = "submissions"
+    STANDINGS = "standings"
+    SCORES = "scores"
+    AUDIT = "audit"
+    GRADES = "grades"
+
+
+class Format(enum.StrEnum):
+    """File formats of exports."""
+
+    CSV = "csv"
+    JSON = "json"
+
+
+class NothingToExport(OrganizerError):
+    """The scoring version does not exist, or the competition has none yet."""
+
+    public_name = "nothing_to_export"
+    kind = ErrorKind.NOT_FOUND
+
+    def __init__(self, number: int | None) -> None:
+        which = "scoring version yet" if number is None else f"scoring version {number}"
+        super().__init__(f"This competition has no {which}.")
+
+
+def write(
+    session: Session,
+    *,
+    competition: Competition,
+    kind: TableKind,
+    format_: Format,
+    version_number: int | None = None,
+) -> Iterator[str]:
+    """Yield an export in pieces, by default for the live version; see `require_there`."""
+    version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
+    rows = _ROWS[kind](session, competition, version)
+    if format_ is Format.CSV:
+        columns = _columns(kind, version)
+        hidden = () if competition.is_anonymous else ("alias",)
+        yield from as_csv(rows, [name for name in columns if name not in hidden])
+    else:
+        yield from as_json(
+            rows, {"competition": competition.slug, "kind": kind.value} | _about(version, kind)
+        )
+
+
+def require_there(
+    session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
+) -> None:
+    """Raise NothingToExport if `write` would raise it."""
+    _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
+
+
+def file_name(competition: Competition, kind: TableKind, format_: Format) -> str:
+    """Return the name for the downloaded file."""
+    return f"{competition.slug}-{kind.value}.{format_.value}"
+
+
+def _about(version: ScoringVersion | None, kind: TableKind) -> dict[str, Any]:
+    return {"scoring_version": version.number} if version and kind in _OF_A_VERSION else {}
+
+
+def _version(
+    session: Session, competition: Competition, number: int | None, *, needed: bool
+) -> ScoringVersion | None:
+    version = competition.live_scoring_version
+    if number is not None:
+        version = session.scalar(
+            select(ScoringVersion).where(
+                ScoringVersion.competition_id == competition.id, ScoringVersion.number == number
+            )
+        )
+    if version is None and needed:
+        raise NothingToExport(number)
+    return version
+
+
+def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
+    if version is None or kind not in _OF_A_VERSION or kind is TableKind.GRADES:
+        return _COLUMNS[kind]
+    terms, columns = term_names(version), list(_COLUMNS[kind])
+    place = columns.index("score") + 1
+    columns[place:place] = terms
+    if kind is TableKind.STANDINGS:
+        return columns
+    rules = Rules.of(version)
+    if rules.is_bias:
+        cells = (f"{name}: {cell}" for name in rules.identities for cell in (*COUNTS, *CELLS))
+        return *columns, *cells
+    columns[-1:] = [*map(ERROR.format, ("score", *terms))]  # there are no positives
+    lines = version.solution.report.get("groups", ())
+    groups = (_group_columns(line["column"], line["value"]) for line in lines)
+    return *columns, *(name for names in groups for name in names.values())
+
+
+def _group_columns(column: str, value: str) -> dict[str, str]:
+    return {key: f"{column} = {value}: {key}" for key in GROUP_VALUES}
+
+
+def _submission_rows(
+    session: Session, competition: Competition, version: ScoringVersion | None
+) -> Iterator[Row]:
+    query = (
+        select(Submission)
+        .where(Submission.competition_id == competition.id)
+        .options(joinedload(Submission.team), joinedload(Submission.user))
+    )
+    for chunk in _chunks(session, query, Submission):
+        scores = _scores(session, [each.id for each in chunk], version)
+        for each in chunk:
+            yield {
+                "submission": each.id,
+                "team_id": each.team_id,
+                "team": each.team.name,
+                "user": each.user.name,
+                "kind": each.kind.value,
+                "status": each.status.value,
+                "submitted_at": _iso(each.submitted_at),
+                "finished_at": _iso(each.finished_at),
+                "is_selected": each.is_selected,
+                "file_name": each.file_name,
+                "description": each.description,
+                "size_bytes": each.size_bytes,
+                "sha256": each.sha256,
+                "slot_day": each.slot_day and each.slot_day.isoformat(),
+                "problems": [problem.get("message", "") for problem in each.problems],
+                "incident": each.incident,
+                "public_score": scores.get((each.id, Split.PUBLIC)),
+                "private_score": scores.get((each.id, Split.PRIVATE)),
+            }
+
+
+def _scores(
+    session: Session, submission_ids: Sequence[int], version: ScoringVersion | None
+) -> dict[tuple[int, Split], float]:
+    if version is None:
+        return {}
+    rows = session.execute(
+        select(Score.submission_id, Score.split, Score.score).where(
+            Score.submission_id.in_(submission_ids), Score.scoring_version_id == version.id
+        )
+    )
+    return {(submission_id, split): score for submission_id, split, score in rows}
+
+
+def _standing_rows(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[Row]:
+    terms = term_names(version)
+    for split in Split:
+        rows = session.execute(
+            select(Standing, Team, Score)
+            .join(Team, Team.id == Standing.team_id)
+            .join(
+                Score,
+                (Score.submission_id == Standing.submission_id)
+                & (Score.scoring_version_id == Standing.scoring_version_id)
+                & (Score.split == Standing.split),
+            )
+            .where(*on_board(version.id, split))
+            .order_by(*STANDING_ORDER)
+            .execution_options(yield_per=CHUNK)
+        )
+        for rank, (standing, team, score) in enumerate(rows, 1):
+            yield {
+                "split": split.value,
+                "rank": rank,
+                "team_id": standing.team_id,
+                "team": team.name,
+                **({"alias": team.alias} if competition.is_anonymous else {}),
+                "division": team.division,
+                "score_shown": version.scale.text(standing.score_units),
+                "score": score.score,
+                **{term: score.terms.get(term) for term in terms},
+                "submission": standing.submission_id,
+                "submitted_at": _iso(standing.submitted_at),
+            }
+
+
+def _score_rows(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[Row]:
+    rules, solution = Rules.of(version), version.solution
+    row_counts = {Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count}
+    query = select(Submission).where(Submission.competition_id == competition.id)
+    for chunk in _chunks(session, query, Submission):
+        submissions = {each.id: each for each in chunk}
+        scores = session.scalars(
+            select(Score)
+            .where(Score.submission_id.in_(submissions), Score.scoring_version_id == version.id)
+            .order_by(Score.submission_id, Score.split.desc())
+        )
+        for score in scores:
+            yield _score_row(score, submissions[score.submission_id], rules, row_counts)
+
+
+def _score_row(score: Score, submission: Submission, rules: Rules, rows: Mapping[Split, int]) -> Row:
+    row: dict[str, Any] = {
+        "submission": submission.id,
+        "team_id": submission.team_id,
+        "kind": submission.kind.value,
+        "split": score.split.value,
+        "score": score.score,
+        **{term: score.terms.get(term) for term in rules.term_names},
+    }
+    if not rules.is_bias:
+        row["rows"] = rows[score.split]
+        row |= {ERROR.format(name): error for name, error in (score.errors or {}).items()}
+        for column, groups in score.groups.items():
+            for value, values in groups.items():
+                row |= {name: values[key] for key, name in _group_columns(column, value).items()}
+        return row
+    scored = report(PairCounts.from_dict(score.evidence), rules.bias)
+    row |= {"rows": scored.rows, "positives": scored.positives}
+    for line in scored.subgroups:
+        row |= {f"{line.name}: {cell}": getattr(line, cell) for cell in (*COUNTS, *CELLS)}
+    return row
+
+
+def _audit_rows(session: Session, competition: Competition, _version: ScoringVersion | None) -> Iterator[Row]:
+    query = (
+        select(AuditEntry)
+        .where(AuditEntry.competition_id == competition.id)
+        .options(joinedload(AuditEntry.actor))
+    )
+    for chunk in _chunks(session, query, AuditEntry):
+        names = log.names(session, chunk)
+        for each in chunk:
+            yield {
+                "entry": each.id,
+                "at": _iso(each.at),
+                "actor": each.actor.name if each.actor else None,
+                "origin": each.origin,
+                "action": each.action,
+                "subject": log.with_names(each.subject, names),
+                "before": each.before,
+                "after": each.after,
+                "reason": each.reason,
+                "is_public": each.is_public,
+                "public_text": log.with_names(each.public_text, names),
+            }
+
+
+def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]:
+    """Yield the rows of a query in chunks, ordered by id."""
+    yield from session.scalars(query.order_by(model.id).execution_options(yield_per=CHUNK)).partitions()
+
+
+def _iso(time: datetime | None) -> str | None:
+    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+_OF_A_VERSION = frozenset({TableKind.STANDINGS, TableKind.SCORES, TableKind.GRADES})
+_GRADE_COLUMNS = (
+    "student_id", "name", "email", "section", "team", "split", "rank", "team_count", "score", "percentile",
+    "disqualified",
+)  # fmt: skip
+
+
+def _grade_rows(
+    session: Session, competition: Competition, version: ScoringVersion
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the grades of the students by section and name.
+
+    They are those of the public leaderboard until the reveal, then of the private one. The percentile is the
+    share of ranked teams at or below the team's rank.
+    """
+    split = Split.PUBLIC if competition.revealed_at is None else Split.PRIVATE
+    board = select(Standing.team_id, Standing.score_units).where(*Standings(session, version.id, split).rows)
+    lines = session.execute(board.order_by(*STANDING_ORDER)).all()
+    ranked = {team_id: (rank, units) for rank, (team_id, units) in enumerate(lines, 1)}
+    for entry, team in students(session, competition):
+        rank, units = ranked.get(team.id, (0, 0)) if team else (0, 0)
+        yield {
+            "student_id": entry.student_id,
+            "name": entry.name,
+            "email": entry.email,
+            "section": entry.section,
+            "team": team and team.name,
+            "split": split.value,
+            "rank": rank or None,
+            "team_count": len(lines),
+            "score": version.scale.text(units) if rank else None,
+            "percentile": round(100 * (len(lines) - rank + 1) / len(lines), 1) if rank else None,
+            "disqualified": team is not None and team.is_disqualified,
+        }
+
+
+def students(session: Session, competition: Competition) -> Iterator[tuple[RosterEntry, Team | None]]:
+    """Yield the students with their teams, by section and name."""
+    of_student = (TeamMember.user_id == RosterEntry.user_id) & (TeamMember.competition_id == competition.id)
+    query = (
+        select(RosterEntry, Team)
+        .outerjoin(TeamMember, of_student)
+        .outerjoin(Team, Team.id == TeamMember.team_id)
+        .where(RosterEntry.competition_id == competition.id)
+        .order_by(RosterEntry.section, RosterEntry.name, RosterEntry.id)
+    )
+    yield from ((entry, team) for entry, team in session.execute(query))
+
+
+_ROWS: Mapping[TableKind, Callable[..., Iterator[Row]]] = {
+    TableKind.SUBMISSIONS: _submission_rows,
+    TableKind.STANDINGS: _standing_rows,
+    TableKind.SCORES: _score_rows,
+    TableKind.AUDIT: _audit_rows,
+    TableKind.GRADES: _grade_rows,
+}
+_COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
+    TableKind.SUBMISSIONS: (
+        "submission", "team_id", "team", "user", "kind", "status", "submitted_at", "finished_at",
+        "is_selected", "file_name", "description", "size_bytes", "sha256", "slot_day", "problems",
+        "incident", "public_score", "private_score",
+    ),
+    TableKind.STANDINGS: (
+        "split", "rank", "team_id", "team", "alias", "division", "score_shown", "score", "submission",
+        "submitted_at",
+    ),
+    TableKind.SCORES: ("submission", "team_id", "kind", "split", "score", "rows", "positives"),
+    TableKind.AUDIT: (
+        "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
+        "public_text",
+    ),
+    TableKind.GRADES: _GRADE_COLUMNS,
+}  # fmt: skip

@@ -1,1 +1,0 @@
-"""Data files for participants: upload, leak checks, release and the ZIP archive."""

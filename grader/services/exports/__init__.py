@@ -1,1 +1,0 @@
-"""Exports: CSV tables and the results bundle."""

@@ -1,1 +1,0 @@
-"""Figures in competition texts, and the stored HTML of these texts."""

@@ -1,0 +1,326 @@
+"""User accounts: creation, search, profiles, e-mail preferences and deletion."""
+
+import secrets
+import unicodedata
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy.orm import Session, selectinload
+
+from grader.errors import ParticipantError
+from grader.models import (
+    AccountLink,
+    AnnouncedUpload,
+    Competition,
+    FactorStep,
+    Identity,
+    KnownAddress,
+    Mail,
+    Participation,
+    RecoveryCode,
+    RequestState,
+    RosterEntry,
+    SecondFactor,
+    Team,
+    TeamInvite,
+    TeamMember,
+    User,
+)
+from grader.services.competitions import lookup, organizers
+from grader.services.identity import api_tokens, kept_identities, logins, names
+from grader.services.identity.passwords import MAX_LENGTH, BoundedHasher, password_problem
+from grader.services.site.log import Actor
+from grader.services.site.outbox import Notice
+from grader.services.site.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
+from grader.services.teams import rosters
+from grader.settings import Settings
+from grader.text import folded
+
+_decoys: dict[PasswordHasher, str] = {}
+FACTORS: tuple[Any, ...] = (FactorStep, RecoveryCode, SecondFactor)
+NO_PASSWORD = "!"  # noqa: S105  (not a valid hash, so no password matches it)
+
+
+class InvalidAccount(ParticipantError):
+    """The name or the password is invalid; `problems` maps fields to messages."""
+
+    public_name = "invalid_account"
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__(" ".join(problems.values()))
+        self.problems = dict(problems)
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """All problems with their fields."""
+        return {"problems": [{"fields": [name], "message": each} for name, each in self.problems.items()]}
+
+
+class NameTaken(InvalidAccount):
+    """The name is taken or looks like a taken name."""
+
+    public_name = "name_taken"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            {
+                "name": f"The name {name!r} is taken or looks too similar to an existing name. Choose "
+                "another one."
+            }
+        )
+        self.name = name
+
+
+def password_hasher(settings: Settings) -> BoundedHasher:
+    """Return this process's Argon2id hasher, which limits the number of concurrent hashes."""
+    return BoundedHasher(
+        time_cost=settings.password_hash_rounds, memory_cost=settings.password_hash_memory_kib
+    )
+
+
+def sign_up(
+    session: Session,
+    *,
+    name: str,
+    password: str,
+    passwords: PasswordHasher,
+    now: datetime,
+    is_admin: bool = False,
+) -> User:
+    """Create an account; raise InvalidAccount or NameTaken."""
+    # Hashing takes a tenth of a second. It runs before the first statement so that no lock is held meanwhile.
+    user = draft(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
+    return add(session, user=user)
+
+
+def draft(
+    session: Session,
+    *,
+    name: str,
+    password: str,
+    passwords: PasswordHasher,
+    now: datetime,
+    is_admin: bool = False,
+) -> User:
+    """Return a new account for `add`; raise InvalidAccount with all problems."""
+    problems: dict[str, str] = {}
+    shown = ""
+    try:
+        shown = names.clean_name(name)
+        names.require_unreserved(shown, is_admin=is_admin)
+    except names.InvalidName as error:
+        problems["name"] = error.message
+    if fault := password_problem(password, name=shown):
+        problems["password"] = fault
+    if problems:
+        if "name" not in problems and names.is_taken(session, name=shown):
+            problems = NameTaken(shown).problems | problems
+        raise InvalidAccount(problems)
+    return _user(shown, passwords.hash(_normalized(password)), now, is_admin=is_admin)
+
+
+def named(name: str, *, password_hash: str, now: datetime) -> User:
+    """Return a new account for `add` with a password hash; raise InvalidAccount."""
+    try:
+        shown = names.clean_name(name)
+        names.require_unreserved(shown, is_admin=False)
+    except names.InvalidName as error:
+        raise InvalidAccount({"name": error.message}) from None
+    return _user(shown, password_hash, now, is_admin=False)
+
+
+def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> User:
+    return User(
+        name=name,
+        name_folded=folded(name),
+        name_key=names.name_key(name),
+        name_shape=names.name_shape(name),
+        password_hash=password_hash,
+        is_admin=is_admin,
+        created_at=now,
+        unwanted_notices=[],
+    )
+
+
+def add(session: Session, *, user: User) -> User:
+    """Store a new account; raise NameTaken."""
+    names.hold_accounts(session)
+    if names.is_taken(session, name=user.name):
+        raise NameTaken(user.name)
+    session.add(user)
+    session.flush()
+    return user
+
+
+def create_user(
+    session: Session, *, name: str, passwords: PasswordHasher, now: datetime, is_admin: bool = False
+) -> tuple[User, str]:
+    """Create an account with a generated password and return both; raise InvalidAccount or NameTaken."""
+    password = secrets.token_urlsafe(15)
+    user = sign_up(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
+    return user, password
+
+
+def find(session: Session, *, user_id: int) -> User | None:
+    """Return an account, or None if it does not exist or was deleted."""
+    user = session.get(User, user_id)
+    return None if user is None or user.deleted_at is not None else user
+
+
+def list_page(session: Session, *, search: str = "", page: int = 1) -> Page[User]:
+    """Return a page of the accounts whose name or address contains `search`, sorted by name."""
+    query = _named(search).order_by(User.name_folded)
+    return page_of_query(session, query, page=page, page_size=PAGE_SIZE)
+
+
+def list_after(session: Session, *, search: str = "", part: Part) -> Slice[User]:
+    """Return a slice of the accounts that match `search`, newest first."""
+    key = User.__table__.c.id
+    return slice_of_query(session, _named(search), key=key, part=part)
+
+
+def _named(search: str) -> Select[User]:
+    shown = selectinload(User.identities), selectinload(User.second_factors)
+    query = select(User).where(User.deleted_at.is_(None)).options(*shown)
+    if search:
+        text = folded(search.strip())
+        query = query.where(
+            User.name_folded.contains(text, autoescape=True)
+            | func.lower(User.email).contains(text, autoescape=True)
+        )
+    return query
+
+
+def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:
+    """Return whether a password is correct.
+
+    The response time does not reveal whether the account exists and has a password.
+    """
+    decoy, stored = _decoy(passwords), NO_PASSWORD
+    if user is not None and user.deleted_at is None:
+        stored = user.password_hash
+    try:
+        passwords.verify(decoy if stored == NO_PASSWORD else stored, _normalized(password[:MAX_LENGTH]))
+    except (VerificationError, InvalidHashError):
+        return False
+    return stored != NO_PASSWORD
+
+
+def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
+    """Return the hash of a new password; raise InvalidAccount.
+
+    Hashing is slow, so call this before a transaction.
+    """
+    if problem := password_problem(password, name=name):
+        raise InvalidAccount({"password": problem})
+    return passwords.hash(_normalized(password))
+
+
+def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> None:
+    """Set the kinds of e-mail that a user receives."""
+    unwanted = [kind.value for kind in Notice if kind.value not in wanted]
+    session.get_one(User, user.id).unwanted_notices = unwanted
+    session.flush()
+
+
+def _normalized(password: str) -> str:
+    return unicodedata.normalize("NFC", password)
+
+
+def _decoy(passwords: PasswordHasher) -> str:
+    if passwords not in _decoys:
+        _decoys[passwords] = passwords.hash(secrets.token_urlsafe(15))
+    return _decoys[passwords]
+
+
+class OnlyAdministrator(ParticipantError):
+    """The account of the only administrator cannot be deleted."""
+
+    public_name = "last_administrator"
+    message = (
+        "You are the only administrator. Create another one first (`fairboard user create NAME --admin`)."
+    )
+
+
+def delete_account(
+    session: Session, *, user: User, secret: str, actor: Actor | None = None, now: datetime
+) -> None:
+    """Delete an account by anonymizing it; raise OnlyAdministrator or OnlyOwner.
+
+    The actor is by default the user. Teams, submissions and standings are kept. Teams without other members
+    and teams named after the user get a neutral name. The hashes of identities and of the address are kept
+    while a competition needs them.
+    """
+    # All administrators are locked so that the last two cannot delete their accounts concurrently.
+    admins = select(User.id).where(User.is_admin).with_for_update(key_share=True)
+    if session.scalars(admins).all() == [user.id]:
+        raise OnlyAdministrator
+    organizers.leave_all(session, user=user, actor=actor or Actor.of(user), now=now)
+    _leave_teams_nameless(session, user)
+    person = session.get_one(User, user.id, populate_existing=True)
+    kept_identities.keep(session, user=person, secret=secret)
+    _forget_traces(session, person)
+    logins.end_all(session, user=person)
+    api_tokens.forget_all(session, user=person)
+    person.name = names.of_deleted(person.id)
+    person.name_folded, person.name_key = folded(person.name), names.name_key(person.name)
+    person.name_shape = names.name_shape(person.name)
+    person.password_hash = NO_PASSWORD
+    person.is_admin = False
+    person.email = person.email_key = person.email_verified_at = None
+    person.unwanted_notices = []
+    person.deleted_at = now
+    session.flush()
+
+
+def hand_over_teams(session: Session, *, user: User) -> list[tuple[Competition, Team, bool]]:
+    """Transfer the leadership of a user's teams; return the teams and whether they have other members."""
+    teams = []
+    memberships = session.scalars(
+        select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
+    )
+    for membership in memberships.all():
+        competition = lookup.lock(session, competition_id=membership.competition_id)
+        team = session.get_one(Team, membership.team_id, populate_existing=True)
+        others = [
+            member.user
+            for member in rosters.members(session, team=team)
+            if member.user_id != user.id and member.user.deleted_at is None
+        ]
+        if team.leader_id == user.id and others:
+            # The oldest member who is not suspended; without one, the oldest.
+            team.leader_id = min(others, key=lambda each: each.suspended_at is not None).id
+        teams.append((competition, team, bool(others)))
+    session.flush()
+    return teams
+
+
+def _leave_teams_nameless(session: Session, user: User) -> None:
+    """Rename teams named after the user, and transfer their leadership to other members."""
+    for competition, team, has_others in hand_over_teams(session, user=user):
+        if not has_others or team.name_key == user.name_key:
+            neutral = rosters.free_name(
+                session, competition=competition, name=f"Team of {names.of_deleted(user.id)}"
+            )
+            rosters.set_name(team, neutral)
+        session.flush()
+
+
+def _forget_traces(session: Session, person: User) -> None:
+    """Delete links, e-mails, uploads, roster entries and login data; withdraw requests."""
+    tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, Mail)
+    for table in (*tables, *FACTORS):
+        session.execute(delete(table).where(table.user_id == person.id))
+    session.execute(
+        update(Participation)
+        .where(Participation.user_id == person.id, Participation.state == RequestState.OPEN)
+        .values(state=RequestState.WITHDRAWN)
+    )
+    has_address = func.lower(RosterEntry.email) == (person.email_key or "")
+    session.execute(delete(RosterEntry).where((RosterEntry.user_id == person.id) | has_address))
+    session.execute(delete(TeamInvite).where(TeamInvite.user_id == person.id))
+    session.execute(delete(TeamInvite).where(TeamInvite.created_by_id == person.id))

@@ -1,0 +1,81 @@
+"""Users' e-mail addresses and their verification."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.errors import ParticipantError
+from grader.models import LinkPurpose, User
+from grader.services.identity import kept_identities, one_time_links
+from grader.services.site import letters
+from grader.services.site import mail_addresses as addresses
+
+VERIFIABLE_FOR = timedelta(days=1)
+
+
+class AddressTaken(ParticipantError):
+    """Another account has verified this address."""
+
+    public_name = "address_taken"
+    message = "Another account already uses this e-mail address. Enter a different one."
+
+
+def owner(session: Session, *, address: str) -> User | None:
+    """Return the account that has verified an address, or None."""
+    return session.scalar(select(User).where(User.email_key == addresses.key(address)))
+
+
+def require_free(session: Session, *, address: str) -> None:
+    """Raise AddressTaken if an account has verified the address."""
+    if owner(session, address=address) is not None:
+        raise AddressTaken
+
+
+def note(session: Session, *, user: User, address: str) -> None:
+    """Set an unverified address, or None if it is empty, on a site without e-mail; raise InvalidAddress."""
+    person = session.get_one(User, user.id)
+    person.email = addresses.clean_address(address) if address.strip() else None
+    person.email_key = person.email_verified_at = None
+    session.flush()
+
+
+def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) -> None:
+    """E-mail a verification link, or a notice if the address is taken; raise InvalidAddress.
+
+    The caller cannot tell the two cases apart.
+    """
+    address = addresses.clean_address(address)
+    token = one_time_links.create(
+        session,
+        purpose=LinkPurpose.VERIFY_EMAIL,
+        user=user,
+        address=address,
+        created_by=user.name,
+        lifetime=VERIFIABLE_FOR,
+        now=now,
+    )
+    holder = owner(session, address=address)
+    is_free = holder is None or holder.id == user.id
+    letter = "address-to-verify" if is_free else "address-taken"
+    letters.send_to_address(session, letter, address, user=user, token=token, now=now)
+
+
+def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
+    """Verify the address of a link and notify the previous address.
+
+    Raises InvalidLink, AddressTaken or SuspendedPerson.
+    """
+    link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
+    person, address = session.get_one(User, link.user_id), link.email or ""
+    if person.email_key != addresses.key(address):
+        require_free(session, address=address)
+        kept_identities.keep(session, user=person, secret=secret)
+        if person.email_verified_at and person.email:
+            letters.send_to_address(
+                session, "address-changed", person.email, user=person, address=address, now=now
+            )
+    person.email, person.email_key, person.email_verified_at = address, addresses.key(address), now
+    kept_identities.keep_new(session, user=person, secret=secret)
+    one_time_links.spend(session, link=link, now=now)
+    return person

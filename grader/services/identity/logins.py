@@ -1,0 +1,251 @@
+"""Sessions, login links, and records of login addresses and browsers.
+
+Addresses and browsers are stored as keyed hashes, so they can only be compared.
+"""
+
+import hashlib
+import hmac
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Select, delete, exists, select
+from sqlalchemy.orm import Session, contains_eager
+
+from grader import db
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import (
+    ApiToken,
+    FactorPurpose,
+    FactorStep,
+    Identity,
+    KnownAddress,
+    LinkPurpose,
+    Login,
+    SecondFactor,
+    User,
+)
+from grader.services.identity import one_time_links
+from grader.services.site import counting
+from grader.text import one_line
+
+USER_AGENT_MAX_LENGTH = 300
+LINK_LIFETIME = timedelta(days=1)
+INTERVAL = timedelta(minutes=5)
+KNOWN_KEPT = timedelta(days=90)
+IDENTITY_PENDING = timedelta(minutes=30)  # to choose the name of a new account
+MOST_KNOWN = 20  # per user
+
+
+class UnknownLogin(ParticipantError):
+    """The session has ended or belongs to another user."""
+
+    public_name = "unknown_login"
+    kind = ErrorKind.NOT_FOUND
+    message = "This session is not yours or has already ended."
+
+
+class SecondFactorAsked(ParticipantError):
+    """The account has a second factor, which was not proved."""
+
+    public_name = "second_factor_asked"
+    kind = ErrorKind.LOGIN_NEEDED
+    message = "Enter your second factor first."
+
+
+class Suspended(ParticipantError):
+    """The account is suspended."""
+
+    public_name = "suspended"
+    kind = ErrorKind.FORBIDDEN
+    message = "Your account is suspended ({reason}). Contact the site's administrators."
+
+
+def start(
+    session: Session,
+    *,
+    user: User,
+    user_agent: str,
+    lifetime: timedelta,
+    provider: str | None = None,
+    has_proved_factor: bool = False,
+    now: datetime,
+) -> str:
+    """Start a session, delete expired ones and return the token for the cookie.
+
+    Raises Suspended. Raises SecondFactorAsked if the account has a second factor, unless `has_proved_factor`.
+    """
+    suspension = select(User.suspension_reason).where(User.id == user.id, User.suspended_at.is_not(None))
+    if reason := session.scalar(suspension):
+        raise Suspended(reason=reason)
+    hold_factors(session, user=user)
+    if not has_proved_factor and has_factor(session, user=user):
+        raise SecondFactorAsked
+    session.execute(delete(Login).where(Login.expires_at <= now))
+    token = one_time_links.new_secret()
+    session.add(
+        Login(
+            user_id=user.id,
+            token_sha256=one_time_links.sha256_of(token),
+            user_agent=one_line(user_agent, USER_AGENT_MAX_LENGTH),
+            provider=provider,
+            created_at=now,
+            last_used_at=now,
+            expires_at=now + lifetime,
+        )
+    )
+    session.flush()
+    return token
+
+
+def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
+    """Create a login link that can be used once within a day, and return its token."""
+    return one_time_links.create(
+        session,
+        purpose=LinkPurpose.LOG_IN,
+        user=user,
+        created_by=created_by,
+        lifetime=LINK_LIFETIME,
+        now=now,
+    )
+
+
+def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:
+    """Return the user of a login link, and mark the link as used if `use` is true; raise InvalidLink."""
+    link = one_time_links.require(session, purpose=LinkPurpose.LOG_IN, token=token, now=now, lock=use)
+    person = one_time_links.holder(session, link)
+    if use:
+        one_time_links.spend(session, link=link, now=now)
+    return person
+
+
+def find(session: Session, *, token: str, now: datetime) -> Login | None:
+    """Return the session of a cookie's token and its user, or None if the session has ended."""
+    return session.scalar(_with_token(token, now))
+
+
+def find_now(session: Session, *, token: str) -> tuple[Login, datetime] | None:
+    """Return the result of `find` at the database's current time, and this time, in one query."""
+    time = db.clock(session)
+    return session.execute(_with_token(token, time).add_columns(time)).one_or_none()
+
+
+def list_own(session: Session, *, user: User, now: datetime) -> list[Login]:
+    """Return a user's active sessions, most recently used first."""
+    query = select(Login).where(Login.user_id == user.id, Login.expires_at > now)
+    return list(session.scalars(query.order_by(Login.last_used_at.desc(), Login.id.desc())))
+
+
+def end(session: Session, *, token: str) -> None:
+    """End the session with this token, if any."""
+    session.execute(delete(Login).where(Login.token_sha256 == one_time_links.sha256_of(token)))
+
+
+def end_own(session: Session, *, user: User, login_id: int) -> None:
+    """End one of a user's sessions; raise UnknownLogin."""
+    login = session.get(Login, login_id)
+    if login is None or login.user_id != user.id:
+        raise UnknownLogin
+    session.delete(login)
+    session.flush()
+
+
+def hold_factors(session: Session, *, user: User) -> None:
+    """Hold the lock of a user's second factors, so that none is added while a session starts."""
+    counting.hold_lock(session, f"second factors of {user.id}")
+
+
+def has_factor(session: Session, *, user: User) -> bool:
+    """Return whether an account has a second factor."""
+    return bool(session.scalar(select(exists().where(SecondFactor.user_id == user.id))))
+
+
+def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
+    """End all sessions of a user except `but`, and all logins that wait for a second factor."""
+    end_waiting(session, user=user)
+    query = delete(Login).where(Login.user_id == user.id)
+    session.execute(query if but is None else query.where(Login.id != but.id))
+
+
+def end_waiting(session: Session, *, user: User) -> None:
+    """End all logins of a user that wait for a second factor."""
+    waiting = (FactorStep.user_id == user.id) & (FactorStep.purpose == FactorPurpose.LOG_IN)
+    session.execute(delete(FactorStep).where(waiting))
+
+
+def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
+    """Return whether the stored time of the last use is old enough to be updated."""
+    return used.last_used_at is None or now - used.last_used_at >= INTERVAL
+
+
+def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
+    """Update the time of the last use, unless it was updated in the last five minutes."""
+    stored = session.get(Login, used.id) if isinstance(used, Login) else session.get(ApiToken, used.id)
+    if stored is not None and needs_touch(stored, now=now):
+        stored.last_used_at = now
+        session.flush()
+
+
+def is_old_address(now: datetime) -> ColumnElement[bool]:
+    """Return the SQL condition for known addresses without a recent login."""
+    return KnownAddress.last_login_at <= now - KNOWN_KEPT
+
+
+def is_old_identity(now: datetime) -> ColumnElement[bool]:
+    """Return the SQL condition for people who did not create an account in time."""
+    return Identity.user_id.is_(None) & (Identity.last_login_at <= now - IDENTITY_PENDING)
+
+
+def keyed_hash(secret: str, text: str) -> str:
+    """Return the hash of a text, keyed with the site's secret."""
+    return hmac.digest(secret.encode(), text.encode(), hashlib.sha256).hex()
+
+
+def is_known_address(session: Session, *, user_id: int, address_hash: str, now: datetime) -> bool:
+    """Return whether a user has recently logged in from an address."""
+    known = (
+        (KnownAddress.user_id == user_id)
+        & (KnownAddress.address_hash == address_hash)
+        & (KnownAddress.last_login_at > now - KNOWN_KEPT)
+    )
+    return bool(session.scalar(select(exists().where(known))))
+
+
+def note_known_address(session: Session, *, user: User, address_hash: str, now: datetime) -> None:
+    """Store the address of a login; keep only the user's newest addresses."""
+    counting.hold_lock(session, f"known addresses of {user.id}")
+    mine = select(KnownAddress).where(KnownAddress.user_id == user.id)
+    known_address = session.scalar(mine.where(KnownAddress.address_hash == address_hash))
+    if known_address is None:
+        session.add(KnownAddress(user_id=user.id, address_hash=address_hash, last_login_at=now))
+    else:
+        known_address.last_login_at = now
+    _keep_newest(session, user)
+
+
+def forget_known_addresses(session: Session, *, user: User) -> None:
+    """Delete a user's known addresses after a password change; the old password may have been shared."""
+    session.execute(delete(KnownAddress).where(KnownAddress.user_id == user.id))
+
+
+def _keep_newest(session: Session, user: User) -> None:
+    session.flush()
+    newest_first = (
+        select(KnownAddress)
+        .where(KnownAddress.user_id == user.id)
+        .order_by(KnownAddress.last_login_at.desc(), KnownAddress.id.desc())
+    )
+    for surplus in session.scalars(newest_first.offset(MOST_KNOWN)):
+        session.delete(surplus)
+    session.flush()
+
+
+def _with_token(token: str, now: datetime | ColumnElement[datetime]) -> Select[Login]:
+    return (
+        select(Login)
+        .join(Login.user)
+        .where(
+            Login.token_sha256 == one_time_links.sha256_of(token),
+            Login.expires_at > now,
+            User.suspended_at.is_(None),
+        )
+        .options(contains_eager(Login.user))
+    )

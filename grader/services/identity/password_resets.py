@@ -1,0 +1,68 @@
+"""Password resets by e-mailed links or administrators' links."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from grader.models import LinkPurpose, User
+from grader.services.identity import email_addresses, one_time_links, passwords
+from grader.services.site import letters, mail_addresses
+
+MAILED_FOR = timedelta(hours=1)
+HANDED_FOR = timedelta(days=1)
+
+
+def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
+    """E-mail a reset link, or a notice if the address has no account; raise InvalidAddress.
+
+    Both cases take the same time, so only the recipient can find out whether an account exists. `then` is the
+    path to open after the login.
+    """
+    address = mail_addresses.clean_address(address)
+    user = email_addresses.owner(session, address=address)
+    # A link without a user is never valid. It is created so that both cases take the same time.
+    token = one_time_links.create(
+        session,
+        purpose=LinkPurpose.RESET_PASSWORD,
+        user=user,
+        address=address,
+        created_by="mail",
+        lifetime=MAILED_FOR,
+        now=now,
+    )
+    letter = "password-reset" if user else "password-reset-of-nobody"
+    onward = one_time_links.onward(then)
+    letters.send_to_address(session, letter, address, user=user, token=token, onward=onward, now=now)
+
+
+def create_link(
+    session: Session, *, user: User, created_by: str, lifetime: timedelta = HANDED_FOR, now: datetime
+) -> str:
+    """Create a reset link for an organizer or administrator to pass on, and return its token."""
+    return one_time_links.create(
+        session,
+        purpose=LinkPurpose.RESET_PASSWORD,
+        user=user,
+        created_by=created_by,
+        lifetime=lifetime,
+        now=now,
+    )
+
+
+def whose(session: Session, *, token: str, now: datetime) -> User:
+    """Return the user of a reset link; raise InvalidLink."""
+    link = one_time_links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
+    return one_time_links.holder(session, link)
+
+
+def use(session: Session, *, token: str, password_hash: str, now: datetime) -> User:
+    """Set a new password and end the user's sessions and reset links; raise InvalidLink."""
+    link = one_time_links.require(
+        session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True
+    )
+    person = one_time_links.holder(session, link)
+    passwords.set_password(session, user=person, password_hash=password_hash)
+    one_time_links.spend(session, link=link, now=now)
+    if person.email and person.email_verified_at:
+        letters.send_to_address(session, "password-changed", person.email, user=person, now=now)
+    return person

@@ -1,0 +1,106 @@
+"""Suspension, reinstatement and deletion of accounts by administrators."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, update
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import AccountLink, AnnouncedUpload, ApiToken, User
+from grader.services.identity import accounts, kept_identities, logins
+from grader.services.site import log
+from grader.services.site.log import Actor
+from grader.services.teams.moderation import REASON_MAX_LENGTH
+from grader.text import one_line
+
+# A lock that actions of this person with a locked competition do not wait for, which would be a deadlock.
+KEY_SHARED = {"key_share": True}
+
+
+class NotSuspendable(ParticipantError):
+    """Administrators, and the accounts of the people who act, cannot be suspended or deleted this way.
+
+    Suspended users cannot become administrators.
+    """
+
+    public_name = "not_suspendable"
+    kind = ErrorKind.CONFLICT
+
+
+class NotSuspended(ParticipantError):
+    """The account is not suspended, already is, or was deleted meanwhile."""
+
+    public_name = "not_suspended"
+    kind = ErrorKind.CONFLICT
+
+
+class ReasonMissing(ParticipantError):
+    """A suspension or a deletion needs a reason."""
+
+    public_name = "reason_missing"
+    message = "Enter a reason. The audit log stores it, and a suspended user sees it at the next login."
+
+
+def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
+    """Suspend an account: end its sessions, tokens and links; keep its teams and results.
+
+    Other members lead its teams from now on. Raises ReasonMissing, NotSuspendable or NotSuspended.
+    """
+    reason = one_line(reason, REASON_MAX_LENGTH)
+    person = _held(session, user, reason, actor)
+    if person.suspended_at is not None:
+        raise NotSuspended(f"The account {person.name} is already suspended.")
+    kept_identities.keep(session, user=person, secret=secret)
+    person.suspended_at, person.suspension_reason = now, reason
+    logins.end_all(session, user=person)
+    of_token = ApiToken.user_id == person.id, ApiToken.revoked_at.is_(None)
+    session.execute(update(ApiToken).where(*of_token).values(revoked_at=now))
+    for table in (AccountLink, AnnouncedUpload):  # the URL of an upload is its secret
+        session.execute(delete(table).where(table.user_id == person.id))
+    accounts.hand_over_teams(session, user=person)
+    _record(session, "account.suspend", person, reason, actor, now)
+
+
+def reinstate(session: Session, *, user: User, reason: str, actor: Actor, now: datetime) -> None:
+    """End a suspension; sessions and tokens stay ended. Raises NotSuspended."""
+    person = _locked(session, user)
+    if person.suspended_at is None:
+        raise NotSuspended(f"The account {person.name} is not suspended.")
+    person.suspended_at, person.suspension_reason = None, ""
+    _record(session, "account.reinstate", person, one_line(reason, REASON_MAX_LENGTH), actor, now)
+
+
+def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
+    """Delete another person's account by anonymizing it; see `accounts.delete_account`.
+
+    Raises ReasonMissing, NotSuspendable, NotSuspended or OnlyOwner.
+    """
+    reason = one_line(reason, REASON_MAX_LENGTH)
+    person = _held(session, user, reason, actor)
+    accounts.delete_account(session, user=person, secret=secret, actor=actor, now=now)
+    _record(session, "account.delete", person, reason, actor, now)
+
+
+def _held(session: Session, user: User, reason: str, actor: Actor) -> User:
+    if not reason:
+        raise ReasonMissing
+    person = _locked(session, user)
+    if actor.user is not None and actor.user.id == person.id:
+        raise NotSuspendable("You cannot suspend or delete your own account here. Use your account page.")
+    if person.is_admin:
+        raise NotSuspendable(f"{person.name} is an administrator. Revoke that role first.")
+    return person
+
+
+def _locked(session: Session, user: User) -> User:
+    person = session.get_one(User, user.id, populate_existing=True, with_for_update=KEY_SHARED)
+    if person.deleted_at is not None:
+        raise NotSuspended("The account was deleted in the meantime.")
+    return person
+
+
+def _record(session: Session, action: str, person: User, reason: str, actor: Actor, now: datetime) -> None:
+    session.flush()
+    what: dict[str, Any] = {"action": action, "subject": f"person {log.mention(person)}", "reason": reason}
+    log.record(session, competition=None, actor=actor, now=now, **what)

@@ -1,1 +1,0 @@
-"""Background jobs: leases, takeover from dead processes, organizers' jobs."""

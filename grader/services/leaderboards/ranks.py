@@ -1,0 +1,146 @@
+"""Teams' ranks and entries on a leaderboard, read from the standings."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
+from sqlalchemy.orm import Session, aliased
+
+from grader.models import MAIN_BOARD, STANDING_ORDER, Split, Standing, Team, on_board
+from grader.ranking import order
+from grader.ranking.order import TeamEntry
+from grader.services.leaderboards.rows import to_entry
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """The standings of one leaderboard on one split under a scoring version, or of one of its divisions."""
+
+    session: Session
+    scoring_version_id: int
+    split: Split
+    board: str = MAIN_BOARD
+    division: str | None = None
+
+    @property
+    def rows(self) -> tuple[ColumnElement[bool], ...]:
+        """The conditions for the rows."""
+        return on_board(self.scoring_version_id, self.split, board=self.board, division=self.division)
+
+    def rank_of(self, entry: TeamEntry) -> int:
+        """Return the rank that `entry` has, or would have, among the other teams' entries."""
+        return self.places_of([entry])[0]
+
+    def places_of(self, entries: Sequence[TeamEntry]) -> list[int]:
+        """Return the rank of each entry among the other teams' entries, in one query."""
+        if not entries:
+            return []
+        counts = [
+            select(func.count()).where(*self._rows_before(entry)).scalar_subquery().label(f"place_{number}")
+            for number, entry in enumerate(entries)
+        ]
+        return [count + 1 for count in self.session.execute(select(*counts)).one()]
+
+    def entry_of(self, team_id: int) -> TeamEntry | None:
+        """Return a team's entry, or None if it has none."""
+        row = self.session.scalar(select(Standing).where(*self.rows, Standing.team_id == team_id))
+        return None if row is None else to_entry(row)
+
+    def ranked_entry_of(self, team_id: int) -> tuple[TeamEntry, int] | None:
+        """Return a team's entry and its rank, or None if it has no entry."""
+        entry = self.entry_of(team_id)
+        return None if entry is None else (entry, self.rank_of(entry))
+
+    def above(self, entry: TeamEntry) -> TeamEntry | None:
+        """Return the entry directly above another, or None for the first."""
+        last_first = [
+            column if each.is_highest_first else column.desc()
+            for each, column in ((each, getattr(Standing, each.name)) for each in order.COLUMNS)
+        ]
+        row = self.session.scalar(
+            select(Standing).where(*self._rows_before(entry)).order_by(*last_first).limit(1)
+        )
+        return None if row is None else to_entry(row)
+
+    def first(self) -> TeamEntry | None:
+        """Return the leader's entry, or None if there are no teams."""
+        row = self.session.scalar(select(Standing).where(*self.rows).order_by(*STANDING_ORDER).limit(1))
+        return None if row is None else to_entry(row)
+
+    def count_teams(self) -> int:
+        """Return the number of teams."""
+        return self.session.scalar(select(func.count()).where(*self.rows)) or 0
+
+    def count_and_best(self) -> tuple[int, int | None]:
+        """Return the number of teams and the leader's score in units, which is None if there are no teams."""
+        query = select(func.count(), func.max(Standing.score_units)).where(*self.rows)
+        count, best = self.session.execute(query).one()
+        return count, best
+
+    def ranks(self, team_ids: Collection[int] | None = None) -> dict[int, int]:
+        """Return the ranks of teams, by default all teams."""
+        ranked = self.ranked_teams().subquery()
+        query = select(ranked.c.team_id, ranked.c.rank)
+        if team_ids is not None:
+            query = query.where(ranked.c.team_id.in_(team_ids))
+        return dict(self.session.execute(query).all())
+
+    def ranked_teams(self) -> Select[tuple[int, int]]:
+        """Return a query for the `team_id` and `rank` of all teams."""
+        rank = func.row_number().over(order_by=STANDING_ORDER).label("rank")
+        return select(Standing.team_id, rank).where(*self.rows)
+
+    def ranks_in_divisions(self) -> dict[int, int]:
+        """Return the ranks of teams inside their divisions."""
+        rank = func.row_number().over(partition_by=Team.division, order_by=STANDING_ORDER)
+        query = select(Standing.team_id, rank).join(Team, Team.id == Standing.team_id)
+        return dict(self.session.execute(query.where(*self.rows, Team.division.is_not(None))).all())
+
+    def _rows_before(self, entry: TeamEntry) -> tuple[ColumnElement[bool], ...]:
+        own = [
+            literal(getattr(entry, column.name), getattr(Standing, column.name).type)
+            for column in order.COLUMNS
+        ]
+        return *self.rows, Standing.team_id != entry.team_id, _is_above(own)
+
+
+def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collection[int]) -> dict[int, int]:
+    """Return the ranks of teams on several main leaderboards in one query."""
+    if not boards or not team_ids:
+        return {}
+    own = aliased(Standing)
+    better = (
+        select(func.count())
+        .where(
+            Standing.scoring_version_id == own.scoring_version_id,
+            Standing.split == own.split,
+            Standing.board == own.board,
+            Standing.team_id != own.team_id,
+            _is_above([getattr(own, column.name) for column in order.COLUMNS]),
+        )
+        .correlate(own)
+        .scalar_subquery()
+    )
+    is_on = or_(
+        *(
+            and_(own.scoring_version_id == version_id, own.split == split)
+            for version_id, split in boards.items()
+        )
+    )
+    rows = session.execute(
+        select(own.team_id, better + 1).where(own.team_id.in_(team_ids), own.board == MAIN_BOARD, is_on)
+    )
+    return dict(rows.all())
+
+
+def _is_above(values: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
+    """Return the condition that a standing ranks above one with these values in the order columns."""
+    lower: list[ColumnElement[Any]] = []
+    higher: list[ColumnElement[Any]] = []
+    for column, own in zip(order.COLUMNS, values, strict=True):
+        row = getattr(Standing, column.name)
+        # A tuple comparison has only one direction, so the operands of descending columns are swapped.
+        lower.append(own if column.is_highest_first else row)
+        higher.append(row if column.is_highest_first else own)
+    return tuple_(*lower) < tuple_(*higher)

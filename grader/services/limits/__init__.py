@@ -1,1 +1,0 @@
-"""Teams' submission limits, and grants of extra submissions."""

@@ -1,1 +1,0 @@
-"""E-mail: outbox, templates, addresses, limits."""

@@ -1,1 +1,0 @@
-"""Moderation: disqualifications, benchmarks, activity, submission and team search."""

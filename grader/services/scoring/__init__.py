@@ -1,1 +1,0 @@
-"""Scoring: jobs, batches, retries, stored scores, queue health."""

@@ -1,1 +1,0 @@
-"""Setup of competitions: drafts, copies, settings files, publication and archiving."""

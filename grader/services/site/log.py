@@ -1,0 +1,337 @@
+"""Audit log: action descriptions, entries, and the public log.
+
+The log is append-only: the database rejects changes and deletions. Actions that change standings, deadlines
+or rules have an additional text for the public log. Entries refer to teams and users by id and are shown with
+current names, so the log does not preserve the former names of renamed teams and deleted accounts.
+"""
+
+import getpass
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any, Self
+
+from sqlalchemy import Select, func, or_, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.models import AuditEntry, Competition, Team, User
+from grader.models.competitions import DELETED
+from grader.services.site.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
+from grader.text import one_line, plain_text
+
+# Each text follows the actor's name; `{}` is replaced with the entry's subject.
+WORDS = {
+    "administrator.make": "made {} a site administrator",
+    "administrator.unmake": "removed {} as a site administrator",
+    "account.delete": "deleted the account of {}",
+    "account.act_as": "acted as {} with a command",
+    "account.reinstate": "reinstated {}",
+    "account.suspend": "suspended {}",
+    "announcement.edit": "edited {}",
+    "announcement.post": "posted {}",
+    "announcement.withdraw": "withdrew {}",
+    "competition.archive": "archived {}",
+    "competition.change": "changed the {}",
+    "competition.clone": "created {} as a copy of another competition",
+    "competition.create": "created {}",
+    "competition.delete": "deleted {}",
+    "competition.publish": "published {}",
+    "competition.reveal": "revealed the private leaderboard of {}",
+    "competition.unarchive": "unarchived {}",
+    "data.allow": "released the {} even though it was held back",
+    "data.hold": "held back the {}",
+    "data.remove": "removed the {}",
+    "data.upload": "uploaded the {}",
+    "entry.admit": "admitted {}",
+    "entry.refuse": "did not admit {}",
+    "figure.remove": "removed the {}",
+    "figure.upload": "uploaded the {}",
+    "grant.give": "gave extra submissions to {}",
+    "identity.link": "linked {} to an identity provider",
+    "identity.sign_up": "created {} with an identity provider",
+    "identity.unlink": "unlinked {} from an identity provider",
+    "organizer.add": "added {}",
+    "organizer.change": "changed the role of {}",
+    "organizer.remove": "removed {}",
+    "roster.import": "imported {} to the roster",
+    "rescoring.drop": "cancelled the preparation of {}",
+    "rescoring.prepare": "started to prepare {}",
+    "rescoring.publish": "published {}",
+    "rescoring.roll_back": "rolled back to {}",
+    "second_factor.add": "added a second factor to {}",
+    "second_factor.copied": "used a possibly copied passkey of {}",
+    "second_factor.recover": "used a recovery code of {}",
+    "second_factor.recovery_codes": "generated new recovery codes for {}",
+    "second_factor.remove": "removed a second factor from {}",
+    "second_factor.reset": "removed all second factors from {}",
+    "selection.reopen": "reopened the {}",
+    "solution.accept": "accepted {}",
+    "solution.check": "uploaded a solution for {}",
+    "solution.publish": "made {} public",
+    "submission.benchmark": "added {} as a benchmark",
+    "submission.mark": "changed the kind of {}",
+    "submission.retry": "retried {}",
+    "submissions.pause": "paused {}",
+    "submissions.resume": "resumed {}",
+    "team.carry_over": "carried teams over to {}",
+    "team.disqualify": "disqualified {}",
+    "team.divide": "changed the division of {}",
+    "team.reinstate": "reinstated {}",
+    "team.rename": "renamed {}",
+}
+ORIGIN_MAX_LENGTH = 64
+_MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")
+
+
+class UnknownAction(ValueError):
+    """An action has no description in `WORDS`."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__(f"The audit log has no description of the action {action!r}.")
+
+
+def require_known(action: str) -> None:
+    """Raise UnknownAction for an action without a description."""
+    if action not in WORDS:
+        raise UnknownAction(action)
+
+
+def action_label(action: str) -> str:
+    """Return the description of an action without a subject, for a list of choices."""
+    return action_text(action, "…")
+
+
+def action_text(action: str, subject: str) -> str:
+    """Return the description of an action on a subject, such as ``renamed team Foxes``."""
+    return WORDS[action].replace("{}", subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """The actor of an action: a user, or else the shell or the scheduled task named by `origin`."""
+
+    user: User | None
+    origin: str
+
+    @classmethod
+    def of(cls, user: User) -> Self:
+        """Return the actor for a user of the web pages or the API."""
+        return cls(user, "web")
+
+    @classmethod
+    def shell(cls) -> Self:
+        """Return the actor for commands in the shell."""
+        return cls(None, f"shell ({operator()})"[:ORIGIN_MAX_LENGTH])
+
+    @classmethod
+    def calendar(cls) -> Self:
+        """Return the actor for scheduled tasks."""
+        return cls(None, "calendar")
+
+    @property
+    def name(self) -> str:
+        """The user's name, or the origin if there is no user."""
+        return self.user.name if self.user else self.origin
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage(Page[AuditEntry]):
+    """A page of audit log entries, newest first, with the current names of teams and users."""
+
+    names: Mapping[str, str]
+
+    def with_names(self, text: str) -> str:
+        """Return an entry's text with the current names of the teams and users that it mentions."""
+        return with_names(text, self.names)
+
+    def sentence(self, entry: AuditEntry) -> str:
+        """Return the description of an entry's action, which follows the actor's name."""
+        return action_text(entry.action, self.with_names(entry.subject))
+
+
+def mention(who: Team | User) -> str:
+    """Return the placeholder for a team or a user in an entry's text."""
+    return f"[{'team' if isinstance(who, Team) else 'person'} {who.id}]"
+
+
+def record(
+    session: Session,
+    *,
+    competition: Competition | None,
+    actor: Actor,
+    action: str,
+    subject: str,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    reason: str = "",
+    public_text: str = "",
+    now: datetime,
+) -> AuditEntry:
+    """Add an entry to the audit log; raise UnknownAction.
+
+    `action` is a key of `WORDS`. Only the fields that differ between `before` and `after` are stored. With a
+    `public_text`, the entry also appears in the public log. Actions that concern the whole site have no
+    competition.
+    """
+    require_known(action)
+    values = [*(before or {}).items(), *(after or {}).items()]
+    times = sorted({name for name, value in values if isinstance(value, datetime)})
+    before, after = _differing(_stored(before or {}), _stored(after or {}))
+    entry = AuditEntry(
+        competition_id=competition.id if competition else None,
+        at=now,
+        actor_id=actor.user.id if actor.user else None,
+        origin=actor.origin[:ORIGIN_MAX_LENGTH],
+        action=action,
+        subject=one_line(subject, 200),
+        before=before,
+        after=after,
+        times=times,
+        reason=plain_text(reason),
+        is_public=bool(public_text),
+        public_text=plain_text(public_text),
+    )
+    session.add(entry)
+    session.flush()
+    return entry
+
+
+def list_page(
+    session: Session, *, competition: Competition | None, action: str = "", person: str = "", page: int = 1
+) -> AuditPage:
+    """Return a page of a competition's audit log, or of the site's if it is None, newest first.
+
+    The site's audit log contains entries without a competition and entries of deleted drafts. `action` is an
+    action or only its noun, such as `team`. `person` is the name of an account or an origin.
+    """
+    query = _wanted(competition, action, person)
+    return _page(session, query, page=page, page_size=PAGE_SIZE)
+
+
+def list_after(
+    session: Session, *, competition: Competition | None, action: str = "", person: str = "", part: Part
+) -> tuple[Slice[AuditEntry], dict[str, str]]:
+    """Return a slice of the entries that `list_page` lists, and the names that `with_names` needs."""
+    query = _wanted(competition, action, person).options(joinedload(AuditEntry.actor))
+    entries = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
+    return entries, names(session, entries.rows)
+
+
+def public_page(session: Session, *, competition: Competition, page: int = 1) -> AuditPage:
+    """Return a page of the public log, newest first."""
+    query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
+    return _page(session, query, page=page, page_size=PAGE_SIZE, has_aliases=competition.is_anonymous)
+
+
+def public_slice(session: Session, *, competition: Competition, part: Part) -> Slice[tuple[AuditEntry, str]]:
+    """Return a slice of the public log with its texts, newest first."""
+    query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
+    key = AuditEntry.__table__.c.id
+    entries = slice_of_query(session, query, key=key, part=part)
+    known = names(session, entries.rows, has_aliases=competition.is_anonymous)
+    return entries.with_rows((each, with_names(each.public_text, known)) for each in entries.rows)
+
+
+def actions(session: Session, *, competition: Competition) -> list[str]:
+    """Return the actions in a competition's audit log, sorted."""
+    query = select(AuditEntry.action).where(AuditEntry.competition_id == competition.id).distinct()
+    return sorted(session.scalars(query))
+
+
+def people(session: Session, *, competition: Competition) -> list[str]:
+    """Return the actors in a competition's audit log as account names or origins."""
+    query = (
+        select(func.coalesce(User.name, AuditEntry.origin))
+        .select_from(AuditEntry)
+        .outerjoin(AuditEntry.actor)
+        .where(AuditEntry.competition_id == competition.id)
+        .distinct()
+    )
+    return sorted(session.scalars(query))
+
+
+def operator() -> str:
+    """Return the name of the operating system user who runs this process."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # In a container, the user id may have no name.
+        return f"user {os.getuid()}"
+
+
+def _wanted(competition: Competition | None, action: str, person: str) -> Select[AuditEntry]:
+    if competition is not None:
+        query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
+    else:
+        deleted = select(Competition.id).where(Competition.slug.startswith(DELETED))
+        belongs_to_none = AuditEntry.competition_id.is_(None)
+        query = select(AuditEntry).where(or_(belongs_to_none, AuditEntry.competition_id.in_(deleted)))
+    if action:
+        query = query.where(
+            or_(AuditEntry.action == action, AuditEntry.action.startswith(f"{action}.", autoescape=True))
+        )
+    if person:
+        named = select(User.id).where(User.name == person)
+        nobody = AuditEntry.actor_id.is_(None) & (AuditEntry.origin == person)
+        query = query.where(or_(AuditEntry.actor_id.in_(named), nobody))
+    return query
+
+
+def _page(
+    session: Session, query: Select[AuditEntry], *, page: int, page_size: int, has_aliases: bool = False
+) -> AuditPage:
+    query = query.options(joinedload(AuditEntry.actor)).order_by(AuditEntry.id.desc())
+    part = page_of_query(session, query, page=page, page_size=page_size)
+    known = names(session, part.rows, has_aliases=has_aliases)
+    return AuditPage(part.rows, part.page, part.page_count, part.count, known)
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """Return an entry's text with its placeholders for teams and users replaced by names."""
+    return _MENTION.sub(lambda mention: names.get(mention[0], mention[0]), text)
+
+
+def names(session: Session, entries: Iterable[AuditEntry], *, has_aliases: bool = False) -> dict[str, str]:
+    """Return the current names (or aliases) of the teams and users that entries mention, by placeholder."""
+    ids: dict[str, set[int]] = {"team": set(), "person": set()}
+    for entry in entries:
+        for kind, number in _MENTION.findall(f"{entry.subject} {entry.public_text}"):
+            ids[kind].add(int(number))
+    shown = Team.alias if has_aliases else Team.name
+    teams = session.execute(select(Team.id, shown).where(Team.id.in_(ids["team"]))).all()
+    people = session.execute(select(User.id, User.name).where(User.id.in_(ids["person"]))).all()
+    return {f"[team {id_}]": name for id_, name in teams} | {f"[person {id_}]": name for id_, name in people}
+
+
+def _differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Omit the fields that have the same value before and after."""
+    same = {name for name in before.keys() & after.keys() if before[name] == after[name]}
+    return (
+        {name: value for name, value in before.items() if name not in same},
+        {name: value for name, value in after.items() if name not in same},
+    )
+
+
+def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields as JSON data, with times in ISO 8601 and enum members as values."""
+    return {name: _stored_value(value) for name, value in values.items()}
+
+
+def _stored_value(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Enum():
+            return value.value
+        case Mapping():
+            return _stored(value)
+        case str():
+            return value.replace("\0", "")
+        case None | bool() | int() | float():
+            return value
+        case list() | tuple() | set() | frozenset():
+            return [_stored_value(each) for each in value]
+        case _:
+            return str(value)

@@ -1,0 +1,143 @@
+"""State of the site for the metrics and `fairboard doctor`: queues and counts."""
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, func, literal, select
+from sqlalchemy.orm import Session
+
+from grader.models import (
+    Competition,
+    CompetitionState,
+    JobState,
+    Mail,
+    OrganizerJob,
+    OrganizerJobKind,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    Submission,
+    SubmissionStatus,
+)
+from grader.services.site import outbox
+from grader.services.site.leased_rows import OPEN_STATES
+
+SCORING, RESCORING, MAIL = "scoring", "rescoring", "mail"
+KINDS: tuple[str, ...] = (SCORING, RESCORING, *(kind.value for kind in OrganizerJobKind))
+SHOWN_STATES = (*OPEN_STATES, JobState.FAILED)
+IS_LIVE = ScoringVersion.state == ScoringVersionState.LIVE
+IS_RESCORING = ScoringVersion.state == ScoringVersionState.PREPARING
+IS_SHOWN = OrganizerJob.dismissed_at.is_(None)
+
+
+@dataclass(slots=True)
+class Queue:
+    """The rows of a queue by state, and the time since which the oldest open one has waited.
+
+    For e-mails, `running` counts the retried ones and `failed` those that were given up. Only the queue of
+    rescorings counts its finished jobs.
+    """
+
+    name: str
+    waiting: int = 0
+    running: int = 0
+    failed: int = 0
+    done: int = 0
+    oldest_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The current values of one gauge by the values of its labels."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    values: Mapping[Any, float] = field(default_factory=dict)
+
+
+def queues(session: Session, *, now: datetime) -> list[Queue]:
+    """Return the queues of jobs by kind, then the queue of e-mails."""
+    return [*_jobs(session), _mail(session, now)]
+
+
+def gauges(session: Session, *, now: datetime) -> list[Reading]:
+    """Return all gauges that are read from the database."""
+    *jobs, mail = queues(session, now=now)
+    job_ages = {(each.name,): _age(each, now) for each in jobs}
+    by_state = {(each.name, state): count for each in jobs for state, count in _counts(each).items()}
+    mails = {("waiting",): mail.waiting, ("retried",): mail.running, ("failed",): mail.failed}
+    mail_age = _age(mail, now)
+    return [
+        _counted(session, "fairboard_submissions", Submission.status, SubmissionStatus),
+        _counted(session, "fairboard_competitions", Competition.state, CompetitionState),
+        Reading("fairboard_jobs", "Jobs by kind and state.", ("kind", "state"), by_state),
+        Reading("fairboard_oldest_job_seconds", "Age of the oldest open job, or 0.", ("kind",), job_ages),
+        Reading("fairboard_mail", "Undelivered e-mails by state.", ("state",), mails),
+        Reading("fairboard_mail_oldest_seconds", "Age of the oldest one, or 0.", values={(): mail_age}),
+    ]
+
+
+def _jobs(session: Session) -> Iterator[Queue]:
+    """Yield the open and failed jobs by kind, and the finished ones of rescorings."""
+    queues = {kind: Queue(kind) for kind in KINDS}
+    scoring = _job_counts(ScoringJob, literal(SCORING)).join(ScoringVersion)
+    rescoring = _job_counts(ScoringJob, literal(RESCORING)).join(ScoringVersion)
+    of_organizers = _job_counts(OrganizerJob, OrganizerJob.kind).group_by(OrganizerJob.kind)
+    for query in (
+        scoring.where(IS_LIVE, ScoringJob.state.in_(SHOWN_STATES)),
+        rescoring.where(IS_RESCORING),
+        of_organizers.where(IS_SHOWN, OrganizerJob.state.in_(SHOWN_STATES)),
+    ):
+        for kind, state, count, since in session.execute(query):
+            queue = queues[kind]
+            if state is JobState.WAITING:
+                queue.waiting = count
+            elif state is JobState.CLAIMED:
+                queue.running = count
+            elif state is JobState.FAILED:
+                queue.failed = count
+            else:  # a rejected file is a result too
+                queue.done += count
+            if state in OPEN_STATES:
+                queue.oldest_at = min(since, queue.oldest_at or since)
+    yield from queues.values()
+
+
+def _job_counts(table: type[ScoringJob] | type[OrganizerJob], kind: Any) -> Select[Any]:
+    return select(kind, table.state, func.count(), func.min(table.created_at)).group_by(table.state)
+
+
+def _counts(queue: Queue) -> dict[str, int]:
+    """Return the numbers of jobs by the names of their states."""
+    states = {
+        JobState.WAITING: queue.waiting,
+        JobState.CLAIMED: queue.running,
+        JobState.FAILED: queue.failed,
+    }
+    if queue.name == RESCORING:
+        states[JobState.DONE] = queue.done
+    return {state.value: count for state, count in states.items()}
+
+
+def _mail(session: Session, now: datetime) -> Queue:
+    is_open, is_retry = Mail.created_at > now - outbox.GIVEN_UP_AFTER, Mail.attempt_count > 1
+    waiting, retried, failed = (
+        func.count().filter(each) for each in (is_open & ~is_retry, is_open & is_retry, ~is_open)
+    )
+    oldest = func.min(Mail.created_at).filter(is_open)
+    row = session.execute(select(waiting, retried, failed, literal(0), oldest).where(Mail.sent_at.is_(None)))
+    return Queue(MAIL, *row.one())
+
+
+def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum]) -> Reading:
+    counts: dict[Any, int] = dict(session.execute(select(column, func.count()).group_by(column)).all())
+    values = {(state.value,): counts.get(state, 0) for state in states}
+    return Reading(name, f"{column.class_.__name__}s by {column.key}.", (column.key,), values)
+
+
+def _age(queue: Queue, now: datetime) -> float:
+    return max(0.0, (now - (queue.oldest_at or now)).total_seconds())

@@ -1,0 +1,274 @@
+"""Organizers' background jobs (checks, solution files, comparisons): add, claim, extend, record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, CursorResult, Select, case, exists, func, select, update
+from sqlalchemy.orm import Session, aliased, joinedload
+
+from grader.errors import ErrorKind, OrganizerError
+from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
+from grader.services.site import leased_rows
+from grader.services.site.leased_rows import OPEN_STATES, Unfinished
+
+LIMITS = leased_rows.ORGANIZERS
+LEASE = timedelta(seconds=60)
+CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short jobs that an organizer waits for
+STATISTICS = (OrganizerJobKind.COMPARE, OrganizerJobKind.ERRORS)
+LANES = {
+    "checks": CHECKS,
+    "organizers": tuple(kind for kind in OrganizerJobKind if kind not in (*CHECKS, *STATISTICS)),
+    "statistics": STATISTICS,
+}
+"""The kinds of jobs by the lane that runs them, one at a time."""
+AWAITED = (*CHECKS, OrganizerJobKind.COMPARE)
+
+
+class UnknownOrganizerJob(OrganizerError):
+    """The competition has no job with this id."""
+
+    public_name = "unknown_organizer_job"
+    kind = ErrorKind.NOT_FOUND
+    message = "There is no job {job_id}."
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of successful work."""
+
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizerClaim:
+    """A claim on one job, with the job's parameters and saved interim results."""
+
+    job_id: int
+    token: str
+    attempt: int
+    kind: OrganizerJobKind
+    competition_id: int
+    parameters: dict[str, Any]
+    kept: dict[str, Any]
+
+
+def add(
+    session: Session,
+    *,
+    competition: Competition,
+    kind: OrganizerJobKind,
+    parameters: Mapping[str, Any],
+    created_by: User | None,
+    now: datetime,
+) -> OrganizerJob:
+    """Add a job for the workers; jobs from the command line have no creator."""
+    job = OrganizerJob(
+        competition_id=competition.id,
+        kind=kind,
+        parameters=dict(parameters),
+        state=JobState.WAITING,
+        created_by_id=created_by.id if created_by else None,
+        created_at=now,
+        available_at=now,
+    )
+    session.add(job)
+    session.flush()
+    return job
+
+
+def get(
+    session: Session, *, competition: Competition, job_id: int, kind: OrganizerJobKind | None = None
+) -> OrganizerJob:
+    """Return a competition's job with its creator; raise UnknownOrganizerJob."""
+    job: OrganizerJob | None = session.scalar(
+        _of(competition, kind).where(OrganizerJob.id == job_id).execution_options(populate_existing=True)
+    )
+    if job is None:
+        raise UnknownOrganizerJob(job_id=job_id)
+    return job
+
+
+def newest(
+    session: Session, *, competition: Competition, kind: OrganizerJobKind, limit: int = 1
+) -> list[OrganizerJob]:
+    """Return the newest jobs of a kind, without dismissed ones."""
+    query = _of(competition, kind).where(OrganizerJob.dismissed_at.is_(None))
+    return list(session.scalars(query.order_by(OrganizerJob.id.desc()).limit(limit)))
+
+
+def broken(session: Session, *, competition: Competition) -> list[OrganizerJobKind]:
+    """Return the kinds of jobs whose newest job failed with an internal error."""
+    last = (
+        select(func.max(OrganizerJob.id))
+        .where(OrganizerJob.competition_id == competition.id, OrganizerJob.dismissed_at.is_(None))
+        .group_by(OrganizerJob.kind)
+    )
+    failed = select(OrganizerJob.kind).where(OrganizerJob.id.in_(last), OrganizerJob.state == JobState.FAILED)
+    return sorted(session.scalars(failed))
+
+
+def is_open(job: OrganizerJob) -> bool:
+    """Return whether a job is waiting or running."""
+    return job.state in OPEN_STATES
+
+
+def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
+    """Dismiss a job; an open job ends without a result."""
+    job.dismissed_at = now
+    if is_open(job):
+        leased_rows.finish(job, JobState.FAILED, now=now)
+        _forget_kept(job)
+    session.flush()
+
+
+def are_waiting(now: datetime, *, lane: str) -> ColumnElement[bool]:
+    """Return the condition under which `waiting` finds a job."""
+    return exists().where(leased_rows.is_free(OrganizerJob, now), OrganizerJob.kind.in_(LANES[lane]))
+
+
+def waiting(session: Session, *, limit: int, now: datetime, lane: str | None = None) -> list[int]:
+    """Return the ids of claimable jobs, optionally only those of a lane; first those that someone awaits.
+
+    The competition that has waited longest since one of its jobs in the lane ended or was returned to the
+    queue comes first.
+    """
+    other = aliased(OrganizerJob)
+    turn_ended_at = case(
+        (other.finished_at.is_not(None), other.finished_at),
+        (other.available_at > other.created_at, other.available_at),
+    )
+    last_turn = (
+        select(func.max(turn_ended_at))
+        .where(other.competition_id == OrganizerJob.competition_id, _lane(other) == _lane(OrganizerJob))
+        .scalar_subquery()
+    )
+    query = select(OrganizerJob.id).where(leased_rows.is_free(OrganizerJob, now))
+    if lane is not None:
+        query = query.where(OrganizerJob.kind.in_(LANES[lane]))
+    first = (OrganizerJob.kind.in_(AWAITED).desc(), last_turn.asc().nulls_first())
+    query = query.order_by(*first, OrganizerJob.available_at, OrganizerJob.id)
+    return list(session.scalars(query.limit(limit)))
+
+
+def claim(
+    session: Session, *, job_id: int, now: datetime, lease: timedelta = LEASE, holder: str | None = None
+) -> OrganizerClaim | None:
+    """Claim a job that is waiting or whose lease has expired; return None if it is not available or fails."""
+    job = session.scalar(
+        select(OrganizerJob)
+        .where(OrganizerJob.id == job_id, leased_rows.is_free(OrganizerJob, now))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    if job is None:
+        return None
+    if LIMITS.are_used_up(job):
+        leased_rows.give_up(job, LIMITS, now=now)
+        _forget_kept(job)
+        session.flush()
+        return None
+    taken = leased_rows.claim(
+        session,
+        OrganizerJob,
+        OrganizerJob.id == job_id,
+        now=now,
+        lease=lease,
+        holder=holder,
+        values={"progress": {}},
+    )
+    if taken is None:
+        return None
+    token, attempt = taken
+    return OrganizerClaim(
+        job_id=job.id,
+        token=token,
+        attempt=attempt,
+        kind=job.kind,
+        competition_id=job.competition_id,
+        parameters=job.parameters,
+        kept=job.result,
+    )
+
+
+def extend(
+    session: Session,
+    *,
+    claim: OrganizerClaim,
+    now: datetime,
+    lease: timedelta = LEASE,
+    progress: Mapping[str, Any] | None = None,
+) -> bool:
+    """Extend the lease of a job and store its progress; return False for an outdated token."""
+    values: dict[str, Any] = {"lease_until": now + lease}
+    if progress is not None:
+        values["progress"] = dict(progress)
+    taken = session.execute(
+        update(OrganizerJob)
+        .where(
+            OrganizerJob.id == claim.job_id,
+            OrganizerJob.token == claim.token,
+            OrganizerJob.state == JobState.CLAIMED,
+        )
+        .values(**values)
+        .execution_options(synchronize_session=False)
+    )
+    return isinstance(taken, CursorResult) and taken.rowcount == 1
+
+
+def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None:
+    """Return a claimed job to the end of the queue; ignore an outdated token."""
+    job = _hold(session, claim)
+    if job is not None:
+        leased_rows.wait(job, until=now, is_counted=False)
+        session.flush()
+
+
+def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
+    """Save interim results for the next attempt and reset lost leases; return False for an outdated token."""
+    job = _hold(session, claim)
+    if job is None:
+        return False
+    job.result = dict(result)
+    job.attempt_count = job.error_count + 1
+    session.flush()
+    return True
+
+
+def record(session: Session, *, claim: OrganizerClaim, outcome: Result | Unfinished, now: datetime) -> bool:
+    """Record the outcome of a job; return False if the token is not current."""
+    job = _hold(session, claim)
+    if job is None:
+        return False
+    if isinstance(outcome, Result):
+        leased_rows.finish(job, JobState.DONE, now=now)
+        job.result = dict(outcome.result)
+    else:
+        leased_rows.record(job, LIMITS, outcome, now=now)
+        _forget_kept(job)
+    session.flush()
+    return True
+
+
+def _lane(job: type[OrganizerJob]) -> ColumnElement[str]:
+    return case(*((job.kind.in_(kinds), lane) for lane, kinds in LANES.items()))
+
+
+def _of(competition: Competition, kind: OrganizerJobKind | None) -> Select[OrganizerJob]:
+    query = (
+        select(OrganizerJob)
+        .where(OrganizerJob.competition_id == competition.id)
+        .options(joinedload(OrganizerJob.created_by))
+    )
+    return query if kind is None else query.where(OrganizerJob.kind == kind)
+
+
+def _hold(session: Session, claim: OrganizerClaim) -> OrganizerJob | None:
+    held = leased_rows.hold(session, OrganizerJob, job_ids=[claim.job_id], token=claim.token)
+    return held[0] if held else None
+
+
+def _forget_kept(job: OrganizerJob) -> None:
+    if not is_open(job):
+        job.result = {}

@@ -1,0 +1,331 @@
+"""Leak checks of data files: scheduling, results and messages.
+
+A file is checked against every solution that is or was live or is being prepared. The check is repeated
+whenever a solution or the file changes. For the release to participants, see `files`.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.disclosure import ORDER, Examined, TargetKind
+from grader.models import (
+    Competition,
+    DataCheckState,
+    DataFile,
+    JobState,
+    OrganizerJob,
+    OrganizerJobKind,
+    ScoringVersion,
+    ScoringVersionState,
+    Solution,
+)
+from grader.services.competitions import lookup, organizers
+from grader.services.competitions.acting import Act
+from grader.services.site import letters, organizer_jobs
+from grader.services.site.log import Actor
+from grader.services.site.outbox import Notice
+
+BROKEN = "its check failed"
+CHECK = Actor(None, "check")
+WITHOUT_PREVIEW = (".py", ".ipynb", ".md", ".txt")  # The check tries to read any text file as a table.
+# This prefix is part of the key, so that files checked before previews existed are checked again.
+WITH_PREVIEW = "preview 1"
+
+
+def record_outcome(
+    session: Session,
+    *,
+    competition_id: int,
+    file_id: int,
+    sha256: str,
+    key: str,
+    examined: Examined,
+    now: datetime,
+) -> DataFile | None:
+    """Store the result of a check; return None if the file has been replaced or deleted."""
+    competition = lookup.lock(session, competition_id=competition_id)
+    file = session.get(DataFile, file_id, populate_existing=True)
+    if file is None or file.sha256 != sha256:
+        return None
+    _settle(Act(session, competition, CHECK, now), file, _as_findings(examined, sha256), key)
+    return file
+
+
+def _hold(act: Act, file: DataFile, key: str, incident: str | None) -> None:
+    """Hold back a file whose check failed."""
+    reason = f"{BROKEN} (incident {incident})" if incident else BROKEN
+    findings = {
+        "sha256": file.sha256,
+        "disclosures": [],
+        "unopened": [{"name": "", "reason": reason}],
+        "unopened_count": 1,
+        "tables": 0,
+        "rows": 0,
+    }
+    _settle(act, file, findings, key)
+
+
+def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> None:
+    before = file.check_state
+    was_passed = before is DataCheckState.PASSED and file.findings.get("sha256") == file.sha256
+    file.findings, file.check_key = findings, key
+    covering = covered(findings)
+    if not covering:
+        file.check_state = DataCheckState.PASSED
+    elif covering <= set(file.allowed.get("covers", ())):
+        file.check_state = DataCheckState.ALLOWED
+    elif (was_passed or before is DataCheckState.UNCHECKED) and not findings["disclosures"]:
+        # Participants already have the file, so parts that are not checked are only reported.
+        file.check_state = DataCheckState.UNCHECKED
+    else:
+        file.check_state = DataCheckState.HELD
+    act.session.flush()
+    if file.check_state is DataCheckState.HELD and before is not DataCheckState.HELD:
+        _record_hold(act, file)
+
+
+def _record_hold(act: Act, file: DataFile) -> None:
+    findings = found_in(file)
+    act.record(
+        "data.hold",
+        f"data file {file.name}",
+        after={"discloses": list(findings.discloses), "unopened": list(findings.unopened)},
+    )
+    letters.send(
+        act.session,
+        "data-file-held",
+        organizers.to_notify(act.session, competition=act.competition),
+        kind=Notice.ORGANIZER,
+        key=f"data-held:{file.id}:{file.check_key}",
+        competition=act.competition,
+        file=file,
+        findings=findings.discloses + findings.unopened,
+        now=act.now,
+    )
+
+
+def solutions_of(session: Session, *, competition: Competition) -> list[Solution]:
+    """Return the solutions that the competition's data files must not disclose."""
+    return list(
+        session.scalars(
+            select(Solution)
+            .join(ScoringVersion, ScoringVersion.solution_id == Solution.id)
+            .where(
+                ScoringVersion.competition_id == competition.id,
+                ScoringVersion.state != ScoringVersionState.DROPPED,
+            )
+            .distinct()
+            .order_by(Solution.id)
+        )
+    )
+
+
+def key_of(file: DataFile, solutions: Iterable[Solution]) -> str:
+    """Return a hash of a file's bytes and of the solutions against which it is checked."""
+    parts = sorted({f"{each.row_ids_sha256} {each.prepared_sha256}" for each in solutions})
+    return hashlib.sha256("\n".join([WITH_PREVIEW, file.sha256, *parts]).encode()).hexdigest()
+
+
+def stale(session: Session, *, competition: Competition) -> list[DataFile]:
+    """Return the files that need a check; empty if the solution is public."""
+    if competition.solution_published_at is not None:
+        return []
+    solutions = solutions_of(session, competition=competition)
+    if not solutions:
+        return []
+    files = session.scalars(
+        select(DataFile).where(DataFile.competition_id == competition.id).order_by(DataFile.name)
+    )
+    return [file for file in files if file.check_key != key_of(file, solutions)]
+
+
+def begin(file: DataFile) -> None:
+    """Mark a new or replaced file as waiting for its check."""
+    file.check_state, file.check_key = DataCheckState.WAITING, None
+    file.findings, file.allowed = {}, {}
+
+
+def request(
+    session: Session, *, competition: Competition, now: datetime, actor: Actor | None = None
+) -> OrganizerJob | None:
+    """Add a job for the files that need a check; None if there are no such files or a job is in progress.
+
+    If the job fails, its files are held back until an organizer requests another check.
+    """
+    files = stale(session, competition=competition)
+    if not files or under_way(session, competition=competition) is not None:
+        return None
+    last = newest(session, competition=competition)
+    solutions = solutions_of(session, competition=competition)
+    keys = {file.id: key_of(file, solutions) for file in files}
+    params = {"keys": sorted(keys.values())}
+    if last is not None and last.state is JobState.FAILED and last.parameters.get("keys") == params["keys"]:
+        for file in files:
+            _hold(Act(session, competition, CHECK, now), file, keys[file.id], last.incident)
+        return None
+    return organizer_jobs.add(
+        session,
+        competition=competition,
+        kind=OrganizerJobKind.DATA,
+        parameters=params,
+        created_by=actor.user if actor else None,
+        now=now,
+    )
+
+
+def request_all(session: Session, *, now: datetime) -> int:
+    """Request all due checks, for example of files that changed while they were being checked."""
+    return sum(request(session, competition=each, now=now) is not None for each in _with_files(session))
+
+
+def are_stale(session: Session) -> bool:
+    """Return whether `request_all` would add a job."""
+    return any(
+        stale(session, competition=each) and under_way(session, competition=each) is None
+        for each in _with_files(session)
+    )
+
+
+def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
+    """Return the newest job that checks a competition's files, or None."""
+    job = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.DATA)
+    return job[0] if job else None
+
+
+def under_way(session: Session, *, competition: Competition) -> OrganizerJob | None:
+    """Return the job in progress that checks a competition's files, or None."""
+    last = newest(session, competition=competition)
+    return last if last is not None and organizer_jobs.is_open(last) else None
+
+
+def _with_files(session: Session) -> Sequence[Competition]:
+    with_files = select(DataFile.competition_id).distinct()
+    return session.scalars(
+        select(Competition).where(Competition.id.in_(with_files)).order_by(Competition.id)
+    ).all()
+
+
+SHOWN_NAMES = 3
+# Python imports a file with such a name from the script's folder instead of the package.
+IMPORTED = sys.stdlib_module_names | {
+    "sitecustomize", "usercustomize", "numpy", "pandas", "scipy", "sklearn", "torch", "tensorflow", "keras",
+    "transformers", "datasets", "matplotlib", "lightgbm", "xgboost", "catboost", "polars", "pyarrow", "tqdm",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The findings of a check as texts.
+
+    `discloses` contains a text for each column that discloses hidden values; `unopened` contains one for each
+    part that could not be read. `warnings` do not hold a file back.
+    """
+
+    discloses: tuple[str, ...]
+    unopened: tuple[str, ...]
+    consequence: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All warnings and findings for organizers."""
+        return self.warnings + self.discloses + self.unopened
+
+
+def found_in(file: DataFile) -> Found:
+    """Return the findings of a file's check."""
+    findings = file.findings
+    discloses = tuple(
+        f"{_place(each)} agrees with {_kind(each)} {_names(each['names'])} ({each['rows']:,} rows)"
+        # Labels come first because there are few of them, and identities last because there may be many.
+        for each in sorted(findings.get("disclosures", ()), key=_is_identity)
+    )
+    unopened = tuple(
+        f"{each['name'] or file.name} was not checked: {each['reason']}"
+        for each in findings.get("unopened", ())
+    )
+    left = findings.get("unopened_count", 0) - len(unopened)
+    if left > 0:
+        unopened = (*unopened, f"{left:,} more parts were not checked")
+    return Found(discloses, unopened, _consequence(file), _name_warnings(file.name))
+
+
+def _name_warnings(name: str) -> tuple[str, ...]:
+    stem = name.partition(".")[0]
+    if not name.endswith((".py", ".pyc", ".so", ".pyd", ".pth")) or stem not in IMPORTED:
+        return ()
+    return (
+        f"Python scripts in the same folder would import {name} instead of the package {stem!r}. Rename the "
+        "file",
+    )
+
+
+def _as_findings(examined: Examined, sha256: str) -> dict[str, Any]:
+    return {
+        "sha256": sha256,
+        "disclosures": [asdict(each) | {"names": list(each.names)} for each in examined.disclosures],
+        "unopened": [asdict(each) for each in examined.unopened],
+        "unopened_count": examined.unopened_count,
+        "tables": examined.tables,
+        "rows": examined.rows,
+        "preview": examined.preview,
+    }
+
+
+def preview_of(file: DataFile) -> Mapping[str, Any] | None:
+    """Return a file's first rows and column statistics for users who may download it, or None."""
+    if file.name.lower().endswith(WITHOUT_PREVIEW) or file.findings.get("sha256") != file.sha256:
+        return None
+    return file.findings.get("preview")
+
+
+def covered(findings: Mapping[str, Any]) -> set[str]:
+    """Return the disclosures that a release allows; "unopened" stands for parts that were not checked."""
+    disclosed = {
+        f"{each['kind']}: {name}" for each in findings.get("disclosures", ()) for name in each["names"]
+    }
+    return disclosed | ({"unopened"} if findings.get("unopened_count") else set())
+
+
+def _consequence(file: DataFile) -> str:
+    kinds = {each["kind"] for each in file.findings.get("disclosures", ())}
+    consequences = {
+        TargetKind.LABEL: "the labels (anyone who submits them gets a perfect score)",
+        TargetKind.IDENTITY: "which rows mention the identities (models can be tuned to them)",
+        TargetKind.USAGE: "which rows decide the final standings",
+    }
+    public = [words for kind, words in consequences.items() if kind.value in kinds]
+    if file.findings.get("unopened_count"):
+        public.append("everything in the parts that were not checked")
+    return "; ".join(public)
+
+
+def _place(disclosure: Mapping[str, Any]) -> str:
+    within = f" of {disclosure['table']}" if disclosure["table"] else ""
+    is_order = disclosure["column"] == ORDER
+    return f"{ORDER.capitalize()}{within}" if is_order else f"Column {disclosure['column']!r}{within}"
+
+
+def _is_identity(disclosure: Mapping[str, Any]) -> bool:
+    return TargetKind(disclosure["kind"]) is TargetKind.IDENTITY
+
+
+def _kind(disclosure: Mapping[str, Any]) -> str:
+    words = {
+        TargetKind.LABEL: "the label",
+        TargetKind.IDENTITY: "the identity",
+        TargetKind.USAGE: "the column",
+    }
+    return words[TargetKind(disclosure["kind"])]
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more

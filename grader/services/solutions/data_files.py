@@ -1,0 +1,242 @@
+"""Data files for participants: upload, download, deletion and release after a check."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.models import Competition, DataCheckState, DataFile, JobState
+from grader.services.competitions import acting, phases
+from grader.services.competitions.acting import Act
+from grader.services.competitions.settings_problems import Fault
+from grader.services.site import organizer_jobs
+from grader.services.site.log import Actor
+from grader.services.solutions import data_checks as checks
+from grader.storage.stores import StoredBlob
+from grader.text import is_storable, one_line, plain_text
+from grader.visibility import Phase
+
+MAX_BYTES = 2_000_000_000
+MAX_COUNT = 100
+DESCRIPTION_MAX_LENGTH = 500
+SAMPLE_SUBMISSION = "sample_submission.csv"
+
+_NAME = re.compile(r"[\w][\w .()+-]{0,199}")
+
+
+class InvalidDataFile(OrganizerError):
+    """The data file cannot be added."""
+
+    public_name = "invalid_data_file"
+
+
+class UnknownDataFile(ParticipantError):
+    """The competition has no such file, or the user may not see it."""
+
+    public_name = "unknown_data_file"
+    kind = ErrorKind.NOT_FOUND
+    message = "This competition has no file {name!r}."
+
+
+class DataNotOpen(ParticipantError):
+    """Data files cannot be downloaded before the competition opens."""
+
+    public_name = "data_not_open"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self, competition: Competition) -> None:
+        when = f" on {competition.opens_at:%Y-%m-%d %H:%M} UTC" if competition.opens_at else ""
+        super().__init__(f"The files are not available yet. Download them when the competition opens{when}.")
+
+
+def list_all(session: Session, *, competition: Competition) -> Sequence[DataFile]:
+    """Return the data files of a competition, sorted by name."""
+    return session.scalars(
+        select(DataFile).where(DataFile.competition_id == competition.id).order_by(DataFile.name)
+    ).all()
+
+
+def get(session: Session, *, competition: Competition, name: str) -> DataFile:
+    """Return a data file of a competition; raise UnknownDataFile."""
+    if not is_storable(name):
+        raise UnknownDataFile(name=name)
+    file = session.scalar(
+        select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
+    )
+    if file is None:
+        raise UnknownDataFile(name=name)
+    return file
+
+
+def require_open(competition: Competition, *, now: datetime) -> None:
+    """Raise DataNotOpen before the competition opens."""
+    if phases.phase(competition, now) is Phase.SCHEDULED:
+        raise DataNotOpen(competition)
+
+
+def add(
+    session: Session,
+    *,
+    competition: Competition,
+    name: str,
+    description: str = "",
+    blob: StoredBlob,
+    actor: Actor,
+    now: datetime,
+) -> DataFile:
+    """Add a file or replace the one with the same name, and request a check; raise InvalidDataFile."""
+    name = checked_name(name)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition = act.competition
+    files = {each.name: each for each in list_all(session, competition=competition)}
+    earlier = files.get(name)
+    if earlier is None and len(files) >= MAX_COUNT:
+        raise InvalidDataFile(
+            f"This competition has reached the limit of {MAX_COUNT} data files. Remove one first."
+        )
+    before = {} if earlier is None else _facts(earlier)
+    file = earlier or DataFile(competition_id=competition.id, name=name)
+    if description or earlier is None:
+        file.description = one_line(description, DESCRIPTION_MAX_LENGTH)
+    file.sha256, file.size_bytes, file.uploaded_at = blob.sha256, blob.size, now
+    checks.begin(file)
+    session.add(file)
+    session.flush()
+    checks.request(session, competition=competition, now=now, actor=actor)
+    act.record("data.upload", f"data file {name}", before=before, after=_facts(file))
+    return file
+
+
+def remove(act: Act, *, name: str) -> None:
+    """Delete a file; raise UnknownDataFile. Its blob is deleted later, with other orphaned blobs."""
+    file = get(act.session, competition=act.competition, name=name)
+    act.session.delete(file)
+    act.record("data.remove", f"data file {name}", before=_facts(file))
+
+
+def checked_name(name: str) -> str:
+    """Return the last part of a path as a file name; raise InvalidDataFile if it is not allowed."""
+    last = one_line(name.replace("\\", "/").rpartition("/")[2], 255)
+    if not _NAME.fullmatch(last):
+        raise InvalidDataFile(
+            f"The file name {last!r} is invalid. Use 1 to 200 characters (letters, digits, spaces, and "
+            ". _ - + ( )) and start with a letter, digit or underscore."
+        )
+    if last == SAMPLE_SUBMISSION:
+        raise InvalidDataFile(
+            f"{SAMPLE_SUBMISSION} is generated from the solution. Choose another name for your file."
+        )
+    return last
+
+
+def _facts(file: DataFile) -> dict[str, object]:
+    return {"sha256": file.sha256, "size_bytes": file.size_bytes, "description": file.description}
+
+
+DATA = "data"
+CHECK_TIME = timedelta(seconds=30)  # typical duration of a check
+GIVEN_OUT = (DataCheckState.PASSED, DataCheckState.ALLOWED)
+
+
+class BeingChecked(ParticipantError):
+    """The file is being checked and cannot be downloaded yet."""
+
+    public_name = "being_checked"
+    kind = ErrorKind.NOT_YET
+    retry_after = CHECK_TIME
+    message = "{name} is being checked. Try again in a few minutes."
+
+
+class NotHeld(OrganizerError):
+    """The file is not held back."""
+
+    public_name = "not_held"
+    message = "{name} is not held back by its check."
+
+
+class DataUnchecked(OrganizerError):
+    """Some data files have not been checked against the current solutions."""
+
+    public_name = "data_unchecked"
+    retry_after = CHECK_TIME
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            f"These files are being checked against the solution: {', '.join(names)}. Try again in a few "
+            "minutes. The organizers' Data files page shows the progress."
+        )
+
+
+def is_given_out(competition: Competition, file: DataFile) -> bool:
+    """Return whether participants may download a file."""
+    if competition.solution_published_at is not None:
+        return True
+    if file.check_state is DataCheckState.UNCHECKED:
+        return True
+    return file.check_state in GIVEN_OUT and file.findings.get("sha256") == file.sha256
+
+
+def require_given_out(competition: Competition, file: DataFile) -> None:
+    """Raise BeingChecked unless participants may download a file."""
+    if not is_given_out(competition, file):
+        raise BeingChecked(name=file.name)
+
+
+def allow(act: Act, *, name: str, reason: str = "") -> DataFile:
+    """Release a file that is held back; raise NotHeld."""
+    file = get(act.session, competition=act.competition, name=name)
+    is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
+    if file.check_state is not DataCheckState.HELD and not is_unopened:
+        raise NotHeld(name=name)
+    seen = checks.found_in(file)
+    file.check_state = DataCheckState.ALLOWED
+    covers = sorted(checks.covered(file.findings))
+    file.allowed = {"at": act.now.isoformat(), "covers": covers}
+    act.record(
+        "data.allow",
+        f"data file {file.name}",
+        after={
+            "discloses": list(seen.discloses),
+            "unopened": list(seen.unopened),
+        },
+        reason=plain_text(reason),
+    )
+    return file
+
+
+def check_again(act: Act, *, name: str) -> None:
+    """Check a file again; it cannot be downloaded until the check has finished."""
+    session, competition = act.session, act.competition
+    file = get(session, competition=competition, name=name)
+    file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
+    session.flush()
+    last = checks.newest(session, competition=competition)
+    if last is not None and last.state is JobState.FAILED:
+        organizer_jobs.dismiss(session, job=last, now=act.now)
+    checks.request(session, competition=competition, now=act.now, actor=act.actor)
+
+
+def faults(session: Session, *, competition: Competition) -> list[Fault]:
+    """Return the problems with data files that prevent the publication of a draft."""
+    waiting = [file.name for file in checks.stale(session, competition=competition)]
+    held = [
+        Fault((f"{name} is still being checked. Try again in a few minutes."), (DATA,)) for name in waiting
+    ]
+    for file in session.scalars(select(DataFile).where(DataFile.competition_id == competition.id)):
+        if file.check_state is DataCheckState.HELD and file.name not in waiting:
+            seen = checks.found_in(file)
+            names = "; ".join((seen.discloses + seen.unopened)[: checks.SHOWN_NAMES])
+            held.append(
+                Fault(f"{file.name} is held back: {names}. Remove it, or confirm its release.", (DATA,))
+            )
+    return held
+
+
+def require_checked(session: Session, *, competition: Competition) -> None:
+    """Raise DataUnchecked if a file has not been checked against the current solutions."""
+    names = [file.name for file in checks.stale(session, competition=competition)]
+    if names:
+        raise DataUnchecked(names)

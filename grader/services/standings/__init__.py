@@ -1,1 +1,0 @@
-"""Standings: one row per team."""

@@ -1,0 +1,135 @@
+"""Moderation decisions: disqualify or reinstate a team, mark a submission."""
+
+from grader.errors import ErrorKind, OrganizerError
+from grader.models import Submission, SubmissionKind, Team
+from grader.services.competitions.acting import Act
+from grader.services.leaderboards import rows
+from grader.services.site import log
+from grader.services.teams import limits, mail, moderation, rosters
+from grader.services.teams.moderation import REASON_MAX_LENGTH, ReasonNeeded
+from grader.text import one_line
+
+
+class AlreadyDisqualified(OrganizerError):
+    """The team is already disqualified."""
+
+    public_name = "already_disqualified"
+    message = "{team.name} is already disqualified: {team.disqualification_reason}"
+
+
+class NotDisqualified(OrganizerError):
+    """Only a disqualified team can be reinstated."""
+
+    public_name = "not_disqualified"
+    message = "{team.name} is not disqualified."
+
+
+class OnlyATest(OrganizerError):
+    """A test submission of the organizers cannot compete."""
+
+    public_name = "only_a_test"
+    message = (
+        "Submission #{submission_id} is a test submission of the organizers. It can be a benchmark or "
+        "hidden, but it cannot have a rank."
+    )
+
+
+class UnknownSubmissionHere(OrganizerError):
+    """The competition has no submission with this id."""
+
+    public_name = "unknown_submission_here"
+    kind = ErrorKind.NOT_FOUND
+    message = "There is no submission #{submission_id} in this competition."
+
+
+def disqualify(act: Act, *, team: str, reason: str) -> Team:
+    """Disqualify a team: remove it from every leaderboard and block its uploads until it is reinstated.
+
+    Its members cannot enter another team. Raises UnknownTeam, ReasonNeeded or AlreadyDisqualified.
+    """
+    reason = one_line(reason, REASON_MAX_LENGTH)
+    if not reason:
+        raise ReasonNeeded
+    target = moderation.find(act, team)
+    if target.disqualified_at is not None:
+        raise AlreadyDisqualified(team=target)
+    target.disqualified_at, target.disqualification_reason = act.now, reason
+    rosters.bind(act.session, team=target)
+    _show(act, target.id)
+    mail.disqualified(act.session, competition=act.competition, team=target, now=act.now)
+    act.record(
+        "team.disqualify",
+        f"team {log.mention(target)}",
+        before={"disqualified_at": None},
+        after={"disqualified_at": act.now},
+        reason=reason,
+        public_text=f"The team {log.mention(target)} was disqualified.",
+    )
+    return target
+
+
+def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
+    """Reinstate a disqualified team on the leaderboards; raise UnknownTeam or NotDisqualified."""
+    target = moderation.find(act, team)
+    if target.disqualified_at is None:
+        raise NotDisqualified(team=target)
+    before = {"disqualified_at": target.disqualified_at, "reason": target.disqualification_reason}
+    target.disqualified_at, target.disqualification_reason = None, ""
+    rosters.release_all(act.session, team=target)
+    _show(act, target.id)
+    mail.reinstated(act.session, competition=act.competition, team=target, now=act.now)
+    act.record(
+        "team.reinstate",
+        f"team {log.mention(target)}",
+        before=before,
+        after={"disqualified_at": None, "reason": ""},
+        reason=one_line(reason, REASON_MAX_LENGTH),
+        public_text=f"The team {log.mention(target)} was reinstated.",
+    )
+    return target
+
+
+def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
+    """Mark a submission as ranked, as a benchmark without a rank, or as hidden.
+
+    Benchmarks and hidden submissions do not count towards the limits and cannot be selected. Raises
+    UnknownSubmissionHere, OnlyATest, and ValueError for LATE.
+    """
+    if kind is SubmissionKind.LATE:
+        raise ValueError("A submission is late because of its time and cannot be marked as late.")
+    submission = act.session.get(Submission, submission_id)
+    if submission is None or submission.competition_id != act.competition.id:
+        raise UnknownSubmissionHere(submission_id=submission_id)
+    if submission.team.is_organizers and kind not in (SubmissionKind.BENCHMARK, SubmissionKind.HIDDEN):
+        raise OnlyATest(submission_id=submission_id)
+    before, submission.kind = submission.kind, kind
+    submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
+    limits.update_slot(submission)
+    _show(act, submission.team_id)
+    act.record(
+        "submission.mark",
+        f"submission {submission.id}",
+        before={"kind": before},
+        after={"kind": kind},
+        public_text=_told(submission, before),
+    )
+    return submission
+
+
+def _told(submission: Submission, before: SubmissionKind) -> str:
+    """Return the public log's text about the changed kind of a submission."""
+    if submission.kind is before:
+        return ""
+    name = f"Submission #{submission.id}"
+    match submission.kind:
+        case SubmissionKind.BENCHMARK:
+            return f"{name} is now a benchmark: it is shown without a rank."
+        case SubmissionKind.HIDDEN:
+            return f"{name} is no longer on any leaderboard."
+        case _:
+            return f"{name} now competes for its team."
+
+
+def _show(act: Act, team_id: int) -> None:
+    act.session.flush()
+    rows.rebuild(act.session, competition=act.competition, team_ids=[team_id])

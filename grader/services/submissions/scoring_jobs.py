@@ -1,0 +1,416 @@
+"""Scoring jobs: creation, claim under a lease, outcome, status.
+
+Scoring the same file twice produces the same bits, so every job has exactly one result.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, insert, literal, or_, select
+from sqlalchemy.orm import Session, joinedload
+
+from grader.metrics import registry
+from grader.metrics.boards import BoardRule
+from grader.metrics.interface import MetricResult
+from grader.models import (
+    MAIN_BOARD,
+    Competition,
+    JobState,
+    Score,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    Solution,
+    Split,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+)
+from grader.ranking.order import Scale, TeamEntry
+from grader.services.competitions import boards, lookup, organizers
+from grader.services.leaderboards import rows, shown_scores
+from grader.services.site import leased_rows, letters
+from grader.services.site.leased_rows import OPEN_STATES, Unfinished
+from grader.services.site.outbox import Notice
+from grader.services.solutions import intake
+from grader.services.teams import limits
+
+Results = Mapping[Split, MetricResult]
+LIMITS = leased_rows.SCORING
+# The time that a metric written in Python may take, and the start of its sandbox, in addition to reading.
+PYTHON_SECONDS = 150
+# A problem's text for organizers only, which may contain labels.
+LOG = "log"
+IS_PYTHON = func.coalesce(ScoringVersion.metric_settings[registry.TAG].as_string(), "") == registry.PYTHON
+
+STATUS_OF = {
+    JobState.DONE: SubmissionStatus.SCORED,
+    JobState.REJECTED: SubmissionStatus.REJECTED,
+    JobState.FAILED: SubmissionStatus.FAILED,
+}
+
+Data = Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The outcome of a file that could be scored."""
+
+    results: Results
+    notes: Data
+
+
+Outcome = Scores | Unfinished
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to record the result of a job, with the data needed to compute it."""
+
+    job_id: int
+    token: str
+    attempt: int
+    submission_id: int
+    scoring_version_id: int
+    competition_id: int
+    submission_sha256: str
+    row_ids_sha256: str
+    prepared_sha256: str
+    metric_settings: Mapping[str, Any]
+    other_labels: tuple[str, ...] = ()
+    known_problems: tuple[dict[str, Any], ...] | None = None  # set if the file has been deleted
+    accepted_at: datetime | None = None  # the time of the job, if it is claimed alone
+
+
+def add_job(session: Session, *, submission_id: int, scoring_version_id: int, now: datetime) -> ScoringJob:
+    """Add a job that scores a submission under a scoring version."""
+    job = ScoringJob(
+        submission_id=submission_id,
+        scoring_version_id=scoring_version_id,
+        state=JobState.WAITING,
+        created_at=now,
+        available_at=now,
+    )
+    session.add(job)
+    session.flush()
+    return job
+
+
+def add_jobs(
+    session: Session, *, submission: Submission, competition: Competition, now: datetime
+) -> tuple[int, ...]:
+    """Add jobs under the live version and any version in preparation; return their ids."""
+    is_preparing = ScoringVersion.state == ScoringVersionState.PREPARING
+    versions = select(ScoringVersion.id).where(
+        ScoringVersion.competition_id == competition.id,
+        or_(ScoringVersion.id == lookup.live(competition).id, is_preparing),
+    )
+    added = insert(ScoringJob).from_select(
+        ["scoring_version_id", *(same := waiting_job(now, submission_id=submission.id))],
+        versions.add_columns(*same.values()),
+    )
+    return tuple(sorted(session.scalars(added.returning(ScoringJob.id))))
+
+
+def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
+    """Return the column values of a waiting job, for an INSERT that selects the other columns."""
+    values = {
+        "state": JobState.WAITING,
+        "created_at": now,
+        "available_at": now,
+        "attempt_count": 0,
+        "error_count": 0,
+        "problems": [],
+        "notes": [],
+        **others,
+    }
+    columns = ScoringJob.__table__.c
+    return {name: literal(value, columns[name].type) for name, value in values.items()}
+
+
+def claim(
+    session: Session,
+    *,
+    job_id: int,
+    lease: timedelta,
+    now: datetime,
+    holder: str | None = None,
+    is_python: bool | None = None,
+) -> Claim | None:
+    """Claim a job that is waiting or whose lease has expired; return None if it is not available.
+
+    A job that has lost its last lease fails instead. If `is_python` is not None, only jobs whose metric is,
+    or is not, written in Python are available.
+    """
+    job = session.get(
+        ScoringJob,
+        job_id,
+        options=[
+            joinedload(ScoringJob.submission),
+            joinedload(ScoringJob.scoring_version)
+            .joinedload(ScoringVersion.solution)
+            .load_only(Solution.row_ids_sha256, Solution.prepared_sha256),
+        ],
+    )
+    if job is None or is_python not in (None, registry.is_python(job.scoring_version.metric_settings)):
+        return None
+    if LIMITS.are_used_up(job) and _give_up(session, job, now=now):
+        return None
+    is_due = leased_rows.is_free(ScoringJob, now)
+    is_this = ScoringJob.id == job_id
+    taken = leased_rows.claim(session, ScoringJob, is_this, is_due, now=now, lease=lease, holder=holder)
+    if taken is None:
+        return None
+    token, attempt = taken
+    names = intake.other_labels(session, competition_id=job.scoring_version.competition_id)
+    current = claim_of(job, token=token, attempt=attempt, other_labels=names)
+    return replace(current, accepted_at=job.created_at)
+
+
+def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...]) -> Claim:
+    """Return the claim on a job that has just been claimed under a token."""
+    version = job.scoring_version
+    return Claim(
+        job_id=job.id,
+        token=token,
+        attempt=attempt,
+        submission_id=job.submission_id,
+        scoring_version_id=job.scoring_version_id,
+        competition_id=version.competition_id,
+        submission_sha256=job.submission.sha256,
+        row_ids_sha256=version.solution.row_ids_sha256,
+        prepared_sha256=version.solution.prepared_sha256,
+        metric_settings=version.metric_settings,
+        other_labels=other_labels,
+        known_problems=tuple(job.submission.problems) if job.submission.file_deleted_at else None,
+    )
+
+
+def lease(ordinary: timedelta, *, is_python: bool) -> timedelta:
+    """Return the lease of a job."""
+    return ordinary + timedelta(seconds=PYTHON_SECONDS * is_python)
+
+
+def waiting(
+    session: Session, *, older_than: timedelta, limit: int, now: datetime, with_rescorings: bool = True
+) -> list[int]:
+    """Return the ids of overdue jobs and of jobs with a lost lease, those of the live version first.
+
+    Jobs of metrics written in Python are claimed by `grader.worker.python_lanes`.
+    """
+    states = [ScoringVersionState.PREPARING] if not with_rescorings else []
+    query = (
+        select(ScoringJob.id)
+        .join(ScoringJob.scoring_version)
+        .where(
+            leased_rows.is_free(ScoringJob, now, older_than), ScoringVersion.state.not_in(states), ~IS_PYTHON
+        )
+        .order_by(ScoringVersion.state != ScoringVersionState.LIVE, ScoringJob.available_at, ScoringJob.id)
+        .limit(limit)
+    )
+    return list(session.scalars(query))
+
+
+def oldest_pending(session: Session) -> datetime | None:
+    """Return the time since which the oldest pending submission has waited; ignore rescorings and retries."""
+    return session.scalar(
+        select(func.min(ScoringJob.created_at))
+        .join(ScoringJob.scoring_version)
+        .join(ScoringJob.submission)
+        .where(
+            ScoringVersion.state == ScoringVersionState.LIVE,
+            ScoringJob.state.in_(OPEN_STATES),
+            Submission.status == SubmissionStatus.PENDING,
+        )
+    )
+
+
+def hand_back(session: Session, *, job_id: int, token: str) -> None:
+    """Return a claimed job to the queue as if it had never been claimed; ignore an outdated token."""
+    for job in leased_rows.hold(session, ScoringJob, job_ids=[job_id], token=token):
+        leased_rows.wait(job, is_counted=False)
+    session.flush()
+
+
+def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: datetime) -> bool:
+    """Record the outcome of a job; return False if the token is not current."""
+    held = hold(session, job_ids=[job_id], token=token)
+    if held is None:
+        return False
+    competition, jobs = held
+    write_outcomes(session, competition=competition, outcomes=[(job, outcome) for job in jobs], now=now)
+    return True
+
+
+def hold(
+    session: Session, *, job_ids: Sequence[int], token: str
+) -> tuple[Competition, Sequence[ScoringJob]] | None:
+    """Lock the competition, which prevents a concurrent publication, and the jobs that are still held."""
+    competition = session.scalar(
+        select(Competition)
+        .join(ScoringVersion, ScoringVersion.competition_id == Competition.id)
+        .join(ScoringJob, ScoringJob.scoring_version_id == ScoringVersion.id)
+        .where(ScoringJob.id.in_(job_ids))
+        .limit(1)
+        .with_for_update(read=True, of=Competition)
+        .options(joinedload(Competition.live_scoring_version))  # for the scale of its scores
+        .execution_options(populate_existing=True)
+    )
+    options = [joinedload(ScoringJob.submission).joinedload(Submission.user)]
+    jobs = leased_rows.hold(session, ScoringJob, job_ids=job_ids, token=token, options=options)
+    return None if competition is None or not jobs else (competition, jobs)
+
+
+def write_outcomes(
+    session: Session,
+    *,
+    competition: Competition,
+    outcomes: Sequence[tuple[ScoringJob, Outcome]],
+    now: datetime,
+) -> None:
+    """Record the outcomes of held jobs of one version: scores, job states, standings."""
+    for job, outcome in outcomes:
+        job.notes = []
+        if isinstance(outcome, Scores):
+            _add_scores(session, job=job, results=outcome.results, now=now)
+            leased_rows.finish(job, JobState.DONE, now=now)
+            job.notes = list(outcome.notes)
+        else:
+            leased_rows.record(job, LIMITS, outcome, now=now)
+        if job.state in STATUS_OF:
+            _tell_end(session, competition, job)
+    session.flush()
+    enter_standings(
+        session,
+        competition=competition,
+        scored=[(job, outcome.results) for job, outcome in outcomes if isinstance(outcome, Scores)],
+    )
+
+
+def show_result(job: ScoringJob) -> None:
+    """Copy the outcome of a finished job under the live version to its submission."""
+    submission = job.submission
+    submission.status = STATUS_OF[job.state]
+    submission.finished_at = job.finished_at
+    submission.problems = [
+        {name: each for name, each in problem.items() if name != LOG} for problem in job.problems
+    ]
+    submission.notes = job.notes
+    submission.incident = job.incident
+    limits.update_slot(submission)
+
+
+def metric_log(session: Session, submission: Submission) -> str:
+    """Return the output of a metric that failed under the live version, for organizers only."""
+    if not limits.has_failed_metric(submission):
+        return ""
+    is_live = ScoringJob.scoring_version_id == lookup.live(submission.competition).id
+    problems = session.scalar(
+        select(ScoringJob.problems).where(ScoringJob.submission_id == submission.id, is_live)
+    )
+    return "\n".join(str(each.get(LOG, "")) for each in problems or ())
+
+
+def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> bool:
+    held = hold(session, job_ids=[job.id], token=job.token or "")
+    if held is None or job.lease_until is None or job.lease_until > now:
+        return False
+    leased_rows.give_up(job, LIMITS, now=now)
+    session.flush()
+    _tell_end(session, held[0], job)
+    return True
+
+
+def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> None:
+    """Show the result of a finished job under the live version, with e-mails."""
+    if job.finished_at is None or competition.live_scoring_version_id != job.scoring_version_id:
+        return
+    show_result(job)
+    _send_mail(session, submission=job.submission, now=job.finished_at)
+
+
+def _send_mail(session: Session, *, submission: Submission, now: datetime) -> None:
+    """E-mail the result to the submitter and failures to the organizers; never include a score."""
+    competition = submission.competition
+    count = len(submission.problems)
+    letters.send(
+        session,
+        "result",
+        [submission.user],
+        kind=Notice.SCORED,
+        key=f"{submission.status.value}:{submission.id}",
+        competition=competition,
+        submission=submission,
+        problems="1 problem" if count == 1 else f"{count:,} problems",
+        now=now,
+    )
+    if submission.status is SubmissionStatus.FAILED:
+        letters.send(
+            session,
+            "scoring-failed",
+            organizers.to_notify(session, competition=competition),
+            kind=Notice.ORGANIZER,
+            key=f"organizer-failed:{submission.id}",
+            competition=competition,
+            submission=submission,
+            now=now,
+        )
+
+
+def _add_scores(session: Session, *, job: ScoringJob, results: Results, now: datetime) -> None:
+    """Add a job's scores on both splits."""
+    session.add_all(_score(job, split, results[split], now=now) for split in Split)
+
+
+def enter_standings(
+    session: Session, *, competition: Competition, scored: Sequence[tuple[ScoringJob, Results]]
+) -> None:
+    """Enter files scored under one version into the standings if they are their teams' best."""
+    ranked = [(job, results) for job, results in scored if job.submission.kind is SubmissionKind.NORMAL]
+    if not ranked:
+        return
+    version = session.get_one(ScoringVersion, ranked[0][0].scoring_version_id)
+    version_id, scale, rules = version.id, version.scale, boards.of(competition, version)
+    entries = defaultdict[str, list[TeamEntry]](list)
+    for job, results in ranked:
+        for board, entry in _entries(competition, scale, rules, job, results):
+            entries[board].append(entry)
+    if entries:
+        rows.enter(session, entries=entries, scoring_version_id=version_id)
+    # The private standings of a version in preparation are written when it is published.
+    if competition.settled_at is not None and version_id == competition.live_scoring_version_id:
+        teams = {job.submission.team_id for job, _ in ranked}
+        rows.rebuild(session, competition=competition, team_ids=teams)
+
+
+def _score(job: ScoringJob, split: Split, result: MetricResult, *, now: datetime) -> Score:
+    return Score(
+        submission_id=job.submission_id,
+        scoring_version_id=job.scoring_version_id,
+        split=split,
+        score=result.score,
+        terms=dict(result.terms),
+        groups=dict(result.groups),
+        evidence=dict(result.evidence),
+        created_at=now,
+    )
+
+
+def _entries(
+    competition: Competition, scale: Scale, rules: Sequence[BoardRule], job: ScoringJob, results: Results
+) -> Iterator[tuple[str, TeamEntry]]:
+    """Yield a file's public entry for each leaderboard on which it has a displayed value."""
+    submission, (public, private) = job.submission, (_values(results[split]) for split in Split)
+    named = shown_scores.named(competition, rules, public, private)
+    shown = {MAIN_BOARD: shown_scores.units(competition, results[Split.PUBLIC].score, scale)}
+    shown |= {board: units for board, (units, _) in named.items()}
+    for board, units in shown.items():
+        if units is not None:
+            yield board, TeamEntry(submission.team_id, submission.id, units, submission.submitted_at)
+
+
+def _values(result: MetricResult) -> shown_scores.Values:
+    return result.score, result.terms, result.groups

@@ -1,0 +1,222 @@
+"""Announced uploads of submissions: announcement, arrival, expiry, limits per user."""
+
+import hashlib
+import secrets
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import AnnouncedUpload, Competition, User
+from grader.services.site import counting
+from grader.storage.stores import StoredBlob
+from grader.text import one_line
+
+KEPT = timedelta(days=7)  # the kaggle command asks for uploads for 6 days
+INCOMPLETE_KEPT = timedelta(hours=6)
+IDLE_AFTER = timedelta(minutes=15)  # if disk space is low
+NAME_MAX_LENGTH = 255
+FORGOTTEN_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The maximum number and total size of a person's unused files."""
+
+    count: int
+    size_bytes: int
+
+
+PER_PERSON = Room(count=50, size_bytes=200_000_000)
+SITE_BYTES = 1_000_000_000  # of all unused files
+
+
+class UnknownUpload(ParticipantError):
+    """The person has no upload with this token in this competition."""
+
+    public_name = "unknown_upload"
+    kind = ErrorKind.NOT_FOUND
+    message = "This upload does not exist or has expired. Upload the file again."
+
+
+class UploadIncomplete(ParticipantError):
+    """The upload is not complete yet."""
+
+    public_name = "upload_incomplete"
+    kind = ErrorKind.CONFLICT
+    message = "{upload.name} has not arrived completely. Upload the file again."
+
+
+class OtherLength(ParticipantError):
+    """The file is longer or shorter than announced."""
+
+    public_name = "other_length"
+    kind = ErrorKind.MISMATCH
+    message = (
+        "The declared size of {upload.name} is {upload.size_bytes:,} bytes, but {size_bytes:,} bytes were "
+        "received. Upload the file again."
+    )
+
+
+def announce(
+    session: Session,
+    *,
+    user: User,
+    competition: Competition,
+    name: str,
+    size_bytes: int,
+    now: datetime,
+) -> tuple[str, set[str]]:
+    """Start an upload; return its token and the blobs of unused files that were deleted to make room."""
+    counting.hold_lock(session, f"announced uploads of {user.id}")
+    forgotten = _make_room(session, user, size_bytes)
+    token = secrets.token_urlsafe(32)
+    session.add(
+        AnnouncedUpload(
+            token_sha256=_hash(token),
+            user_id=user.id,
+            competition_id=competition.id,
+            name=one_line(name.replace("\\", "/").rpartition("/")[2], NAME_MAX_LENGTH) or "file",
+            size_bytes=size_bytes,
+            created_at=now,
+            expires_at=now + INCOMPLETE_KEPT,
+        )
+    )
+    session.flush()
+    return token, forgotten
+
+
+def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
+    """Return the upload with this token; raise UnknownUpload."""
+    return _one(session, token, now, is_locked=False)
+
+
+def receive(session: Session, *, token: str, file: StoredBlob, now: datetime) -> AnnouncedUpload:
+    """Set the file of an upload unless it was submitted already; raise OtherLength."""
+    upload = _one(session, token, now, is_locked=True)
+    if file.size != upload.size_bytes:
+        raise OtherLength(upload=upload, size_bytes=file.size)
+    if upload.used_at is None:
+        upload.sha256, upload.expires_at = file.sha256, upload.created_at + KEPT
+        session.flush()
+    return upload
+
+
+def whole(
+    session: Session, *, token: str, user: User, competition: Competition, now: datetime
+) -> AnnouncedUpload:
+    """Return a person's complete upload for a competition.
+
+    Raises UnknownUpload or UploadIncomplete.
+    """
+    upload = _one(session, token, now, is_locked=True)
+    if upload.user_id != user.id or upload.competition_id != competition.id:
+        raise UnknownUpload
+    if upload.sha256 is None:
+        raise UploadIncomplete(upload=upload)
+    return upload
+
+
+def note_use(session: Session, *, token: str, now: datetime) -> None:
+    """Mark an upload as used; its token may be used again until it expires."""
+    upload = _one(session, token, now, is_locked=True)
+    upload.used_at = upload.used_at or now
+    session.flush()
+
+
+def key_of(token: str) -> str:
+    """Return the idempotency key for submitting the upload with this token."""
+    return f"upload-{_hash(token)[:40]}"
+
+
+def has_old(session: Session, *, now: datetime) -> bool:
+    """Return whether `forget_old` would delete anything."""
+    old = select(AnnouncedUpload.id).where(AnnouncedUpload.expires_at <= now).limit(1)
+    return session.scalar(old) is not None
+
+
+def forget_old(session: Session, *, now: datetime) -> set[str] | None:
+    """Delete expired uploads and return their blobs for deletion, or None if there are none."""
+    return _forget(session, AnnouncedUpload.expires_at <= now)
+
+
+def forget_idle(session: Session, *, now: datetime) -> set[str] | None:
+    """Delete expired uploads and idle unused ones; the result is that of `forget_old`."""
+    is_unused = AnnouncedUpload.sha256.is_not(None) & AnnouncedUpload.used_at.is_(None)
+    is_idle = is_unused & (AnnouncedUpload.created_at <= now - IDLE_AFTER)
+    return _forget(session, (AnnouncedUpload.expires_at <= now) | is_idle)
+
+
+def forget_largest(session: Session, *, most_bytes: int | None = None) -> set[str]:
+    """Delete unused uploads until they need at most `most_bytes`; or delete one complete one.
+
+    The oldest upload of the person whose uploads need most space is deleted first, so that many large
+    uploads do not displace those of others. Returns their blobs.
+    """
+    unused = session.scalars(
+        select(AnnouncedUpload)
+        .where(AnnouncedUpload.used_at.is_(None), AnnouncedUpload.sha256.is_not(None))
+        .order_by(AnnouncedUpload.id)
+        .with_for_update(skip_locked=True)
+    )
+    of_people: dict[int, list[AnnouncedUpload]] = defaultdict(list)
+    for each in unused:
+        of_people[each.user_id].append(each)
+    sizes = Counter({person: sum(each.size_bytes for each in mine) for person, mine in of_people.items()})
+    forgotten: set[str] = set()
+    while of_people and (sizes.total() > most_bytes if most_bytes is not None else not forgotten):
+        person = max(of_people, key=lambda person: sizes[person])
+        oldest = of_people[person].pop(0)
+        sizes[person] -= oldest.size_bytes
+        forgotten.add(str(oldest.sha256))
+        session.delete(oldest)
+        if not of_people[person]:
+            del of_people[person]
+    session.flush()
+    return forgotten
+
+
+def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str] | None:
+    query = select(AnnouncedUpload).where(*conditions).order_by(AnnouncedUpload.id).limit(FORGOTTEN_AT_ONCE)
+    rows = session.scalars(query.with_for_update(skip_locked=True)).all()
+    for each in rows:
+        session.delete(each)
+    session.flush()
+    return {each.sha256 for each in rows if each.sha256} if rows else None
+
+
+def _one(session: Session, token: str, now: datetime, *, is_locked: bool) -> AnnouncedUpload:
+    query = select(AnnouncedUpload).where(
+        AnnouncedUpload.token_sha256 == _hash(token), AnnouncedUpload.expires_at > now
+    )
+    if is_locked:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    upload = session.scalar(query)
+    if upload is None:
+        raise UnknownUpload
+    return upload
+
+
+def _make_room(session: Session, user: User, size_bytes: int) -> set[str]:
+    """Delete a person's oldest unused files above the limit, and return their blobs."""
+    mine = session.scalars(
+        select(AnnouncedUpload)
+        .where(AnnouncedUpload.user_id == user.id, AnnouncedUpload.used_at.is_(None))
+        .order_by(AnnouncedUpload.id.desc())
+        .with_for_update()
+    )
+    forgotten: set[str] = set()
+    for count, upload in enumerate(mine.all(), 2):
+        size_bytes += upload.size_bytes
+        if count > PER_PERSON.count or size_bytes > PER_PERSON.size_bytes:
+            forgotten |= {upload.sha256} if upload.sha256 else set()
+            session.delete(upload)
+    session.flush()
+    return forgotten | forget_largest(session, most_bytes=SITE_BYTES)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,143 @@
+"""Extra submissions granted by organizers to one team or all teams."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from grader.errors import OrganizerError, SeveralProblems
+from grader.models import Competition, SubmissionGrant, Team
+from grader.services.competitions.acting import Act
+from grader.services.site import log
+from grader.text import one_line
+
+MAX_COUNT = 1000
+REASON_MAX_LENGTH = 500
+LISTED = 50
+LAST_DAY = date.max - timedelta(days=1)  # A datetime cannot represent the end of a later day.
+SHORT = timedelta(hours=3)  # With less time left, the day may end before a team notices the grant.
+
+
+class InvalidGrant(SeveralProblems, OrganizerError):
+    """The grant is invalid."""
+
+    public_name = "invalid_grant"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenGrant:
+    """A grant and the name of its team, or None if it is for all teams."""
+
+    grant: SubmissionGrant
+    team: str | None
+    ends_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DayChoice:
+    """Data for the grant form: the end of a grant for today, and the suggested day."""
+
+    today: date
+    today_ends_at: datetime
+    left: timedelta
+    is_short: bool
+    suggested: date
+    closes_at: datetime | None
+
+
+def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: str) -> SubmissionGrant:
+    """Grant extra submissions on a UTC day to one team or all teams; raise InvalidGrant.
+
+    The grant raises the limit of that day and, from that day on, the total limit. Grants add up.
+    """
+    reason = one_line(reason, REASON_MAX_LENGTH)
+    problems = list(_problems(act.competition, team, day, count, reason, act.now))
+    if problems or day is None:
+        raise InvalidGrant(problems)
+    made = SubmissionGrant(
+        competition_id=act.competition.id,
+        team_id=None if team is None else team.id,
+        day=day,
+        count=count,
+        reason=reason,
+        granted_at=act.now,
+    )
+    act.session.add(made)
+    act.session.flush()
+    whose = "all teams" if team is None else f"team {log.mention(team)}"
+    when = f"{day:%Y-%m-%d} (UTC), until {ends_at(act.competition, day=day):%Y-%m-%d %H:%M} UTC"
+    counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
+    for_whom = "Every team" if team is None else f"The team {log.mention(team)}"
+    act.record(
+        "grant.give",
+        whose,
+        after={"day": day.isoformat(), "count": count},
+        reason=reason,
+        public_text=f"{for_whom} received {counted} on {when}: {reason}",
+    )
+    return made
+
+
+def ends_at(competition: Competition, *, day: date, closes_at: datetime | None = None) -> datetime:
+    """Return the end of a grant for a UTC day: the end of the day, or an earlier close.
+
+    `closes_at` is a new close that is not stored yet.
+    """
+    end = datetime.combine(min(day, LAST_DAY), time(tzinfo=UTC)) + timedelta(days=1)
+    closes_at = closes_at or competition.closes_at
+    if closes_at is None or competition.takes_late_submissions:
+        return end
+    return min(end, closes_at.astimezone(UTC))
+
+
+def choice(competition: Competition, *, now: datetime) -> DayChoice:
+    """Return the days for the form: today, or tomorrow if too little of today is left."""
+    today = now.astimezone(UTC).date()
+    tomorrow = today + timedelta(days=1)
+    left = ends_at(competition, day=today) - now
+    tomorrow_fits = ends_at(competition, day=tomorrow) > datetime.combine(tomorrow, time(tzinfo=UTC))
+    is_short = left < SHORT
+    return DayChoice(
+        today=today,
+        today_ends_at=ends_at(competition, day=today),
+        left=max(left, timedelta()),
+        is_short=is_short,
+        suggested=tomorrow if is_short and tomorrow_fits else today,
+        closes_at=None if competition.takes_late_submissions else competition.closes_at,
+    )
+
+
+def list_newest(session: Session, *, competition: Competition, team: Team | None = None) -> list[GivenGrant]:
+    """Return the newest grants of a competition, or those that apply to a team."""
+    query = (
+        select(SubmissionGrant, Team.name)
+        .outerjoin(Team, Team.id == SubmissionGrant.team_id)
+        .where(SubmissionGrant.competition_id == competition.id)
+        .order_by(SubmissionGrant.id.desc())
+        .limit(LISTED)
+    )
+    if team is not None:
+        query = query.where(or_(SubmissionGrant.team_id.is_(None), SubmissionGrant.team_id == team.id))
+    return [GivenGrant(row, name, ends_at(competition, day=row.day)) for row, name in session.execute(query)]
+
+
+def _problems(
+    competition: Competition, team: Team | None, day: date | None, count: int, reason: str, now: datetime
+) -> Iterable[str]:
+    if not 1 <= count <= MAX_COUNT:
+        yield f"Enter 1 to {MAX_COUNT:,} extra submissions, not {count:,}."
+    last_day = competition.closes_at and competition.closes_at.astimezone(UTC).date()
+    if day is None:
+        yield "Enter the day as a date, such as 2026-03-14."
+    elif day < now.astimezone(UTC).date():
+        yield f"The day {day:%Y-%m-%d} (UTC) is in the past. Choose today or a later day."
+    if day and last_day and day > last_day and not competition.takes_late_submissions:
+        yield f"The day {day:%Y-%m-%d} (UTC) is after the close, and late submissions are not accepted."
+    if not reason:
+        yield "Enter a reason. It is shown in the public log."
+    if team is not None and (team.competition_id != competition.id or team.merged_into_id is not None):
+        yield f"The team {team.name} no longer competes in this competition."
+    if competition.max_daily_submissions is None and competition.max_total_submissions is None:
+        yield "This competition has neither a daily nor a total limit, so extra submissions have no effect."

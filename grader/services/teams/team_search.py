@@ -1,0 +1,118 @@
+"""Team search for organizers: by name or member, with submission counts and pagination."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, OrganizerError
+from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
+from grader.services.site.paging import PAGE_SIZE, Page, Part, Slice, page_of_list, slice_of_list
+from grader.text import folded
+
+
+class UnknownTeamId(OrganizerError):
+    """The competition has no team with this id."""
+
+    public_name = "unknown_team_id"
+    kind = ErrorKind.NOT_FOUND
+    message = "There is no team {team_id} in this competition."
+
+
+@dataclass(frozen=True, slots=True)
+class TeamMatch:
+    """A team, its members, and the numbers of its submissions by status."""
+
+    team: Team
+    members: tuple[User, ...]
+    counts: Mapping[SubmissionStatus, int]
+    last_submitted_at: datetime | None
+
+
+def find(
+    session: Session,
+    *,
+    competition: Competition,
+    text: str = "",
+    disqualified_only: bool = False,
+    page: int = 1,
+) -> Page[TeamMatch]:
+    """Return a page of the unmerged teams with `text` in the team's name or alias, or a member's name."""
+    ids = _ids(session, competition, folded(text.strip()), disqualified_only)
+    matching = page_of_list(ids, page=page, page_size=PAGE_SIZE)
+    return matching.with_rows(_lines(session, matching.rows))
+
+
+def find_after(
+    session: Session,
+    *,
+    competition: Competition,
+    text: str = "",
+    disqualified_only: bool = False,
+    part: Part,
+) -> Slice[TeamMatch]:
+    """Return a slice of the teams that `find` returns, newest first."""
+    ids = _ids(session, competition, folded(text.strip()), disqualified_only)
+    matching = slice_of_list(ids, key=int, part=part)
+    return matching.with_rows(_lines(session, matching.rows))
+
+
+def get(session: Session, *, competition: Competition, team_id: int) -> TeamMatch:
+    """Return one team with its members and counts; raise UnknownTeamId."""
+    return _lines(session, [get_team(session, competition=competition, team_id=team_id).id])[0]
+
+
+def get_team(session: Session, *, competition: Competition, team_id: int) -> Team:
+    """Return one team; raise UnknownTeamId."""
+    team = session.get(Team, team_id)
+    if team is None or team.competition_id != competition.id:
+        raise UnknownTeamId(team_id=team_id)
+    return team
+
+
+def _ids(session: Session, competition: Competition, wanted: str, disqualified_only: bool) -> list[int]:
+    conditions: list[ColumnElement[bool]] = [
+        Team.competition_id == competition.id,
+        Team.merged_into_id.is_(None),
+        Team.is_organizers.is_(False),
+    ]
+    if disqualified_only:
+        conditions.append(Team.disqualified_at.is_not(None))
+    rows = session.execute(select(Team.id, Team.name, Team.alias).where(*conditions)).all()
+    names = {team_id: folded(name) for team_id, name, _ in rows}
+    matching = {team_id for team_id, name in names.items() if wanted in name}
+    if wanted and competition.is_anonymous:
+        matching |= {team_id for team_id, _, alias in rows if wanted in folded(alias)}
+    if wanted:
+        members = session.execute(
+            select(TeamMember.team_id, User.name)
+            .join(User, User.id == TeamMember.user_id)
+            .where(TeamMember.competition_id == competition.id)
+        )
+        matching |= {team_id for team_id, name in members if team_id in names and wanted in folded(name)}
+    return sorted(matching, key=lambda team_id: (names[team_id], team_id))
+
+
+def _lines(session: Session, ids: Sequence[int]) -> tuple[TeamMatch, ...]:
+    teams = {team.id: team for team in session.scalars(select(Team).where(Team.id.in_(ids)))}
+    members: dict[int, list[User]] = defaultdict(list)
+    for team_id, user in session.execute(
+        select(TeamMember.team_id, User)
+        .join(User, User.id == TeamMember.user_id)
+        .where(TeamMember.team_id.in_(ids))
+        .order_by(TeamMember.id)
+    ):
+        members[team_id].append(user)
+    counts: dict[int, dict[SubmissionStatus, int]] = defaultdict(dict)
+    last: dict[int, datetime] = {}
+    for team_id, status, count, newest in session.execute(
+        select(Submission.team_id, Submission.status, func.count(), func.max(Submission.submitted_at))
+        .where(Submission.team_id.in_(ids))
+        .group_by(Submission.team_id, Submission.status)
+    ):
+        counts[team_id][status] = count
+        last[team_id] = max(newest, last.get(team_id, newest))
+    return tuple(TeamMatch(teams[each], tuple(members[each]), counts[each], last.get(each)) for each in ids)

@@ -1,0 +1,183 @@
+"""Results after the close: receipts, results bundle, published solution."""
+
+import csv
+import hashlib
+import io
+import zipfile
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from grader.models import (
+    AuditEntry,
+    Competition,
+    JobState,
+    OrganizerJob,
+    Solution,
+    Submission,
+)
+from grader.receipts import Receipt
+from grader.receipts.verification import verify
+from grader.services.closing import bundle, close
+from grader.services.competitions import lookup
+from grader.services.site.log import Actor
+from grader.services.solutions import publication
+from grader.services.solutions.publication import NotRevealed, SolutionNotPublished, SolutionPublished
+from grader.services.submissions import receipts
+from grader.services.submissions.receipts import CommitmentPending, NoReceipt
+from grader.visibility import Phase, Viewer
+from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
+from grader.worker.organizer_jobs.worker import OrganizerWorker
+
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+LATER = timedelta(days=1)
+ACTOR = Actor.shell()
+
+
+@pytest.fixture
+def closed(service) -> Competition:
+    """A closed, settled competition with three teams, whose competing submissions are known."""
+    competition = service.competition(closes_at=service.now + timedelta(hours=1))
+    for seed, name in enumerate(("ada", "bob", "cyd")):
+        for skill in (0.2, 0.5, 0.8):
+            service.score(service.submit(competition, user=name, seed=seed, skill=skill))
+    service.act(close.settle, competition=competition, after=LATER)
+    return service.reload(competition)
+
+
+def run(service, job: OrganizerJob, **options) -> OrganizerJob:
+    worker = OrganizerWorker(service.settings, service.database, service.storage, **options)
+    worker.run(job.id)
+    with service.database.read() as session:
+        found: OrganizerJob = session.get_one(OrganizerJob, job.id)
+        return found
+
+
+def receipt(service, submission_id: int, viewer: Viewer, phase: Phase) -> Receipt:
+    with service.database.read() as session:
+        submission = session.get_one(Submission, submission_id)
+        return receipts.visible_to(session, submission=submission, viewer=viewer, phase=phase)
+
+
+def bytes_of(service, submission_id: int) -> bytes:
+    with service.database.read() as session:
+        data: bytes = service.storage.read(session.get_one(Submission, submission_id).sha256)
+        return data
+
+
+def test_organizers_receipt_is_verified_from_the_files(service, solution_csv):
+    competition = service.competition()
+    accepted = service.submit(competition)
+    service.score(accepted)
+    found = receipt(service, accepted.submission.id, Viewer.ORGANIZER, Phase.OPEN)
+    checks = verify(
+        Receipt.from_json(found.to_json()),
+        submission=bytes_of(service, accepted.submission.id),
+        solution=solution_csv(),
+    )
+    assert [check.what for check in checks if not check.holds] == []
+    assert len(checks) > 30
+
+
+@on_sqlite
+def test_teams_receipt_has_hashes_and_shown_values_until_the_solution_is_published(
+    service,
+):
+    competition = service.competition()
+    accepted = service.submit(competition)
+    service.score(accepted)
+    submission_id = accepted.submission.id
+    own = receipt(service, submission_id, Viewer.TEAM, Phase.OPEN).as_dict()
+    assert set(own["splits"]) == {"public"}
+    assert set(own["splits"]["public"]) == {"shown"}
+    assert set(own["solution"]) == {"number", "commitment"}
+    revealed = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED).as_dict()
+    assert {name: set(split) for name, split in revealed["splits"].items()} == {
+        "public": {"shown"},
+        "private": {"shown"},
+    }
+    with service.database.write() as session:
+        close.reveal(session, competition=competition, actor=ACTOR, now=service.now)
+        publication.publish(session, competition=competition, actor=ACTOR, now=service.now)
+    whole = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED)
+    assert whole == receipt(service, submission_id, Viewer.ORGANIZER, Phase.REVEALED)
+    assert whole.splits["private"].counts is not None
+
+
+@on_sqlite
+def test_receipt_needs_a_score_and_a_commitment(service):
+    competition = service.competition()
+    accepted = service.submit(competition)
+    submission_id = accepted.submission.id
+    with pytest.raises(NoReceipt):
+        receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
+    service.score(accepted)
+    with service.database.write() as session:
+        session.execute(update(Solution).values(nonce=None, commitment=None))
+    with pytest.raises(CommitmentPending):
+        receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
+    write_missing_commitments(service.database, service.storage)
+    noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
+    assert noted.commitment == service.reload(competition).live_scoring_version.solution.commitment
+    # A receipt that was downloaded is never regenerated.
+    write_missing_commitments(service.database, service.storage)
+    assert receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN) == noted
+
+
+def bundled(service, competition: Competition) -> dict[str, bytes]:
+    """Return the contents of the results bundle by file name."""
+    with service.database.read() as session:
+        found = lookup.get(session, slug=competition.slug)
+        archive = b"".join(bundle.write(session, competition=found, storage=service.storage))
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        assert files.testzip() is None
+        return {name.removeprefix(f"{competition.slug}/"): files.read(name) for name in files.namelist()}
+
+
+def test_bundle_contains_the_tables_and_only_a_published_solution(service, closed: Competition):
+    with pytest.raises(NotRevealed):
+        bundle.require_revealed(closed)
+    service.act(close.reveal, competition=closed, after=LATER)
+    bundle.require_revealed(service.reload(closed))
+    files = bundled(service, closed)
+    assert [*files] == ["README.txt", "standings.csv", "scores.csv", "submissions.csv"]
+    ranks = [
+        (line["split"], line["rank"], line["team"])
+        for line in csv.DictReader(io.StringIO(files["standings.csv"].decode()))
+    ]
+    assert {team for _, _, team in ranks} == {"ada", "bob", "cyd"}
+    assert [rank for split, rank, _ in ranks if split == "private"] == ["1", "2", "3"]
+    solution = service.reload(closed).live_scoring_version.solution
+    told = b"".join(files.values()).decode()
+    assert solution.commitment in told and solution.nonce not in told
+    service.act(publication.publish, competition=closed, after=LATER)
+    files = bundled(service, closed)
+    nonce = bytes.fromhex(files["solution-nonce.txt"].decode())
+    assert hashlib.sha256(nonce + files["solution.csv"]).hexdigest() == solution.commitment
+
+
+@on_sqlite
+def test_solution_is_published_once_after_the_reveal_and_publicly_logged(service, closed: Competition):
+    with service.database.write() as session:
+        with pytest.raises(NotRevealed):
+            publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        with pytest.raises(SolutionNotPublished):
+            publication.digest(closed)
+        close.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        job = publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+    competition = service.reload(closed)
+    assert run(service, job).state is JobState.DONE
+    digest = publication.digest(competition)
+    assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
+    with service.database.write() as session:
+        with pytest.raises(SolutionPublished):
+            publication.publish(session, competition=competition, actor=ACTOR, now=service.now + LATER)
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "solution.publish")).one()
+        assert entry.is_public
+        nonce = bytes.fromhex(entry.after["nonce"])
+        assert hashlib.sha256(nonce + service.storage.read(digest)).hexdigest() == entry.after["commitment"]
+        assert publication.nonce(competition) == entry.after["nonce"]
+    service.storage.delete(digest)  # This happens after a restore from a backup.
+    write_missing_files(service.database, service.storage)
+    assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest

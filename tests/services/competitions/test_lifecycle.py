@@ -1,0 +1,151 @@
+"""Competition lifecycle: draft, published, revealed, archived, and preconditions."""
+
+from datetime import timedelta
+
+import pytest
+
+from grader.models import Competition, CompetitionState
+from grader.services.closing import close
+from grader.services.competitions import acting, lifecycle, lookup, phases
+from grader.services.competitions.lifecycle import AlreadyPublished, NotArchivable, NotArchived, NotReady
+from grader.services.competitions.phases import Archived
+from grader.services.site import log
+from grader.services.site.log import Actor
+from grader.services.submissions import refusal
+from grader.services.submissions.refusal import CompetitionArchived
+from grader.visibility import Phase
+
+TESTS = Actor(None, "tests")
+DAY = timedelta(days=1)
+
+
+def change(service, competition, **columns):
+    with service.database.write() as session:
+        found = session.get_one(Competition, competition.id)
+        for name, value in columns.items():
+            setattr(found, name, value)
+
+
+@pytest.fixture
+def draft(service):
+    """A complete draft."""
+    competition = service.competition(opens_at=service.now + DAY, closes_at=service.now + 30 * DAY)
+    change(service, competition, state=CompetitionState.DRAFT)
+    return competition
+
+
+def test_complete_draft_is_published_and_opens_at_its_time(service, draft):
+    service.act(lifecycle.publish, competition=draft)
+    found = service.reload(draft)
+    assert found.state is CompetitionState.PUBLISHED
+    assert phases.phase(found, service.now) is Phase.SCHEDULED
+    assert phases.phase(found, service.now + DAY) is Phase.OPEN
+
+
+def test_publishing_reports_all_missing_items_at_once(service, draft):
+    change(
+        service,
+        draft,
+        live_scoring_version_id=None,
+        title="",
+        contact="",
+        closes_at=service.now - DAY,
+        max_team_size=0,
+    )
+    with pytest.raises(NotReady) as refused:
+        service.act(lifecycle.publish, competition=draft)
+    problems = "\n".join(refused.value.problems)
+    date = "is in the past. Choose a future date"
+    for part in ("No solution has been accepted", "title", "Enter a contact", date, "team size"):
+        assert part in problems
+    assert len(refused.value.problems) >= 4
+    assert service.reload(draft).state is CompetitionState.DRAFT
+
+
+def test_published_competition_cannot_be_published_again(service):
+    with pytest.raises(AlreadyPublished):
+        service.act(lifecycle.publish, competition=service.competition())
+
+
+@pytest.mark.parametrize("phase", [Phase.OPEN, Phase.REVEALED])
+def test_archived_competition_is_over_and_is_restored_unchanged(service, phase: Phase):
+    competition = service.competition()
+    if phase is Phase.REVEALED:
+        service.reveal(competition)
+    before = service.reload(competition).state
+    service.act(lifecycle.archive, competition=competition, reason="It is old.")
+    archived = service.reload(competition)
+    assert archived.state is CompetitionState.ARCHIVED
+    expected = Phase.REVEALED if phase is Phase.REVEALED else Phase.CLOSED
+    assert phases.phase(archived, service.now) is expected
+    service.act(lifecycle.unarchive, competition=competition)
+    found = service.reload(competition)
+    assert found.state is before
+    assert phases.phase(found, service.now) is phase
+
+
+@pytest.mark.parametrize("is_revealed", [False, True])
+def test_archived_competition_accepts_no_files(service, is_revealed: bool):
+    competition = service.competition()
+    if is_revealed:
+        service.reveal(competition)
+    assert refusal.of_phase(service.reload(competition), service.now) is None
+    service.act(lifecycle.archive, competition=competition)
+    assert refusal.of_phase(service.reload(competition), service.now)
+    with pytest.raises(CompetitionArchived):
+        service.submit(competition)
+    service.act(lifecycle.unarchive, competition=competition)
+    assert refusal.of_phase(service.reload(competition), service.now) is None
+    service.submit(competition)
+
+
+def test_archived_competition_accepts_no_test_submissions_either(service):
+    competition = service.competition(actor=Actor.of(service.user("ada")))
+    service.act(lifecycle.archive, competition=competition)
+    with pytest.raises(CompetitionArchived):
+        service.submit(competition, user="ada")
+
+
+def test_archived_competition_cannot_be_revealed(service):
+    competition = service.competition(closes_at=service.now + DAY)
+    service.act(lifecycle.archive, competition=competition)
+    with pytest.raises(Archived):
+        service.act(close.reveal, competition=competition)
+    with service.database.read() as session:
+        assert close.due(session, now=service.now + 100 * DAY) == []
+        assert close.unsettled(session, now=service.now + 100 * DAY) == []
+
+
+def test_invalid_steps_are_rejected(service, draft):
+    with pytest.raises(NotArchivable):
+        service.act(lifecycle.archive, competition=draft)
+    with pytest.raises(NotArchived):
+        service.act(lifecycle.unarchive, competition=draft)
+    competition = service.competition("other")
+    service.act(lifecycle.archive, competition=competition)
+    with pytest.raises(Archived):
+        service.act(lifecycle.archive, competition=competition)
+
+
+def test_every_step_is_recorded_in_the_audit_and_in_the_log(service, draft):
+    service.act(lifecycle.publish, competition=draft)
+    service.act(lifecycle.archive, competition=draft, reason="It is old.")
+    service.act(lifecycle.unarchive, competition=draft)
+    with service.database.read() as session:
+        found = log.public_page(session, competition=draft).rows
+    assert [(entry.action, entry.before, entry.after) for entry in found[:3]] == [
+        ("competition.unarchive", {"state": "archived"}, {"state": "published"}),
+        ("competition.archive", {"state": "published"}, {"state": "archived"}),
+        ("competition.publish", {"state": "draft"}, {"state": "published"}),
+    ]
+    assert found[1].reason == "It is old."
+
+
+def test_draft_without_an_opening_opens_when_it_is_published(service, draft):
+    with service.database.write() as session:
+        competition = lookup.get(session, slug=draft.slug)
+        competition.opens_at = competition.entry_deadline = None
+        lifecycle.publish(acting.begin(session, competition=competition, actor=TESTS, now=service.now))
+    published = service.reload(draft)
+    assert published.opens_at == service.now
+    assert published.entry_deadline is not None

@@ -1,0 +1,242 @@
+"""One-time links for sign-up, address confirmation and password resets; their e-mails."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import AccountLink, Mail, User
+from grader.services.identity import accounts, email_addresses, logins, names, password_resets, sign_ups
+from grader.services.identity.email_addresses import AddressTaken
+from grader.services.identity.one_time_links import InvalidLink
+from grader.services.site import outbox as mail
+
+PASSWORD = "correct horse battery"
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+ADA = "ada@example.org"
+
+
+@pytest.fixture
+def passwords(service):
+    return accounts.password_hasher(service.settings)
+
+
+def outbox(service) -> list[Mail]:
+    with service.database.read() as session:
+        return list(session.scalars(select(Mail).order_by(Mail.id)))
+
+
+def token_of(letter: Mail) -> str:
+    return re.findall(r"\{site\}/[a-z-]+/(\S+)", letter.body)[0]
+
+
+def ask(service, use_case, address: str, **given) -> Mail:
+    service.act(use_case, address=address, **given)
+    return outbox(service)[-1]
+
+
+def sign_up(service, passwords, name: str = "Ada", address: str = ADA) -> User:
+    token = token_of(ask(service, sign_ups.ask, address))
+    return service.act(
+        sign_ups.use, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
+    )
+
+
+def test_sign_up_by_mail_creates_an_account_with_a_confirmed_address(service, passwords):
+    ada = sign_up(service, passwords, address=" Ada@Example.org ")
+    assert (ada.email, ada.email_key, ada.email_verified_at) == ("Ada@example.org", ADA, service.now)
+
+
+def test_sign_up_link_redirects_to_the_original_page(service):
+    letter = ask(service, sign_ups.ask, ADA, then="/competitions/toxicity/team/link/a?b=c d")
+    assert re.search(r"/sign-up/[\w-]+\?next=/competitions/toxicity/team/link/a%3Fb%3Dc%20d\n", letter.body)
+
+
+def test_letters_to_an_existing_account_keep_the_original_page(service, passwords):
+    sign_up(service, passwords)
+    onward = r"\?next=/competitions/new\n"
+    for use_case in (sign_ups.ask, password_resets.ask):
+        letter = ask(service, use_case, ADA, then="/competitions/new")
+        assert re.search(rf"/reset/[\w-]+{onward}", letter.body)
+    assert "/login." in ask(service, sign_ups.ask, ADA).body
+
+
+def test_sign_up_link_works_once_and_for_a_day(service, passwords):
+    token = token_of(ask(service, sign_ups.ask, ADA))
+
+    def use(now) -> User:
+        with service.database.write() as session:
+            return sign_ups.use(
+                session, token=token, secret="s", name="Ada", password=PASSWORD, passwords=passwords, now=now
+            )
+
+    with pytest.raises(InvalidLink):
+        use(service.now + DAY)
+    assert use(service.now).name == "Ada"
+    with pytest.raises(InvalidLink):
+        use(service.now)
+
+
+def test_sign_up_with_an_existing_address_sends_a_login_link_and_creates_no_account(service, passwords):
+    sign_up(service, passwords)
+    letter = ask(service, sign_ups.ask, "ADA@example.org")
+    assert "You already have one: Ada" in letter.body
+    with service.database.read() as session:
+        assert password_resets.whose(session, token=token_of_reset(letter), now=service.now).name == "Ada"
+        with pytest.raises(InvalidLink):
+            sign_ups.find(session, token=token_of_reset(letter), now=service.now)
+
+
+def token_of_reset(letter: Mail) -> str:
+    return re.findall(r"/reset/(\S+)", letter.body)[0]
+
+
+def test_invitation_creates_one_account(service, passwords):
+    token = service.act(sign_ups.invite, created_by="root")
+    bob = service.act(
+        sign_ups.use, token=token, secret="s", name="Bob", password=PASSWORD, passwords=passwords
+    )
+    assert bob.email is None
+    with service.database.read() as session, pytest.raises(InvalidLink):
+        sign_ups.find(session, token=token, now=service.now)
+
+
+def test_reset_sets_the_password_once_and_ends_all_logins_and_other_links(service, passwords):
+    ada = sign_up(service, passwords)
+    other = token_of_reset(ask(service, password_resets.ask, ADA))
+    token = token_of_reset(ask(service, password_resets.ask, ADA))
+    new = accounts.hashed("another password", name="Ada", passwords=passwords)
+    with service.database.write() as session:
+        login = logins.start(session, user=ada, user_agent="", lifetime=DAY, now=service.now)
+        password_resets.use(session, token=token, password_hash=new, now=service.now)
+    with service.database.read() as session:
+        assert logins.find(session, token=login, now=service.now) is None
+        for password, is_right in ((PASSWORD, False), ("another password", True)):
+            user = names.get_user(session, name="ada")
+            assert accounts.has_password(user, password, passwords=passwords) is is_right
+        for spent in (token, other):
+            with pytest.raises(InvalidLink):
+                password_resets.whose(session, token=spent, now=service.now)
+    assert outbox(service)[-1].subject == "Your password was changed"
+
+
+def test_mailed_reset_lasts_an_hour_and_a_handed_out_one_a_day(service, passwords):
+    ada = sign_up(service, passwords)
+    mailed = token_of_reset(ask(service, password_resets.ask, ADA))
+    handed = service.act(password_resets.create_link, user=ada, created_by="root")
+    for token, lifetime in ((mailed, HOUR), (handed, DAY)):
+        with service.database.read() as session:
+            password_resets.whose(session, token=token, now=service.now + lifetime - timedelta(seconds=1))
+            with pytest.raises(InvalidLink):
+                password_resets.whose(session, token=token, now=service.now + lifetime)
+
+
+def test_unknown_address_receives_an_explanation_and_no_link(service):
+    letter = ask(service, password_resets.ask, "nobody@example.org")
+    assert "No account has this address" in letter.body
+    assert "/reset/" not in letter.body
+    assert letter.user_id is None
+
+
+def test_new_address_is_used_after_its_confirmation_and_the_old_one_is_notified(service, passwords):
+    ada = sign_up(service, passwords)
+    service.act(email_addresses.ask_to_verify, user=ada, address="new@example.org")
+    token = token_of(outbox(service)[-1])
+    with service.database.read() as session:
+        assert session.get_one(User, ada.id).email == ADA
+    service.act(email_addresses.verify, token=token, secret="s")
+    with service.database.read() as session:
+        assert session.get_one(User, ada.id).email_key == "new@example.org"
+    told = outbox(service)[-1]
+    assert (told.to_address, told.subject) == (ADA, "Your e-mail address was changed")
+    with service.database.write() as session, pytest.raises(InvalidLink):
+        email_addresses.verify(session, token=token, secret="s", now=service.now)
+
+
+def test_address_of_another_user_is_not_disclosed_and_its_holder_is_notified(service, passwords):
+    sign_up(service, passwords)
+    bob = service.user("Bob")
+    service.act(email_addresses.ask_to_verify, user=bob, address=ADA)
+    letter = outbox(service)[-1]
+    assert letter.to_address == ADA
+    assert "belongs to another account" in letter.body
+    assert "/verify/" not in letter.body
+
+
+@pytest.mark.both_databases
+def test_two_users_cannot_confirm_the_same_address(service):
+    links_of = []
+    for name in ("Ada", "Bob"):
+        user = service.user(name)
+        service.act(email_addresses.ask_to_verify, user=user, address=ADA)
+        links_of.append(token_of(outbox(service)[-1]))
+    service.act(email_addresses.verify, token=links_of[0], secret="s")
+    with service.database.write() as session, pytest.raises(AddressTaken):
+        email_addresses.verify(session, token=links_of[1], secret="s", now=service.now)
+
+
+@pytest.mark.both_databases
+def test_only_one_of_two_simultaneous_uses_of_a_link_succeeds(service, passwords):
+    token = service.act(sign_ups.invite, created_by="root")
+
+    def use(name: str) -> bool:
+        try:
+            service.act(
+                sign_ups.use, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
+            )
+        except InvalidLink:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(use, ["Ada", "Bob", "Cleo", "Dan"])) == [False, False, False, True]
+
+
+@pytest.mark.both_databases
+def test_only_one_of_two_simultaneous_sign_ups_with_similar_names_succeeds(service, passwords):
+    def sign_up(name: str) -> bool:
+        try:
+            service.act(accounts.sign_up, name=name, password=PASSWORD, passwords=passwords)
+        except accounts.NameTaken:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(sign_up, ["paypal", "paypaI", "PAYPAL", "p\u0430ypal"])) == [False] * 3 + [
+            True
+        ]
+
+
+def test_link_serves_one_purpose_only(service, passwords):
+    ada = sign_up(service, passwords)
+    with service.database.write() as session:
+        token = password_resets.create_link(session, user=ada, created_by="root", now=service.now)
+        with pytest.raises(InvalidLink):
+            email_addresses.verify(session, token=token, secret="s", now=service.now)
+        with pytest.raises(InvalidLink):
+            sign_ups.find(session, token=token, now=service.now)
+        assert token not in {link.token_sha256 for link in session.scalars(select(AccountLink))}
+
+
+def test_notices_are_sent_once_to_a_confirmed_address_and_only_for_enabled_kinds(service, passwords):
+    ada, bob = sign_up(service, passwords), service.user("Bob")
+    count = len(outbox(service))
+
+    def notify(user: User, kind: str, key: str) -> int:
+        with service.database.write() as session:
+            person = session.get_one(User, user.id)
+            mail.notify(session, user=person, kind=kind, key=key, subject="S", body="B", now=service.now)
+        return len(outbox(service)) - count
+
+    assert notify(bob, "scored", "scored:1") == 0  # Bob has no address.
+    assert notify(ada, "scored", "scored:1") == 1
+    assert notify(ada, "scored", "scored:1") == 1
+    with service.database.write() as session:
+        accounts.choose_notices(session, user=ada, wanted=["team"])
+    assert notify(ada, "scored", "scored:2") == 1
+    assert notify(ada, "team", "team:1") == 2
+    assert outbox(service)[-1].body.endswith("{site}/account\n")
+    with pytest.raises(ValueError, match="gossip"):
+        notify(ada, "gossip", "x")

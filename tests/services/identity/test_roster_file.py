@@ -1,0 +1,96 @@
+"""Reader for rosters: encodings, delimiters, names of columns, faults."""
+
+import pytest
+
+from grader.services.identity import roster_file
+from grader.services.identity.roster_file import InvalidClass
+
+TEXT = 'Name;E-Mail;Student ID;Section\n"Müller, Ada";ada@example.org;007;A\nBob;;08;\n'
+
+
+def found(text: str | bytes) -> list[tuple[str, str | None, str | None, str]]:
+    lines = roster_file.lines_of(text if isinstance(text, bytes) else text.encode())
+    students, _ = roster_file.read(lines)
+    return [(each.name, each.email, each.student_id, each.section) for each in students]
+
+
+def faults(text: str | bytes) -> str:
+    with pytest.raises(InvalidClass) as error:
+        found(text)
+    return error.value.message
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("delimiter", [";", ",", "\t"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_files_of_spreadsheets_are_read(encoding: str, delimiter: str, line_end: str):
+    text = TEXT.replace(";", delimiter).replace("\n", line_end)
+    assert found(text.encode(encoding)) == [
+        ("Müller, Ada", "ada@example.org", "007", "A"),
+        ("Bob", None, "08", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Full name,Email address,ID number,Group",
+        " NAME , mail , student_id , class ",
+        "Display Name,E-mail,Matriculation number,Tutorial",
+    ],
+)
+def test_usual_names_of_columns_are_recognized(header: str):
+    assert found(f"{header}\nAda,a@b.org,1,X\n") == [("Ada", "a@b.org", "1", "X")]
+
+
+def test_first_and_last_names_are_joined_and_other_columns_are_ignored_with_a_note():
+    lines = ["Last name,Phone,First name,Country", "Lovelace,1,Ada,UK"]
+    students, notes = roster_file.read(lines)
+    assert (students[0].name, notes) == ("Ada Lovelace", ["Ignored columns: 'Phone' and 'Country'."])
+
+
+def test_a_list_of_names_needs_no_header():
+    assert [each[0] for each in found("Ada\n\n  Bob \nLovelace, Eve\n")] == ["Ada", "Bob", "Lovelace, Eve"]
+
+
+def test_all_faults_are_listed_with_their_lines():
+    message = faults(
+        "name,email,id\n,a@b.org,1\nAda,nowhere,2\nBob,b@b.org,3\nEve,B@b.org,3\nDan,d@b.org,\n"
+        "Admin,,4\nGus,g@b.org,5,6\n"
+    )
+    for line, words in {
+        2: "name is empty",
+        3: "e-mail address",
+        5: "student id is already used (Line 4)",
+        6: "student id is empty",
+        7: "reserved",
+        8: "has 4 fields",
+    }.items():
+        assert any(each.startswith(f"Line {line}") and words in each for each in message.splitlines()), line
+    assert "the same e-mail address is already used (Line 4)" in message
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        (b"name\nM\xfcller\n", "Line 2 is not valid UTF-8"),
+        (b"PK\x03\x04....", "ZIP archive"),
+        (b"Ada,a@b.org,1\n", "no column is recognized"),
+        (b"e-mail,id\na@b.org,1\n", "no column for names"),
+        (b"name,id,student id\nAda,1,2\n", "several columns mean student id"),
+        (b'name\n"Ada\n', "not valid CSV"),
+        (b"", "has 0 students"),
+        (b"name\n", "has 0 students"),
+        (b"name\n" + b"".join(b"S%d\n" % each for each in range(5001)), "has 5,001 students"),
+        (b"name,section\nAda," + b"x" * 65 + b"\n", "longer than 64"),
+        (b"Ada\nADA\n", "the same name is already used (Ada)"),
+        (b"name\nA\x00da\nB\xe2\x80\x8bob\n", "invisible character"),
+    ],
+)
+def test_an_unusable_file_is_explained(file: bytes, words: str):
+    assert words in faults(file)
+
+
+def test_many_faults_are_counted():
+    message = faults("name,id\n" + ",\n" * 3 + "".join(f"Ada {each},\n" for each in range(150)) + "Bob,1\n")
+    assert message.endswith("There are 50 more problems.")

@@ -1,0 +1,323 @@
+"""Suspended and deleted accounts: logins, tokens, returning persons, results of teams."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from time import sleep
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import select
+
+from grader.models import AuditEntry, KeptIdentity, KnownAddress, LinkPurpose, Role, Team, User
+from grader.services.competitions import lookup, organizers
+from grader.services.identity import (
+    accounts,
+    administrators,
+    api_tokens,
+    email_addresses,
+    identities,
+    logins,
+    one_time_links,
+    sign_ups,
+    suspensions,
+)
+from grader.services.identity.kept_identities import SuspendedPerson
+from grader.services.identity.one_time_links import InvalidLink
+from grader.services.leaderboards import leaderboard
+from grader.services.site import outbox
+from grader.services.site.log import Actor
+from grader.services.site.outbox import Notice
+from grader.services.submissions import uploads
+from grader.services.teams import invitations, teams
+from grader.worker.scheduled_tasks import forget_records
+from tests.services.identity.test_identities import CAMPUS, arrive
+from tests.services.identity.test_identities import sign_up as sign_up_at_campus
+
+SECRET = "s" * 40
+LIBRARY = CAMPUS.replace("campus", "library").replace("id.example", "library.example")
+OPERATOR = Actor(None, "tests")
+
+
+@pytest.fixture
+def settings(make_settings):
+    return make_settings(oidc_providers=SecretStr(f"{CAMPUS}\n{LIBRARY}"), secret_key=SecretStr(SECRET))
+
+
+def moderate(service, act, name: str, reason: str = "Shared accounts", actor: Actor = OPERATOR, **more):
+    with service.database.read() as session:
+        user = session.scalars(select(User).where(User.name == name)).one()
+    return service.act(act, user=user, reason=reason, actor=actor, **more)
+
+
+def suspend(service, name: str, **more):
+    moderate(service, suspensions.suspend, name, secret=SECRET, **more)
+
+
+def start(service, name: str) -> str:
+    lifetime = timedelta(days=1)
+    return service.act(logins.start, user=service.user(name), user_agent="", lifetime=lifetime)
+
+
+def verify(service, name: str, address: str):
+    token = service.act(
+        one_time_links.create,
+        purpose=LinkPurpose.VERIFY_EMAIL,
+        user=service.user(name),
+        address=address,
+        created_by="tests",
+        lifetime=timedelta(days=1),
+    )
+    service.act(email_addresses.verify, token=token, secret=SECRET)
+
+
+def test_suspension_ends_sessions_tokens_and_links_until_the_account_is_reinstated(service):
+    competition = service.competition()
+    session_token = start(service, "ada")
+    _, text = service.act(api_tokens.create, user=service.user("ada"), name="")
+    link = service.act(logins.create_link, user=service.user("ada"), created_by="tests")
+    upload, _ = service.act(
+        uploads.announce, user=service.user("ada"), competition=competition, name="a.csv", size_bytes=1
+    )
+    suspend(service, "ada", reason="  Shared accounts ")
+    with service.database.read() as session:
+        assert logins.find(session, token=session_token, now=service.now) is None
+        assert api_tokens.find(session, token=text, now=service.now) is None
+        with pytest.raises(InvalidLink):
+            logins.link_holder(session, token=link, now=service.now)
+        with pytest.raises(uploads.UnknownUpload):
+            uploads.find(session, token=upload, now=service.now)
+    with pytest.raises(logins.Suspended, match=r"suspended \(Shared accounts\)"):
+        start(service, "ada")
+    moderate(service, suspensions.reinstate, "ada", reason="")
+    with service.database.read() as session:
+        assert api_tokens.find(session, token=text, now=service.now) is None
+        assert logins.find(session, token=session_token, now=service.now) is None
+    start(service, "ada")
+
+
+def test_session_or_token_added_during_a_suspension_is_not_valid(service):
+    session_token = start(service, "ada")
+    _, text = service.act(api_tokens.create, user=service.user("ada"), name="")
+    for is_valid in (True, False):
+        with service.database.read() as session:
+            assert (logins.find(session, token=session_token, now=service.now) is not None) is is_valid
+            assert (api_tokens.find_now(session, token=text) is not None) is is_valid
+        with service.database.write() as session:
+            session.get_one(User, service.user("ada").id).suspended_at = service.now
+
+
+def test_team_of_a_suspended_or_deleted_user_keeps_its_results(service):
+    competition = service.competition()
+    service.score(service.submit(competition, user="ada"))
+    suspend(service, "ada")
+    moderate(service, suspensions.remove, "ada", secret=SECRET)
+    with service.database.read() as session:
+        assert len(leaderboard.board_of(session, competition=competition, now=service.now).rows) == 1
+
+
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["suspended", "deleted"])
+def test_suspended_person_cannot_return_with_the_same_identity_or_address(service, is_deleted):
+    arrive(service, sub="17", email=None)
+    sign_up_at_campus(service, "Mallory", subject="17")
+    with service.database.read() as session:
+        service.users["Mallory"] = session.scalars(select(User).where(User.name == "Mallory")).one()
+    verify(service, "Mallory", "mallory@example.org")
+    verify(service, "Mallory", "later@example.org")
+    suspend(service, "Mallory")
+    if is_deleted:
+        moderate(service, suspensions.remove, "Mallory", secret=SECRET)
+        forget_records(service.database)
+        arrive(service, sub="17", email=None)
+        with pytest.raises(SuspendedPerson):
+            sign_up_at_campus(service, "Mallory2", subject="17")
+    with pytest.raises(SuspendedPerson):
+        verify(service, "bob", "Mallory@example.org")
+    if is_deleted:
+        with pytest.raises(SuspendedPerson):
+            verify(service, "bob", "later@example.org")
+    with service.database.read() as session:
+        assert session.scalar(select(KeptIdentity.id).limit(1)) is not None
+
+
+def test_deleted_person_who_was_not_suspended_can_return(service):
+    verify(service, "ada", "ada@example.org")
+    moderate(service, suspensions.remove, "ada", secret=SECRET)
+    verify(service, "bob", "ada@example.org")
+    with service.database.read() as session:
+        assert email_addresses.owner(session, address="ada@example.org").name == "bob"
+
+
+def test_audit_log_states_who_suspended_whom_and_why(service):
+    root, _ = service.user("root", is_admin=True), service.user("ada")
+    suspend(service, "ada", actor=Actor.of(root))
+    moderate(service, suspensions.reinstate, "ada", reason="Explained")
+    moderate(service, suspensions.remove, "ada", reason="On request", secret=SECRET)
+    with service.database.read() as session:
+        entries = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
+    assert [(each.action, each.reason, each.actor_id) for each in entries] == [
+        ("account.suspend", "Shared accounts", root.id),
+        ("account.reinstate", "Explained", None),
+        ("account.delete", "On request", None),
+    ]
+    assert {each.subject for each in entries} == {f"person [person {service.user('ada').id}]"}
+
+
+@pytest.mark.parametrize("act", [suspensions.suspend, suspensions.remove])
+def test_own_account_administrators_and_missing_reasons_are_rejected(service, act):
+    root = service.user("root", is_admin=True)
+    service.user("ada")
+    with pytest.raises(suspensions.NotSuspendable, match="is an administrator"):
+        moderate(service, act, "root", secret=SECRET)
+    with pytest.raises(suspensions.NotSuspendable, match="your own account"):
+        moderate(service, act, "root", actor=Actor.of(root), secret=SECRET)
+    with pytest.raises(suspensions.ReasonMissing):
+        moderate(service, act, "ada", reason=" \n", secret=SECRET)
+
+
+def test_only_suspended_accounts_can_be_reinstated_and_only_others_suspended(service):
+    service.user("ada")
+    with pytest.raises(suspensions.NotSuspended, match="is not suspended"):
+        moderate(service, suspensions.reinstate, "ada")
+    suspend(service, "ada")
+    with pytest.raises(suspensions.NotSuspended, match="already suspended"):
+        suspend(service, "ada")
+
+
+def test_sign_up_link_of_a_deleted_suspended_person_creates_no_account(service):
+    verify(service, "ada", "ada@example.org")
+    suspend(service, "ada")
+    moderate(service, suspensions.remove, "ada", secret=SECRET)
+    token = service.act(
+        one_time_links.create,
+        purpose=LinkPurpose.SIGN_UP,
+        address="ada@example.org",
+        created_by="tests",
+        lifetime=timedelta(days=1),
+    )
+    with pytest.raises(SuspendedPerson):
+        service.act(
+            sign_ups.use,
+            token=token,
+            name="Ada again",
+            password="a long enough passphrase",
+            passwords=accounts.password_hasher(service.settings),
+            secret=SECRET,
+        )
+
+
+@pytest.mark.parametrize("sends_mail", [False, True])
+def test_suspended_person_cannot_return_with_another_provider_that_has_verified_the_address(
+    service, make_settings, sends_mail
+):
+    if sends_mail:
+        mail = {"base_url": "https://fair.example", "smtp_host": "m.example", "smtp_sender": "f@fair.example"}
+        providers = SecretStr(f"{CAMPUS}\n{LIBRARY}")
+        service.settings = make_settings(oidc_providers=providers, secret_key=SecretStr(SECRET), **mail)
+    arrive(service, sub="17", email="mallory@example.org")
+    sign_up_at_campus(service, "Mallory", subject="17")
+    suspend(service, "Mallory")
+    library = {"provider": service.settings.providers()[1], "settings": service.settings}
+    claims = {"sub": "99", "email": "Mallory@Example.org", "email_verified": True}
+    service.act(identities.arrive, claims=claims, **library)
+    with pytest.raises(SuspendedPerson):
+        service.act(
+            identities.sign_up,
+            subject="99",
+            arrived_at=service.now,
+            name="Mallory2",
+            is_admin=None,
+            **library,
+        )
+    with pytest.raises(SuspendedPerson):
+        service.act(identities.link, user=service.user("bob"), claims=claims, **library)
+
+
+def test_other_account_with_an_address_of_a_suspended_person_can_be_suspended_and_deleted(service):
+    for name, address in (("ada", "x@example.org"), ("ada", "y@example.org"), ("bob", "x@example.org")):
+        verify(service, name, address)
+    suspend(service, "ada")
+    verify(service, "bob", "z@example.org")
+    suspend(service, "bob")
+    moderate(service, suspensions.reinstate, "bob")
+    service.act(accounts.delete_account, user=service.user("bob"), secret=SECRET)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("sent", "stored"), [("a\0b\nc", "a b c"), ("x" * 9_000, "x" * 500)])
+def test_reason_is_one_short_line(service, sent, stored):
+    service.user("ada")
+    suspend(service, "ada", reason=sent)
+    with service.database.read() as session:
+        entry, person = session.scalars(select(AuditEntry)).one(), session.scalars(select(User)).one()
+    assert (entry.reason, person.suspension_reason) == (stored, stored)
+    for empty in ("\0", "\x1f \n"):
+        with pytest.raises(suspensions.ReasonMissing):
+            suspend(service, "ada", reason=empty)
+
+
+def test_suspended_user_cannot_become_an_administrator(service):
+    root, ada = service.user("root", is_admin=True), service.user("ada")
+    suspend(service, "ada")
+    with pytest.raises(suspensions.NotSuspendable, match="Reinstate the account first"):
+        service.act(administrators.change, user=ada, is_admin=True, actor=OPERATOR)
+    with pytest.raises(accounts.OnlyAdministrator):
+        service.act(accounts.delete_account, user=root, secret=SECRET)
+
+
+def test_suspended_user_receives_no_e_mail_about_competitions(service):
+    verify(service, "ada", "ada@example.org")
+    for is_suspended in (False, True):
+        if is_suspended:
+            suspend(service, "ada")
+        with service.database.read() as session:
+            user = session.get_one(User, service.user("ada").id)
+            assert outbox.is_wanted(user, Notice.SCORED) is not is_suspended
+
+
+def test_another_member_leads_the_team_of_a_suspended_leader(service, act):
+    competition = service.competition(max_team_size=3)
+    act(teams.create, competition, "ada", name="Duo")
+    for place, name in enumerate(("bob", "cleo"), 1):
+        token = act(invitations.make_link, competition, "ada")
+        act(invitations.accept_link, competition, name, token=token, after=timedelta(seconds=place))
+    for name, leader in (("bob", "ada"), ("ada", "cleo"), ("cleo", "ada")):
+        suspend(service, name)
+        with service.database.read() as session:
+            assert session.scalars(select(Team.leader_id)).one() == service.user(leader).id
+
+
+def test_audit_log_names_the_administrator_who_ends_the_roles_of_a_deleted_user(service):
+    root, ada = service.user("root", is_admin=True), service.user("ada")
+    competition = service.competition(actor=Actor.of(ada))
+    with pytest.raises(organizers.OnlyOwner, match="This account is the only owner"):
+        moderate(service, suspensions.remove, "ada", actor=Actor.of(root), secret=SECRET)
+    service.act(organizers.add, competition=competition, user=root, role=Role.OWNER, actor=OPERATOR)
+    moderate(service, suspensions.remove, "ada", actor=Actor.of(root), secret=SECRET)
+    with service.database.read() as session:
+        removed = select(AuditEntry.actor_id).where(AuditEntry.action == "organizer.remove")
+        assert session.scalars(removed).all() == [root.id]
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("act", [suspensions.suspend, suspensions.remove])
+def test_action_of_the_person_in_the_meantime_is_no_deadlock(service, act):
+    competition = service.competition()
+    service.submit(competition, user="ada")
+    known = KnownAddress(user_id=service.user("ada").id, address_hash="x", last_login_at=service.now)
+    with ThreadPoolExecutor(1) as pool:
+        with service.database.write() as session:
+            lookup.lock(session, competition_id=competition.id)
+            ending = pool.submit(moderate, service, act, "ada", secret=SECRET)
+            sleep(0.3)  # On PostgreSQL, it has then locked the account and waits for the competition.
+            session.add(known)
+            session.flush()
+        ending.result()
+
+
+def test_account_that_another_administrator_has_just_deleted_does_not_change(service):
+    ada = service.user("ada")
+    suspend(service, "ada")
+    moderate(service, suspensions.remove, "ada", secret=SECRET)
+    for act, more in ((suspensions.reinstate, {}), (suspensions.remove, {"secret": SECRET})):
+        with pytest.raises(suspensions.NotSuspended, match="deleted in the meantime"):
+            service.act(act, user=ada, reason="Spam", actor=OPERATOR, **more)

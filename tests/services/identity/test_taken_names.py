@@ -1,0 +1,72 @@
+"""Rejection of reserved names, and of names that differ from others only in punctuation."""
+
+import pytest
+
+from grader.models import User
+from grader.services.identity import accounts, names
+from grader.services.identity.accounts import InvalidAccount, NameTaken
+from grader.services.identity.names import ReservedName
+from grader.services.teams import rosters, teams
+from grader.services.teams.teams import TeamNameTaken
+
+pytestmark = pytest.mark.both_databases
+
+
+def rename(service, competition, user: str, name: str):
+    service.act(teams.rename, competition=competition, user=service.user(user), name=name)
+
+
+def test_account_name_cannot_differ_only_in_punctuation(service):
+    service.user("Team Alpha")
+    for twin in ("\u00b7Team Alpha", "Team Alpha.", "TeamAlpha", "TEAM ALPHA", "\uff34eam Alpha"):
+        with pytest.raises(NameTaken):
+            service.user(twin)
+    service.user("Team Alpha 2")
+
+
+def test_team_name_cannot_differ_only_in_punctuation(service):
+    competition = service.competition()
+    service.submit(competition, user="Team Alpha")
+    service.submit(competition, user="bob")
+    with pytest.raises(TeamNameTaken):
+        rename(service, competition, "bob", "Team-Alpha.")
+    rename(service, competition, "bob", "Team Beta")
+    rename(service, competition, "Team Alpha", "Team Alpha!")  # A name may resemble the team's own name.
+
+
+def test_reserved_names_are_rejected_for_users_and_teams_with_the_reason(service):
+    with pytest.raises(InvalidAccount) as refused:
+        service.user("\u041erganizers")
+    assert "is reserved" in refused.value.problems["name"]
+    competition = service.competition()
+    service.submit(competition)
+    with pytest.raises(ReservedName):
+        rename(service, competition, "ada", "The Organizers")
+    with pytest.raises(ReservedName):
+        rename(service, competition, "ada", "deleted-1")
+
+
+def test_user_with_an_already_reserved_name_participates_under_another_team_name(service):
+    competition = service.competition()
+    admin = service.user("admin", is_admin=True)
+    with service.database.write() as session:
+        session.get_one(User, admin.id).is_admin = False
+    admin.is_admin = False
+    assert service.submit(competition, user="admin").submission.team.name == "Team of admin"
+
+
+def test_deleted_account_frees_the_shape_of_its_name(service):
+    ada = service.user("Ada.")
+    service.act(accounts.delete_account, user=ada, secret="s")
+    service.user("Ada")
+    with service.database.read() as session:
+        gone = session.get_one(User, ada.id)
+    assert gone.name_shape == names.name_shape(f"deleted-{ada.id}")
+
+
+def test_free_name_has_no_similar_names(service):
+    competition = service.competition()
+    service.submit(competition, user="Ada")
+    with service.database.write() as session:
+        assert rosters.free_name(session, competition=competition, name="A-d-a") == "A-d-a (2)"
+        assert names.is_taken_by_team(session, competition=competition, name="ADA")

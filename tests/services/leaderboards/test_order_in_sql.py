@@ -1,0 +1,53 @@
+"""Ranking order in SQL: agreement of both databases with the pure function."""
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select
+
+from grader.models import STANDING_ORDER, Split, Standing
+from grader.ranking import order
+from grader.ranking.order import TeamEntry
+from grader.services.competitions import lookup
+from grader.services.leaderboards import rows
+from grader.services.leaderboards.ranks import Standings
+
+pytestmark = pytest.mark.both_databases
+
+NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus")
+SHORTEST = timedelta(microseconds=1)
+
+
+def draw(chance: random.Random, sent: list[Any], now) -> list[TeamEntry]:
+    """Return entries for some of the teams; most entries are tied in score or time."""
+    scores, times = chance.choice([(1, 1), (1, 3), (2, 2), (3, 1)])
+    return [
+        TeamEntry(each.team_id, each.id, chance.randrange(scores), now + chance.randrange(times) * SHORTEST)
+        for each in chance.sample(sent, chance.randint(1, len(sent)))
+    ]
+
+
+def test_both_databases_order_and_rank_tied_entries_like_the_pure_rule(service):
+    competition = service.competition()
+    sent = [service.submit(competition, user=name).submission for name in NAMES]
+    with service.database.write() as session:
+        version_id = lookup.live(lookup.get(session, slug=competition.slug)).id
+        on = {"scoring_version_id": version_id, "split": Split.PUBLIC}
+        for seed in range(30):
+            board = draw(random.Random(seed), sent, service.now)
+            session.execute(delete(Standing))
+            session.add_all(rows.to_row(entry, **on) for entry in board)
+            session.flush()
+            expected = order.rank(board)
+            in_order = session.scalars(select(Standing).order_by(*STANDING_ORDER))
+            assert [rows.to_entry(row) for row in in_order] == [line.entry for line in expected]
+            assert Standings(session, **on).ranks() == {line.entry.team_id: line.rank for line in expected}
+            found = Standings(session, **on).places_of([line.entry for line in expected])
+            assert found == [line.rank for line in expected]
+
+
+def test_ranking_columns_are_not_nullable_because_databases_sort_nulls_differently():
+    columns = Standing.__table__.columns
+    assert not any(columns[column.name].nullable for column in order.COLUMNS)

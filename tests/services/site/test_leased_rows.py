@@ -1,0 +1,349 @@
+"""Shared behavior of all four job queues, on both databases."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import pytest
+
+from grader.models import JobState, Mail, OrganizerJob, OrganizerJobKind, ScoringJob
+from grader.services.site import leased_rows, organizer_jobs
+from grader.services.site import outbox as mail
+from grader.services.site.leased_rows import (
+    OUTAGE_PATIENCE,
+    Breakdown,
+    Outage,
+    Rejection,
+    Retries,
+    Unfinished,
+)
+from grader.services.site.organizer_jobs import Result
+from grader.services.submissions import scoring_jobs as jobs
+
+pytestmark = pytest.mark.both_databases
+SECOND, MOMENT = timedelta(seconds=1), timedelta(microseconds=1)
+LEASE = timedelta(seconds=40)
+DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"
+
+
+class Queue(Protocol):
+    """A queue with one row, accessed through the service that handles it."""
+
+    lease: timedelta
+    pause: timedelta
+    """The pause after the row's first failure."""
+
+    def add(self, service) -> int:
+        """Add the row that the other methods use."""
+
+    def claim(self, session, row_id: int, now: datetime):
+        """Claim the row; return None if that is not possible."""
+
+    def succeed(self, session, claim, now: datetime):
+        """Record that the work of a claim is done."""
+
+    def fail(self, session, claim, now: datetime):
+        """Record that the work of a claim failed."""
+
+    def state(self, session, row_id: int):
+        """Return the state, which a process without a valid lease must not change."""
+
+
+@dataclass
+class ScoringQueue:
+    lease, pause = LEASE, timedelta(seconds=10)
+    queue, limits = ScoringJob, leased_rows.SCORING
+
+    def add(self, service) -> int:
+        job_id: int = service.submit(service.competition()).job_ids[0]
+        return job_id
+
+    def claim(self, session, row_id: int, now: datetime, holder: str | None = None):
+        return jobs.claim(session, job_id=row_id, lease=LEASE, now=now, holder=holder)
+
+    def record(self, session, claim, outcome: Unfinished, now: datetime) -> bool:
+        return jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
+
+    def hand_back(self, session, claim, now: datetime):
+        jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
+
+    def succeed(self, session, claim, now: datetime):
+        self.record(session, claim, Rejection([]), now)
+
+    def fail(self, session, claim, now: datetime):
+        self.record(session, claim, Breakdown("abc"), now)
+
+    def state(self, session, row_id: int):
+        job = session.get_one(ScoringJob, row_id)
+        return job.state, job.lease_until, job.token, job.error_count, job.finished_at
+
+
+@dataclass
+class OrganizersQueue:
+    lease, pause = organizer_jobs.LEASE, timedelta(seconds=10)
+    queue, limits = OrganizerJob, leased_rows.ORGANIZERS
+
+    def add(self, service) -> int:
+        competition, kind = service.competition(), OrganizerJobKind.SETTINGS
+        asked = {"competition": competition, "kind": kind, "parameters": {}, "created_by": None}
+        with service.database.write() as session:
+            return organizer_jobs.add(session, **asked, now=service.now).id
+
+    def claim(self, session, row_id: int, now: datetime, holder: str | None = None):
+        return organizer_jobs.claim(session, job_id=row_id, now=now, holder=holder)
+
+    def record(self, session, claim, outcome: Unfinished | Result, now: datetime) -> bool:
+        return organizer_jobs.record(session, claim=claim, outcome=outcome, now=now)
+
+    def hand_back(self, session, claim, now: datetime):
+        organizer_jobs.hand_back(session, claim=claim, now=now)
+
+    def succeed(self, session, claim, now: datetime):
+        self.record(session, claim, Result({}), now)
+
+    def fail(self, session, claim, now: datetime):
+        self.record(session, claim, Breakdown("abc"), now)
+
+    def state(self, session, row_id: int):
+        job = session.get_one(OrganizerJob, row_id)
+        return job.state, job.lease_until, job.token, job.error_count, job.finished_at
+
+
+@dataclass
+class MailQueue:
+    lease, pause = mail.LEASE, timedelta(minutes=1)
+
+    def add(self, service) -> int:
+        with service.database.write() as session:
+            mail.write(session, to_address="a@example.org", subject="News", body="News", now=service.now)
+            row_id: int = session.query(Mail.id).scalar()
+        return row_id
+
+    def claim(self, session, row_id: int, now: datetime):
+        return mail.claim(session, now=now)
+
+    def succeed(self, session, claim, now: datetime):
+        mail.record_sent(session, letter=claim, now=now)
+
+    def fail(self, session, claim, now: datetime):
+        mail.record_failed(session, letter=claim, error="451 later", is_final=False, now=now)
+
+    def state(self, session, row_id: int):
+        row = session.get_one(Mail, row_id)
+        return row.available_at, row.error, row.sent_at
+
+
+JOBS = [ScoringQueue(), OrganizersQueue()]
+ALL = [*JOBS, MailQueue()]
+of_all = pytest.mark.parametrize("queue", ALL, ids=lambda queue: type(queue).__name__)
+of_jobs = pytest.mark.parametrize("queue", JOBS, ids=lambda queue: type(queue).__name__)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def row_id(service, queue: Queue) -> int:
+    return queue.add(service)
+
+
+def do(service, act, *what, after: timedelta = timedelta(), **more):
+    with service.database.write() as session:
+        return act(session, *what, now=service.now + after, **more)
+
+
+def state(service, queue: Queue, row_id: int):
+    with service.database.read() as session:
+        return queue.state(session, row_id)
+
+
+def job_of(service, queue, row_id: int):
+    with service.database.read() as session:
+        return session.get_one(queue.queue, row_id)
+
+
+@of_all
+def test_claimed_row_cannot_be_claimed_again_until_its_lease_ends(service, queue: Queue, row_id: int):
+    first = do(service, queue.claim, row_id)
+    assert first is not None and first.attempt == 1
+    assert do(service, queue.claim, row_id) is None
+    assert do(service, queue.claim, row_id, after=queue.lease - MOMENT) is None
+    second = do(service, queue.claim, row_id, after=queue.lease)
+    assert second is not None and second.attempt == 2
+
+
+@of_all
+def test_holder_that_lost_its_lease_records_nothing(service, queue: Queue, row_id: int):
+    late = do(service, queue.claim, row_id)
+    current = do(service, queue.claim, row_id, after=queue.lease)
+    before = state(service, queue, row_id)
+    do(service, queue.fail, late, after=queue.lease)
+    assert state(service, queue, row_id) == before
+    # An e-mail that the server has accepted counts as sent, whichever process sent it.
+    if not isinstance(queue, MailQueue):
+        do(service, queue.succeed, late, after=queue.lease)
+        assert state(service, queue, row_id) == before
+    do(service, queue.succeed, current, after=queue.lease)
+    assert state(service, queue, row_id) != before
+
+
+@of_all
+def test_completed_row_is_never_claimed_again(service, queue: Queue, row_id: int):
+    claim = do(service, queue.claim, row_id)
+    do(service, queue.succeed, claim)
+    do(service, queue.fail, claim)
+    for after in (queue.lease, timedelta(hours=20)):
+        assert do(service, queue.claim, row_id, after=after) is None
+
+
+@of_all
+def test_failed_attempt_is_followed_by_a_pause_and_another_attempt(service, queue: Queue, row_id: int):
+    do(service, queue.fail, do(service, queue.claim, row_id))
+    assert do(service, queue.claim, row_id, after=queue.pause - MOMENT) is None
+    again = do(service, queue.claim, row_id, after=queue.pause)
+    assert again is not None and again.attempt == 2
+
+
+def test_pauses_double_up_to_the_maximum():
+    pauses = [mail.pause_after(attempt) / timedelta(minutes=1) for attempt in (1, 2, 3, 99)]
+    assert pauses == [1, 2, 4, 240]
+
+
+def fail_to_the_end(service, queue, row_id: int):
+    limits: Retries = queue.limits
+    for attempt in range(limits.errors):
+        after = timedelta(minutes=attempt)
+        claim = do(service, queue.claim, row_id, after=after)
+        assert claim is not None and claim.attempt == attempt + 1
+        assert job_of(service, queue, row_id).state is JobState.CLAIMED
+        assert do(service, queue.record, claim, Breakdown(f"i{attempt}"), after=after)
+        if attempt < len(limits.error_pauses):
+            pause = limits.error_pauses[attempt]
+            assert job_of(service, queue, row_id).available_at == service.now + after + pause
+
+
+@of_jobs
+def test_last_internal_error_fails_a_job_with_its_incident(service, queue, row_id: int):
+    fail_to_the_end(service, queue, row_id)
+    job = job_of(service, queue, row_id)
+    assert (job.state, job.incident, job.token) == (JobState.FAILED, f"i{queue.limits.errors - 1}", None)
+    assert do(service, queue.claim, row_id, after=timedelta(days=1)) is None
+
+
+def test_scoring_fails_with_the_third_error_or_the_tenth_lost_lease():
+    assert (leased_rows.SCORING.errors, leased_rows.SCORING.lost_leases) == (3, 10)
+    assert (leased_rows.ORGANIZERS.errors, leased_rows.ORGANIZERS.lost_leases) == (2, 3)
+
+
+@of_jobs
+def test_last_lost_lease_fails_a_job_when_it_ends_and_errors_do_not_count_as_lost(
+    service, queue, row_id: int, caplog: pytest.LogCaptureFixture
+):
+    do(service, queue.record, do(service, queue.claim, row_id), Breakdown("abc"))
+    most = queue.limits.lost_leases
+    for lost in range(1, most + 1):
+        assert do(service, queue.claim, row_id, after=lost * queue.lease) is not None
+    assert do(service, queue.claim, row_id, after=(most + 1) * queue.lease - MOMENT) is None
+    assert job_of(service, queue, row_id).state is JobState.CLAIMED
+    assert do(service, queue.claim, row_id, after=(most + 1) * queue.lease) is None
+    job = job_of(service, queue, row_id)
+    assert (job.state, job.token, job.finished_at) == (
+        JobState.FAILED,
+        None,
+        service.now + (most + 1) * queue.lease,
+    )
+    assert (
+        f"Incident {job.incident}: {queue.limits.noun} {row_id} failed after losing {most} leases"
+        in caplog.text
+    )
+
+
+@of_jobs
+def test_outage_is_tolerated_for_a_day_and_then_counts_as_an_error(
+    service, queue, row_id: int, caplog: pytest.LogCaptureFixture
+):
+    for after in (timedelta(), OUTAGE_PATIENCE - MOMENT):
+        claim = do(service, queue.claim, row_id, after=after)
+        assert do(service, queue.record, claim, Outage(), after=after)
+        job = job_of(service, queue, row_id)
+        assert (job.state, job.error_count, job.attempt_count) == (JobState.WAITING, 0, 0)
+        assert job.available_at == service.now + after + leased_rows.OUTAGE_DELAY
+        assert not do(service, queue.record, claim, Outage(), after=after)
+    for error in range(queue.limits.errors):
+        after = OUTAGE_PATIENCE + timedelta(minutes=error)
+        claim = do(service, queue.claim, row_id, after=after + leased_rows.OUTAGE_DELAY)
+        assert do(service, queue.record, claim, Outage(), after=after)
+        assert job_of(service, queue, row_id).error_count == error + 1
+    failed = job_of(service, queue, row_id)
+    said = (
+        f"Incident {failed.incident}: storage could not be read for {queue.limits.noun} {row_id} for a day."
+    )
+    assert failed.state is JobState.FAILED and said in caplog.text
+
+
+@of_jobs
+def test_job_that_is_handed_back_waits_as_if_never_claimed(service, queue, row_id: int):
+    late = do(service, queue.claim, row_id)
+    claim = do(service, queue.claim, row_id, after=queue.lease)
+    do(service, queue.hand_back, late, after=queue.lease)
+    assert job_of(service, queue, row_id).state is JobState.CLAIMED
+    do(service, queue.hand_back, claim, after=queue.lease)
+    job = job_of(service, queue, row_id)
+    assert (job.state, job.lease_until, job.token, job.attempt_count) == (JobState.WAITING, None, None, 1)
+    assert do(service, queue.claim, row_id, after=queue.lease).attempt == 2
+
+
+def free(service, *holders: str) -> int:
+    freed: int = do(service, leased_rows.free, holders=holders)
+    return freed
+
+
+def found(service, machine: str = "here") -> set[str]:
+    with service.database.read() as session:
+        return leased_rows.holders(session, machine=machine, now=service.now)
+
+
+@of_jobs
+def test_job_of_a_dead_holder_is_freed_a_few_times_and_then_waits_for_its_lease(service, queue, row_id: int):
+    """Without the wait, a file that kills its readers would use up all leases within seconds.
+
+    So would a machine that has run out of memory.
+    """
+    do(
+        service, queue.record, do(service, queue.claim, row_id), Breakdown("x"), after=-timedelta(hours=1)
+    )  # An error does not mean that the holder is lost.
+    most = queue.limits.freed_at_once
+    for lost in range(1, most + 2):
+        assert do(service, queue.claim, row_id, holder=DEAD).attempt == lost + 1
+        assert found(service) == {DEAD}
+        assert free(service, DEAD) == (lost <= most)
+    job = job_of(service, queue, row_id)
+    assert (job.state, job.attempt_count, job.error_count) == (JobState.CLAIMED, most + 2, 1)
+
+
+@of_jobs
+def test_holder_wrongly_considered_dead_writes_no_second_result(service, queue, row_id: int):
+    late = do(service, queue.claim, row_id, holder=DEAD)
+    free(service, DEAD)
+    current = do(service, queue.claim, row_id, holder=ALIVE)
+    assert late.token != current.token
+    assert not do(service, queue.record, late, Rejection([]))
+    assert do(service, queue.record, current, Rejection([]))
+    assert (found(service), free(service, ALIVE)) == (set(), 0)
+
+
+def test_only_claims_of_dead_holders_are_freed(service, predictions_csv):
+    competition, queue = service.competition(), ScoringQueue()
+    files = [predictions_csv(seed=seed) for seed in range(3)]
+    job_ids = [job_id for file in files for job_id in service.submit(competition, csv=file).job_ids]
+    for job_id, holder in zip(job_ids, (DEAD, ALIVE, ELSEWHERE), strict=True):
+        assert do(service, queue.claim, job_id, holder=holder) is not None
+    assert found(service) == {DEAD, ALIVE}
+    assert free(service, DEAD) == 1
+    assert found(service) == {ALIVE}
+    assert [do(service, queue.claim, job_id) is not None for job_id in job_ids] == [True, False, False]
+
+
+@on_sqlite
+def test_host_name_with_wildcards_matches_only_itself(service):
+    queue = ScoringQueue()
+    do(service, queue.claim, queue.add(service), holder="h_re/17/1.00")
+    assert (found(service, "h_re"), found(service, "here")) == ({"h_re/17/1.00"}, set())

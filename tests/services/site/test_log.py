@@ -1,0 +1,246 @@
+"""Audit log: entry contents, searches, protection against changes."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete, select, text, update
+from sqlalchemy.exc import DBAPIError
+
+from grader.models import AuditEntry, EntryMode, SubmissionKind, Team
+from grader.services.closing import close
+from grader.services.competitions import acting, settings
+from grader.services.identity import accounts
+from grader.services.site import log
+from grader.services.site.log import Actor, UnknownAction
+from grader.services.site.paging import Part
+from grader.services.submissions import decisions
+from grader.services.teams import participations
+from grader.visibility import Anonymity
+
+TESTS = Actor(None, "tests")
+WEEK = timedelta(days=7)
+
+
+def record(service, competition, **given) -> AuditEntry:
+    options = {"actor": TESTS, "action": "team.rename", "subject": "team 1", "now": service.now} | given
+    with service.database.write() as session:
+        return log.record(session, competition=competition, **options)
+
+
+MAKING = ("competition.create", "solution.accept", "competition.publish")
+PUBLISHED = "The competition was published."
+
+
+def entries(service, competition, **asked) -> list[AuditEntry]:
+    """Return the entries since the competition was created."""
+    with service.database.read() as session:
+        found = log.list_page(session, competition=competition, **asked).rows
+    return [entry for entry in found if entry.action not in MAKING]
+
+
+def public_texts(service, competition) -> list[str]:
+    with service.database.read() as session:
+        page = log.public_page(session, competition=competition)
+        texts = [page.with_names(entry.public_text) for entry in page.rows]
+    return [text for text in texts if text != PUBLISHED]
+
+
+def test_public_log_has_only_public_entries_and_aliases_of_an_anonymous_competition(service):
+    competition = service.competition(anonymity=Anonymity.UNTIL_REVEAL)
+    service.submit(competition, user="ada")
+    with service.database.read() as session:
+        team = session.scalars(select(Team).where(Team.competition_id == competition.id)).one()
+    record(service, competition, public_text=f"{log.mention(team)} was renamed.")
+    record(service, competition, reason="For organizers only.")
+    with service.database.read() as session:
+        part = log.public_slice(session, competition=competition, part=Part(None, 10))
+        listed = [text for _, text in part.rows if text != PUBLISHED]
+    assert listed == public_texts(service, competition) == [f"{team.alias} was renamed."]
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("change", [update(AuditEntry).values(reason=""), delete(AuditEntry)])
+def test_database_prevents_changes_and_deletions_of_entries(service, change):
+    competition = service.competition()
+    record(service, competition, reason="It was rude.")
+    with pytest.raises(DBAPIError, match="append-only"), service.database.write() as session:
+        session.execute(change)
+    with pytest.raises(DBAPIError, match="append-only"), service.database.write() as session:
+        session.execute(text("DELETE FROM audit_entry WHERE reason <> ''"))
+    assert entries(service, competition)[0].reason == "It was rude."
+
+
+def test_only_differences_are_stored_as_before_and_after(service):
+    competition = service.competition()
+    record(
+        service,
+        competition,
+        before={"name": "Rude", "size": 2, "at": service.now, "mode": EntryMode.OPEN},
+        after={"name": "Nice", "size": 2, "at": service.now + WEEK, "mode": EntryMode.CODE},
+    )
+    entry = entries(service, competition)[0]
+    assert entry.before == {"name": "Rude", "at": service.now.isoformat(), "mode": "open"}
+    assert entry.after == {"name": "Nice", "at": (service.now + WEEK).isoformat(), "mode": "code"}
+
+
+def test_texts_that_databases_cannot_store_are_stored_without_invalid_characters(service):
+    competition = service.competition()
+    record(
+        service, competition, subject="team a\0b\n", reason="x\0y", after={"name": "a\0b"}, public_text="p\0q"
+    )
+    entry = entries(service, competition)[0]
+    assert (entry.subject, entry.reason, entry.after, entry.public_text) == (
+        "team a b",
+        "x y",
+        {"name": "ab"},
+        "p q",
+    )
+
+
+def test_every_action_written_by_the_code_has_a_description_and_vice_versa():
+    nouns = "|".join(sorted({action.partition(".")[0] for action in log.WORDS}))
+    written = {
+        action
+        for path in Path(log.__file__).parent.glob("*.py")
+        if path.name != "audit_actions.py"
+        for action in re.findall(rf'(?<!reach\()"((?:{nouns})\.[a-z_]+)"', path.read_text(encoding="utf-8"))
+    }
+    assert written - {"submission.csv"} == set(log.WORDS)
+
+
+def test_action_without_a_description_is_rejected(service):
+    competition = service.competition()
+    with pytest.raises(UnknownAction, match=r"no description of the action 'team\.applaud'"):
+        record(service, competition, action="team.applaud")
+
+
+def test_entry_is_rendered_as_a_sentence_with_current_names(service):
+    competition = service.competition()
+    service.submit(competition, user="bob")
+    service.act(decisions.disqualify, competition=competition, team="bob", reason="Two.")
+    with service.database.read() as session:
+        page = log.list_page(session, competition=competition)
+    assert page.sentence(page.rows[0]) == "disqualified team bob"
+
+
+def test_rolled_back_act_leaves_no_entry(service):
+    competition = service.competition()
+    before = len(entries(service, competition))
+    with pytest.raises(ZeroDivisionError), service.database.write() as session:
+        log.record(
+            session,
+            competition=competition,
+            actor=TESTS,
+            action="announcement.post",
+            subject="s",
+            now=service.now,
+        )
+        raise ZeroDivisionError
+    assert len(entries(service, competition)) == before
+
+
+def test_entries_are_found_by_action_by_its_noun_and_by_user(service):
+    competition, ada = service.competition(), service.user("ada")
+    record(service, competition, actor=Actor.of(ada), action="team.rename")
+    record(service, competition, actor=Actor.calendar(), action="team.disqualify")
+    record(service, competition, actor=Actor.of(ada), action="announcement.post")
+
+    def found(**asked) -> list[str]:
+        return [entry.action for entry in entries(service, competition, **asked)]
+
+    assert found(action="team") == ["team.disqualify", "team.rename"]
+    assert found(action="team.rename") == ["team.rename"]
+    assert found(person="ada") == ["announcement.post", "team.rename"]
+    assert found(person="calendar") == ["team.disqualify"]
+    assert found(person="web") == []
+    with service.database.read() as session:
+        assert log.people(session, competition=competition) == ["ada", "calendar", "organizer"]
+        assert "team.rename" in log.actions(session, competition=competition)
+
+
+def test_pages_show_one_competition_newest_first(service):
+    competition, other = service.competition(), service.competition("other")
+    with service.database.write() as session:
+        for number in range(log.PAGE_SIZE + 5):
+            log.record(
+                session,
+                competition=competition,
+                actor=TESTS,
+                action="announcement.post",
+                subject=str(number),
+                now=service.now,
+            )
+    with service.database.read() as session:
+        first, second, beyond = (
+            log.list_page(session, competition=competition, action="announcement.post", page=page)
+            for page in (1, 2, 99)
+        )
+    assert first.rows[0].subject == str(log.PAGE_SIZE + 4)
+    assert (len(first.rows), len(second.rows), first.page_count) == (log.PAGE_SIZE, 5, 2)
+    assert (beyond.rows, beyond.page, beyond.page_count) == ((), 99, 2)
+    assert [entry.action for entry in entries(service, other)] == []
+
+
+def test_site_wide_act_is_listed_in_no_competition(service):
+    competition = service.competition()
+    record(service, None, action="administrator.make")
+    assert [entry.action for entry in entries(service, competition)] == []
+
+
+def test_every_act_during_the_competition_and_the_close_is_recorded(service):
+    competition = service.competition(closes_at=service.now + WEEK)
+    for seed, name in enumerate(("ada", "bob")):
+        service.score(service.submit(competition, user=name, seed=seed))
+    first, dora = service.submit(competition, user="cleo", seed=9), service.user("dora")
+    service.score(first)
+    with service.database.write() as session:
+        given = {"competition": competition, "actor": TESTS, "now": service.now}
+        act = acting.begin(session, **given)
+        decisions.disqualify(act, team="bob", reason="Two accounts.")
+        decisions.reinstate(act, team="bob")
+        decisions.mark(act, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK)
+        participations.decide(act, user=dora, admits=False)
+        settings.change(act, changes={"max_daily_submissions": 7}, reason="A quiet week.")
+        close.reveal(session, **(given | {"now": service.now + WEEK}))
+    found = {entry.action: entry for entry in entries(service, competition)}
+    assert list(found) == [
+        "competition.reveal",
+        "competition.change",
+        "entry.refuse",
+        "submission.mark",
+        "team.reinstate",
+        "team.disqualify",
+    ]
+    assert found["team.disqualify"].reason == "Two accounts."
+    assert found["competition.change"].after == {"max_daily_submissions": 7}
+    assert found["competition.change"].reason == "A quiet week."
+    assert found["competition.reveal"].before["state"] == "published"
+    assert found["competition.reveal"].after["state"] == "revealed"
+    assert public_texts(service, competition) == [
+        "The private leaderboard was revealed.",
+        "The daily submission limit changed from none to 7.",
+        f"Submission #{first.submission.id} is now a benchmark: it is shown without a rank.",
+        "The team bob was reinstated.",
+        "The team bob was disqualified.",
+    ]
+
+
+def test_scheduled_reveal_is_recorded_as_an_act_of_the_calendar(service):
+    competition = service.competition(closes_at=service.now + WEEK)
+    service.act(close.reveal, competition=competition, actor=Actor.calendar(), after=2 * WEEK)
+    entry = entries(service, competition)[0]
+    assert (entry.action, entry.origin, entry.actor_id) == ("competition.reveal", "calendar", None)
+
+
+def test_deleted_name_is_not_kept_in_the_log(service):
+    competition = service.competition()
+    service.submit(competition, user="bob")
+    service.act(decisions.disqualify, competition=competition, team="bob", reason="Two.")
+    before = public_texts(service, competition)
+    service.act(accounts.delete_account, user=service.user("bob"), secret="s")
+    assert before == ["The team bob was disqualified."]
+    (after,) = public_texts(service, competition)
+    assert "bob" not in after
+    assert "Team of deleted" in after

@@ -1,0 +1,51 @@
+"""Pagination of in-memory lists and database queries."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from grader.models import User
+from grader.services.site.paging import Page, page_of_list, page_of_query
+
+pytestmark = pytest.mark.both_databases
+
+sizes = st.integers(1, 7)
+
+
+@given(st.lists(st.integers(), max_size=20), sizes)
+def test_concatenated_pages_equal_the_list(rows: list[int], page_size: int):
+    first = page_of_list(rows, page=1, page_size=page_size)
+    pages = [page_of_list(rows, page=page, page_size=page_size) for page in range(1, first.page_count + 1)]
+    assert [row for page in pages for row in page.rows] == rows
+    assert all(len(page.rows) == page_size for page in pages[:-1])
+    assert {(page.page_count, page.count) for page in pages} == {(len(pages), len(rows))}
+
+
+@given(st.lists(st.integers(), max_size=20), sizes, st.integers(-3, 0), st.integers(1, 10**30))
+def test_page_numbers_start_at_one_and_pages_past_the_end_are_empty(
+    rows: list[int], page_size: int, before: int, beyond: int
+):
+    first = page_of_list(rows, page=1, page_size=page_size)
+    assert page_of_list(rows, page=before, page_size=page_size) == first
+    last = first.page_count
+    assert page_of_list(rows, page=last + beyond, page_size=page_size) == Page(
+        (), last + beyond, last, len(rows)
+    )
+
+
+def test_page_of_a_query_equals_the_page_of_its_rows(service):
+    for name in ("ada", "bob", "cyd", "dan", "eve"):
+        service.user(name)
+    query = select(User.name).order_by(User.name.desc())
+    with service.database.read() as session:
+        whole = session.scalars(query).all()
+        for page, page_size in ((1, 2), (3, 2), (4, 2), (10**30, 2), (1, 5), (1, 99)):
+            found = page_of_query(session, query, page=page, page_size=page_size)
+            assert found == page_of_list(whole, page=page, page_size=page_size)
+        assert page_of_query(session, query.where(User.id < 0), page=1, page_size=2) == Page((), 1, 1, 0)
+
+
+def test_page_keeps_its_position_when_its_rows_are_converted():
+    found = page_of_list("abcde", page=2, page_size=2)
+    assert found.with_rows(letter.upper() for letter in found.rows) == Page(("C", "D"), 2, 3, 5)

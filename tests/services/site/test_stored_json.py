@@ -1,0 +1,121 @@
+"""Strict parsing of JSON columns."""
+
+import math
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from grader.metrics import MetricSettings, Weights
+from grader.services.competitions.metric import MetricChoice, Rules
+from grader.services.site.stored_json import StoredJson
+from grader.services.solutions.check_jobs import CheckParameters, SettingsCheckParameters
+from grader.services.solutions.intake import Commitment, StoredSolution
+
+WEIGHTS = {"overall_auc": 0.25, "subgroup_auc": 0.25, "bpsn_auc": 0.25, "bnsp_auc": 0.25}
+METRIC = {
+    "power": -5.0,
+    "weights": WEIGHTS,
+    "label_threshold": 0.5,
+    "identity_threshold": 0.5,
+    "undefined": "error",
+}
+RULES = {"identities": ["female", "muslim"], "metric": METRIC}
+CHOICE = {"identities": None, "min_class_rows": 25, "metric": METRIC}
+FILE = {"name": "s.csv", "sha256": "ab" * 32, "size_bytes": 12}
+SOLUTION = {
+    "row_ids_sha256": "a" * 64,
+    "prepared_sha256": "b" * 64,
+    "sample_submission_sha256": "c" * 64,
+    "row_count": 400,
+    "public_row_count": 200,
+    "private_row_count": 200,
+    "rules": RULES,
+    "metric_code_version": "1",
+    "report": {"label": "target", "identities": []},
+    "digest": "d" * 64,
+    "commitment": {"nonce": "00", "value": "ff"},
+}
+STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
+    (Rules, RULES),
+    (Rules, RULES | {"metric": METRIC | {"power": "-inf"}}),
+    (MetricChoice, CHOICE),
+    (MetricChoice, CHOICE | {"identities": ["female"]}),
+    (Commitment, {"nonce": "00", "value": "ff"}),
+    (StoredSolution, SOLUTION),
+    (
+        CheckParameters,
+        {
+            "purpose": "draft",
+            "file": FILE,
+            "test": None,
+            "roles": None,
+            "choice": CHOICE,
+            "live_scoring_version_id": None,
+        },
+    ),
+    (
+        CheckParameters,
+        {
+            "purpose": "corrected",
+            "file": FILE,
+            "test": FILE,
+            "roles": {"target": "label", "female": "identity"},
+            "choice": CHOICE,
+            "live_scoring_version_id": 7,
+        },
+    ),
+    (SettingsCheckParameters, {"rules": RULES, "live_scoring_version_id": 7}),
+]
+NAMES = [kind.__name__ for kind, _ in STORED]
+
+
+@pytest.mark.parametrize(("kind", "data"), STORED, ids=NAMES)
+def test_stored_json_is_written_as_it_was_read(kind: type[StoredJson], data: dict[str, Any]):
+    assert kind.from_dict(data).as_dict() == data
+
+
+@pytest.mark.parametrize(("kind", "data"), STORED, ids=NAMES)
+def test_unknown_key_missing_key_and_wrong_type_are_rejected(kind: type[StoredJson], data: dict[str, Any]):
+    with pytest.raises(ValidationError):
+        kind.from_dict(data | {"unknown": 1})
+    for name, field in kind.model_fields.items():
+        if field.is_required():
+            with pytest.raises(ValidationError):
+                kind.from_dict({key: value for key, value in data.items() if key != name})
+    for name, value in data.items():
+        for other in (1.5, [[]], object(), *([str(value)] if isinstance(value, int) else [])):
+            with pytest.raises(ValidationError):
+                kind.from_dict(data | {name: other})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"power": "0.5"},
+        {"power": True},
+        {"power": "nan"},
+        {"weights": 3},
+        {"weights": WEIGHTS | {"overall_auc": "0.25"}},
+        {"weights": WEIGHTS | {"overall_auc": 0.5}},
+        {"weights": WEIGHTS | {"other": 0.0}},
+        {"undefined": "perhaps"},
+        {"threshold": 0.5},
+    ],
+)
+def test_invalid_metric_settings_are_rejected(wrong: dict[str, Any]):
+    with pytest.raises(ValidationError):
+        Rules.from_dict(RULES | {"metric": METRIC | wrong})
+
+
+def test_infinite_power_is_stored_as_text():
+    rules = Rules(identities=("a",), metric=MetricSettings(power=math.inf, weights=Weights(1, 0, 0, 0)))
+    stored = rules.as_dict()
+    assert stored["metric"]["power"] == "inf"
+    assert Rules.from_dict(stored) == rules
+
+
+def test_error_does_not_show_the_stored_values():
+    with pytest.raises(ValidationError) as caught:
+        Commitment.from_dict({"nonce": 123456789, "value": "ff"})
+    assert "123456789" not in str(caught.value)

@@ -1,0 +1,357 @@
+"""Data file checks: triggers, held-back files, releases by organizers."""
+
+import io
+from datetime import timedelta
+
+import pandas as pd
+import pytest
+from sqlalchemy import select, update
+
+from grader import db
+from grader.files import read_solution
+from grader.models import (
+    AuditEntry,
+    Competition,
+    DataCheckState,
+    DataFile,
+    JobState,
+    Mail,
+    OrganizerJob,
+    OrganizerJobKind,
+    Role,
+)
+from grader.services.closing import close
+from grader.services.competitions import drafts, lifecycle, lookup, organizers
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.rescoring import preparation, versions
+from grader.services.rescoring import publication as rescoring_publication
+from grader.services.site.log import Actor
+from grader.services.solutions import data_checks as checks
+from grader.services.solutions import data_files, intake, publication
+from grader.services.solutions.data_files import BeingChecked, DataUnchecked, NotHeld
+from grader.storage.stores import StorageUnavailable
+from grader.worker.organizer_jobs.worker import OrganizerWorker
+
+SHELL = Actor(None, "shell (tests)")
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def table(solution_csv) -> pd.DataFrame:
+    """The solution of the fixture `service`, with its rows in another order."""
+    return pd.read_csv(io.BytesIO(solution_csv()), dtype=str).sample(frac=1, random_state=1)
+
+
+@pytest.fixture
+def clean(table: pd.DataFrame) -> bytes:
+    """A file without any hidden values."""
+    return csv(table[["id"]].assign(text="hello"))
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    return str(table.to_csv(index=False)).encode()
+
+
+def add(service, competition: Competition, data: bytes, name: str = "test.csv"):
+    blob = service.storage.put(data)
+    service.act(data_files.add, competition=competition, name=name, blob=blob, actor=SHELL)
+
+
+def jobs(service) -> list[OrganizerJob]:
+    with service.database.read() as session:
+        kind = OrganizerJob.kind == OrganizerJobKind.DATA
+        return list(session.scalars(select(OrganizerJob).where(kind).order_by(OrganizerJob.id)))
+
+
+def work(service):
+    """Run the waiting jobs."""
+    for job in jobs(service):
+        OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+
+
+def file(service, competition: Competition, name: str = "test.csv") -> DataFile:
+    with service.database.read() as session:
+        return data_files.get(session, competition=competition, name=name)
+
+
+def allow(service, competition: Competition, **options):
+    service.act(data_files.allow, competition=competition, name="test.csv", actor=SHELL, **options)
+
+
+def audited(service, action: str) -> list[AuditEntry]:
+    with service.database.read() as session:
+        return list(session.scalars(select(AuditEntry).where(AuditEntry.action == action)))
+
+
+def test_solution_as_a_data_file_is_never_released(service, table: pd.DataFrame):
+    competition = service.competition()
+    user = service.user("ada")
+    with service.database.write() as session:
+        ada = session.merge(user)
+        ada.email = ada.email_key = "ada@example.org"
+        ada.email_verified_at = service.now
+        organizers.add(
+            session, competition=competition, user=ada, role=Role.EDITOR, actor=SHELL, now=service.now
+        )
+    table.columns = [f"c{number}" for number in range(table.shape[1])]
+    add(service, competition, csv(table))
+    assert file(service, competition).check_state is DataCheckState.WAITING
+    with pytest.raises(BeingChecked):
+        data_files.require_given_out(competition, file(service, competition))
+    work(service)
+    found = file(service, competition)
+    assert found.check_state is DataCheckState.HELD
+    with pytest.raises(BeingChecked):
+        data_files.require_given_out(competition, found)
+    kinds = {(each["kind"], name) for each in found.findings["disclosures"] for name in each["names"]}
+    assert {("label", "toxicity"), ("identity", "female"), ("Usage", "Usage")} <= kinds
+    (entry,) = audited(service, "data.hold")
+    assert any("agrees with the label toxicity" in sentence for sentence in entry.after["discloses"])
+    with service.database.read() as session:
+        assert [mail.to_address for mail in session.scalars(select(Mail))] == ["ada@example.org"]
+
+
+def test_file_without_hidden_values_is_released_after_its_check(service, clean: bytes):
+    competition = service.competition()
+    add(service, competition, clean)
+    assert not data_files.is_given_out(competition, file(service, competition))
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.PASSED
+    assert data_files.is_given_out(competition, file(service, competition))
+    assert jobs(service)[0].result == {"checked": ["test.csv"]}
+
+
+@pytest.mark.parametrize(
+    ("column", "consequence"),
+    [
+        ("toxicity", "perfect score"),
+        ("Usage", "decide the final standings"),
+        ("muslim", "mention the identities"),
+    ],
+)
+@on_sqlite
+def test_single_column_is_held_back_until_its_release(
+    service, table: pd.DataFrame, column: str, consequence: str
+):
+    competition = service.competition()
+    add(service, competition, csv(table[[column, "id"]].rename(columns={column: "x"})))
+    work(service)
+    found = checks.found_in(file(service, competition))
+    assert consequence in found.consequence
+    allow(service, competition, reason="They are in the text anyway.")
+    assert data_files.is_given_out(competition, file(service, competition))
+    (entry,) = audited(service, "data.allow")
+    assert entry.after["discloses"] == list(found.discloses)
+    assert entry.reason == "They are in the text anyway."
+    with pytest.raises(NotHeld):
+        allow(service, competition)
+
+
+@on_sqlite
+def test_confirmation_covers_only_the_same_findings(service, table: pd.DataFrame):
+    competition = service.competition()
+    add(service, competition, csv(table[["id", "muslim"]]))
+    work(service)
+    allow(service, competition)
+    with service.database.write() as session:
+        session.execute(update(DataFile).values(check_key=None))
+        checks.request(session, competition=competition, now=service.now)
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.ALLOWED
+    add(service, competition, csv(table[["id", "muslim"]]))  # Another file needs a new check.
+    assert not data_files.is_given_out(competition, file(service, competition))
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
+
+
+@on_sqlite
+def test_unreadable_file_needs_the_organizers_confirmation(service):
+    competition = service.competition()
+    add(service, competition, b"\x89PNG\0\0")
+    work(service)
+    found = checks.found_in(file(service, competition))
+    assert len(found.unopened) == 1 and found.unopened[0].startswith(
+        "test.csv was not checked: it is not text"
+    )
+    assert not data_files.is_given_out(competition, file(service, competition))
+    allow(service, competition)
+    assert data_files.is_given_out(competition, file(service, competition))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_warned_of"),
+    [("pandas.py", True), ("json.py", True), ("pandas.csv", False), ("first.py", False)],
+)
+def test_organizers_are_warned_of_a_file_that_python_would_import(name: str, is_warned_of: bool):
+    found = checks.found_in(DataFile(name=name, findings={}))
+    assert bool(found.warnings) is is_warned_of
+    assert found.sentences == found.warnings
+
+
+def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(
+    service, table: pd.DataFrame, solution_csv
+):
+    with service.database.write() as session:
+        settings = CompetitionSettings(title="Next", contact="x", closes_at=service.now + timedelta(days=60))
+        draft = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
+    add(service, draft, csv(table[["id", "toxicity"]]))
+    assert not jobs(service)  # There are no labels to search for yet.
+    stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
+    service.act(versions.set_first, competition=draft, solution=stored, actor=SHELL)
+
+    def publish():
+        service.act(lifecycle.publish, competition=draft, actor=SHELL)
+
+    with pytest.raises(lifecycle.NotReady, match="is still being checked"):
+        publish()
+    work(service)
+    with pytest.raises(lifecycle.NotReady, match="agrees with the label toxicity"):
+        publish()
+    allow(service, draft)
+    publish()
+
+
+def test_rescoring_checks_the_files_against_its_solution(service, solution_csv):
+    competition = service.competition()
+    corrected = read_solution(solution_csv(seed=2))
+    table = pd.DataFrame({"id": list(corrected.row_ids), "hint": corrected.labels})
+    add(service, competition, csv(table))
+    work(service)
+    assert data_files.is_given_out(competition, file(service, competition))
+    with service.database.write() as session:
+        competition = lookup.get(session, slug=competition.slug)
+        live = lookup.live(competition)
+        version = preparation.prepare(
+            session,
+            competition=competition,
+            solution=intake.store_corrected(service.storage, corrected, live=live),
+            reason="Labels were wrong.",
+            actor=SHELL,
+            now=service.now,
+        )
+    # Its content has already been released.
+    assert data_files.is_given_out(competition, file(service, competition))
+    with service.database.write() as session, pytest.raises(DataUnchecked, match=r"test\.csv"):
+        rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
+    service.act(rescoring_publication.publish, scoring_version_id=version.id, actor=SHELL)
+
+
+@on_sqlite
+def test_all_files_are_released_after_the_solution_is_published(service, table: pd.DataFrame):
+    competition = service.competition()
+    add(service, competition, csv(table))
+    work(service)
+    with service.database.write() as session:
+        close.reveal(session, competition=competition, actor=SHELL, now=service.now)
+        publication.publish(session, competition=competition, actor=SHELL, now=service.now)
+    assert data_files.is_given_out(service.reload(competition), file(service, competition))
+
+
+@on_sqlite
+def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_called_checked(
+    service, clean: bytes
+):
+    competition = service.competition()
+    add(service, competition, b"PAR1" + clean)
+    sha256 = file(service, competition).sha256
+    with service.database.write() as session:
+        passed = {"sha256": sha256, "disclosures": [], "unopened_count": 0}
+        session.execute(update(DataFile).values(check_state=DataCheckState.PASSED, findings=passed))
+    work(service)
+    found = file(service, competition)
+    assert found.check_state is DataCheckState.UNCHECKED
+    assert checks.found_in(found).unopened == ("test.csv was not checked: Parquet files are not checked",)
+    assert data_files.is_given_out(competition, found)
+    allow(service, competition)
+    assert file(service, competition).check_state is DataCheckState.ALLOWED
+
+
+@on_sqlite
+@pytest.mark.parametrize("kind", ["labels", "unreadable"])
+def test_content_that_was_replaced_without_a_check_is_not_released(
+    service, table: pd.DataFrame, clean: bytes, kind: str
+):
+    competition = service.competition()
+    add(service, competition, clean)
+    work(service)
+    blob = service.storage.put(csv(table) if kind == "labels" else b"PAR1")
+    with service.database.write() as session:
+        session.execute(update(DataFile).values(sha256=blob.sha256))
+    assert not data_files.is_given_out(competition, file(service, competition))
+    service.act(checks.request_all)
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
+
+
+@on_sqlite
+def test_file_whose_check_fails_is_held_back_and_not_retried_forever(service):
+    competition = service.competition()
+    add(service, competition, b"id,text\n")
+    with service.database.write() as session:
+        session.execute(update(OrganizerJob).values(state=JobState.FAILED, incident="12ab"))
+        assert checks.request(session, competition=competition, now=service.now) is None
+    found = file(service, competition)
+    assert found.check_state is DataCheckState.HELD
+    assert "its check failed (incident 12ab)" in checks.found_in(found).unopened[0]
+    assert len(jobs(service)) == 1
+    service.act(data_files.check_again, competition=competition, name="test.csv", actor=SHELL)
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.PASSED
+
+
+@on_sqlite
+def test_file_replaced_during_its_check_is_checked_again(service, table: pd.DataFrame, clean: bytes):
+    competition = service.competition()
+    add(service, competition, clean)
+    add(service, competition, csv(table))
+    assert len(jobs(service)) == 1
+    work(service)
+    assert file(service, competition).check_state is DataCheckState.HELD
+
+
+class Unreliable:
+    """A storage whose reads fail halfway, like those from a bad disk, until `is_mended` is set."""
+
+    def __init__(self, storage, error: Exception):
+        self._storage, self._error = storage, error
+        self.is_mended = False
+
+    def __getattr__(self, name: str):
+        return getattr(self._storage, name)
+
+    def open(self, sha256: str):
+        return self._storage.open(sha256) if self.is_mended else Stopping(self._error)
+
+
+class Stopping(io.BytesIO):
+    def __init__(self, error: Exception):
+        super().__init__(b"id,text\n")
+        self._error = error
+
+    def read(self, size: int | None = -1) -> bytes:
+        if data := super().read(size):
+            return data
+        raise self._error
+
+
+def test_storage_failure_is_not_a_finding_and_the_file_is_checked_again(service):
+    competition = service.competition()
+    add(service, competition, b"id,text\n")
+    (job,) = jobs(service)
+    storage = Unreliable(service.storage, StorageUnavailable("It is away."))
+    # A job fails permanently after two crashes, but storage failures do not count as crashes.
+    for attempt in range(5):
+        with service.database.write() as session:
+            session.execute(update(OrganizerJob).values(available_at=service.now, created_at=db.now(session)))
+        assert OrganizerWorker(service.settings, service.database, storage).run(job.id)
+        (job,) = jobs(service)
+        assert (job.state, job.error_count, job.attempt_count) == (JobState.WAITING, 0, 0), attempt
+        found = file(service, competition)
+        assert (found.check_state, found.findings) == (DataCheckState.WAITING, {})
+    storage.is_mended = True
+    with service.database.write() as session:
+        session.execute(update(OrganizerJob).values(available_at=service.now))
+    assert OrganizerWorker(service.settings, service.database, storage).run(job.id)
+    assert file(service, competition).check_state is DataCheckState.PASSED

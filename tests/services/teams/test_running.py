@@ -1,0 +1,280 @@
+"""Organizers' tools: lists, retries, identical files, exports, queue health."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import (
+    AuditEntry,
+    JobState,
+    Mail,
+    ScoringJob,
+    Standing,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+    User,
+)
+from grader.services.closing import tables
+from grader.services.closing.tables import Format, NothingToExport, TableKind
+from grader.services.competitions import acting, lookup
+from grader.services.submissions import decisions, queue_health, retries, submission_search
+from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions.decisions import OnlyATest
+from grader.services.submissions.queue_health import HealthSign
+from grader.services.submissions.retries import NothingFailed
+from grader.services.submissions.submission_search import SubmissionFilter, SubmissionSort
+from grader.services.teams import moderation, team_search, teams
+from grader.services.teams.moderation import (
+    NameOfOtherTeam,
+    ReasonNeeded,
+    SameName,
+    UnknownTeam,
+)
+from grader.services.teams.teams import NameFixed
+
+HOUR = timedelta(hours=1)
+
+
+def find(service, competition, **wanted) -> list[int]:
+    with service.database.read() as session:
+        here = lookup.get(session, slug=competition.slug)
+        page = submission_search.find(session, competition=here, wanted=SubmissionFilter(**wanted))
+    return [line.submission.id for line in page.rows]
+
+
+def export(service, competition, kind: TableKind, format_: Format, **options) -> str:
+    with service.database.read() as session:
+        here = lookup.get(session, slug=competition.slug)
+        return "".join(tables.write(session, competition=here, kind=kind, format_=format_, **options))
+
+
+def test_failed_submission_is_retried_with_a_new_set_of_attempts(service):
+    competition = service.competition()
+    broken, sound = service.submit(competition), service.submit(competition, seed=2)
+    service.score(sound)
+    service.fail(broken)
+    with pytest.raises(NothingFailed):
+        service.act(retries.retry, competition=competition, submission_id=sound.submission.id)
+    job_ids = service.act(retries.retry, competition=competition, submission_id=broken.submission.id)
+    assert tuple(job_ids) == broken.job_ids
+    assert service.submission(broken).status is SubmissionStatus.FAILED
+    service.run(*job_ids)
+    assert service.submission(broken).status is SubmissionStatus.SCORED
+
+
+def test_all_failed_submissions_are_retried_at_once(service):
+    competition = service.competition()
+    for seed in range(3):
+        service.fail(service.submit(competition, seed=seed))
+    assert len(service.act(retries.retry_all, competition=competition)) == 3
+    with pytest.raises(NothingFailed):
+        service.act(retries.retry_all, competition=competition)
+    with service.database.read() as session:
+        entries = session.scalars(select(AuditEntry).where(AuditEntry.action == "submission.retry")).all()
+    assert [entry.subject for entry in entries] == ["3 failed submissions"]
+
+
+def test_submissions_are_filtered_by_state_kind_team_and_text(service):
+    competition = service.competition()
+    ada = service.submit(competition)
+    bob = service.submit(competition, user="Bob Ödegård", seed=2)
+    wrong = service.submit(competition, csv=b"nonsense")
+    service.score(ada, bob, wrong)
+    service.act(
+        decisions.mark,
+        competition=competition,
+        submission_id=ada.submission.id,
+        kind=SubmissionKind.BENCHMARK,
+    )
+    ids = [each.submission.id for each in (ada, bob, wrong)]
+    assert find(service, competition) == ids[::-1]
+    assert find(service, competition, status=SubmissionStatus.REJECTED) == [ids[2]]
+    assert find(service, competition, kind=SubmissionKind.BENCHMARK) == [ids[0]]
+    assert find(service, competition, team_id=bob.submission.team_id) == [ids[1]]
+    assert find(service, competition, text="ödegÅRD") == [ids[1]]
+    assert find(service, competition, text=f"#{ids[2]}") == [ids[2]]
+    assert find(service, competition, text=ada.submission.sha256) == [ids[0]]
+    assert find(service, competition, text="submission.CSV") == ids[::-1]
+    assert find(service, competition, text="100%_") == []
+
+
+def test_submissions_are_sorted_by_score_with_unscored_ones_last(service):
+    competition = service.competition()
+    best, worst = service.submit(competition, skill=2.0), service.submit(competition, skill=0.0)
+    service.score(best, worst)
+    waiting = service.submit(competition, seed=3)
+    ids = [each.submission.id for each in (best, worst, waiting)]
+    for sort in (SubmissionSort.SCORE, SubmissionSort.PRIVATE_SCORE):
+        assert find(service, competition, sort=sort) == ids
+        assert find(service, competition, sort=sort, descending=False) == [ids[1], ids[0], ids[2]]
+
+
+def test_teams_are_found_by_their_name_and_their_members(service):
+    competition = service.competition()
+    accepted = service.submit(competition)
+    service.submit(competition, user="bob")
+    service.act(moderation.rename, competition=competition, team="ada", name="Aces", reason="Asked for")
+    with service.database.read() as session:
+        for text, names in (("ACE", ["Aces"]), ("ada", ["Aces"]), ("", ["Aces", "bob"]), ("x", [])):
+            page = team_search.find(session, competition=competition, text=text)
+            assert [line.team.name for line in page.rows] == names
+        line = team_search.get(session, competition=competition, team_id=accepted.submission.team_id)
+    assert line.counts == {SubmissionStatus.PENDING: 1}
+    assert [member.name for member in line.members] == ["ada"]
+
+
+def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
+    competition = service.competition()
+    service.submit(competition, user="Offensive")
+    service.submit(competition, user="bob")
+    with service.database.write() as session:
+        user = session.get_one(User, service.users["Offensive"].id)
+        user.email, user.email_verified_at = "o@example.org", service.now
+    with pytest.raises(NameOfOtherTeam):
+        service.act(
+            moderation.rename, competition=competition, team="Offensive", name="B0b", reason="It insults."
+        )
+    with pytest.raises(ReasonNeeded):
+        service.act(moderation.rename, competition=competition, team="Offensive", name="Team 7", reason=" ")
+    service.act(
+        moderation.rename, competition=competition, team="Offensive", name="Team 7", reason="It insults."
+    )
+    with service.database.read() as session:
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "team.rename")).one()
+        assert "Offensive" not in entry.public_text + entry.subject
+        assert (entry.before, entry.after) == ({"name": "Offensive"}, {"name": "Team 7"})
+        assert "It insults." in session.scalars(select(Mail.body)).one()
+    with pytest.raises(UnknownTeam):
+        service.act(moderation.rename, competition=competition, team="Offensive", name="X", reason="y")
+
+
+def test_a_renamed_team_cannot_change_its_name(service):
+    competition = service.competition()
+    service.submit(competition, user="Offensive")
+    call = {"competition": competition, "team": "Offensive"}
+    with pytest.raises(SameName):
+        service.act(moderation.rename, **call, name="Offensive", reason="It insults.")
+    service.act(moderation.rename, **call, name="Team 7", reason="It insults.")
+    user = service.user("Offensive")
+    with service.database.write() as session, pytest.raises(NameFixed):
+        here = lookup.get(session, slug=competition.slug)
+        teams.rename(acting.as_person(session, here, user, now=service.now), name="A better one")
+
+
+def test_disqualified_team_sees_the_reason_and_how_to_appeal(service):
+    competition = service.competition()
+    service.submit(competition)
+    with service.database.write() as session:
+        user = session.get_one(User, service.users["ada"].id)
+        user.email, user.email_verified_at = "ada@example.org", service.now
+        lookup.get(session, slug="toxicity").contact = "chairs@example.org"
+    service.act(decisions.disqualify, competition=competition, team="ada", reason="Two accounts")
+    service.act(decisions.reinstate, competition=competition, team="ada")
+    with service.database.read() as session:
+        first, second = session.scalars(select(Mail.body).order_by(Mail.id))
+    assert "Two accounts" in first
+    assert "To appeal, write to the organizers" in first
+    assert "chairs@example.org" in first
+    assert "is back on the leaderboards" in second
+
+
+def test_test_submission_becomes_a_benchmark_and_is_never_ranked(service):
+    competition = service.competition()
+    with service.database.write() as session:
+        session.add(
+            Team(
+                competition_id=competition.id,
+                name="O",
+                name_key="o",
+                name_shape="o",
+                created_at=service.now,
+                is_organizers=True,
+            )
+        )
+    service.user("root", is_admin=True)
+    accepted = service.submit(competition, user="root")
+    service.score(accepted)
+    given = {"submission_id": accepted.submission.id}
+    service.act(decisions.mark, competition=competition, kind=SubmissionKind.BENCHMARK, **given)
+    with pytest.raises(OnlyATest):
+        service.act(decisions.mark, competition=competition, kind=SubmissionKind.NORMAL, **given)
+    with pytest.raises(ValueError, match="cannot be marked as late"):
+        service.act(decisions.mark, competition=competition, kind=SubmissionKind.LATE, **given)
+    with service.database.read() as session:
+        assert session.scalars(select(Standing)).all() == []
+
+
+def test_equal_files_of_several_teams_are_found_in_any_order(service):
+    competition = service.competition()
+    bob = service.submit(competition, user="bob")
+    ada = service.submit(competition, after=HOUR)
+    service.submit(competition, after=2 * HOUR)
+    service.submit(competition, user="eve", seed=9)
+    with service.storage.open(lookup.live(competition).solution.sample_submission_sha256) as file:
+        sample = file.read()
+    service.submit(competition, csv=sample)
+    service.submit(competition, user="eve", csv=sample)
+    with service.database.read() as session:
+        groups = submission_search.equal_files(session, competition=service.reload(competition))
+    assert [(group.team_count, group.is_sample) for group in groups] == [(2, False), (2, True)]
+    senders = [(each.team.name, each.submission_id, each.count) for each in groups[0].senders]
+    assert senders == [("bob", bob.submission.id, 1), ("ada", ada.submission.id, 2)]
+
+
+def test_queue_status_shows_waiting_jobs_and_active_workers(service):
+    competition = service.competition()
+    done, broken = service.submit(competition, seed=1), service.submit(competition, seed=2)
+    service.score(done)
+    service.fail(broken)
+    waiting = service.submit(competition, seed=3)
+
+    def health(after: timedelta):
+        with service.database.read() as session:
+            return queue_health.of_competition(session, competition=competition, now=service.now + after)
+
+    early = health(timedelta(seconds=30))
+    (live,) = early.queues
+    assert live.counts == {JobState.DONE: 1, JobState.FAILED: 1, JobState.WAITING: 1}
+    assert live.oldest_open_at == service.now
+    with service.database.write() as session:  # The results of this test's workers have real timestamps.
+        for job in session.scalars(select(ScoringJob).where(ScoringJob.finished_at.is_not(None))):
+            job.finished_at = service.now
+    assert health(timedelta(seconds=30)).sign is HealthSign.WORKING
+    stalled = health(timedelta(minutes=5))
+    assert (stalled.sign, stalled.overdue_since) == (HealthSign.STALLED, service.now)
+    service.act(jobs.claim, job_id=waiting.job_ids[0], lease=HOUR)
+    assert health(timedelta(minutes=5)).sign is HealthSign.WORKING
+    assert health(2 * HOUR).sign is HealthSign.STALLED
+    service.submit(competition, seed=3)
+
+
+@pytest.mark.parametrize("chunk", [1, 500])
+def test_exports_contain_everything_as_csv_and_json(service, chunk: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tables, "CHUNK", chunk)
+    competition = service.competition()
+    sent = [service.submit(competition, user=user, seed=seed) for seed, user in enumerate(("=ada", "bob"))]
+    service.score(*sent)
+    rows = list(csv.DictReader(io.StringIO(export(service, competition, TableKind.SUBMISSIONS, Format.CSV))))
+    assert [row["team"] for row in rows] == ["'=ada", "bob"]
+    scores = json.loads(export(service, competition, TableKind.SCORES, Format.JSON))
+    assert scores["scoring_version"] == 1
+    assert [row["split"] for row in scores["rows"]] == ["public", "private"] * 2
+    assert float(rows[0]["private_score"]) == scores["rows"][1]["score"]
+    assert {"female: bpsn_auc", "muslim: positives"} <= scores["rows"][0].keys()
+    board = list(csv.DictReader(io.StringIO(export(service, competition, TableKind.STANDINGS, Format.CSV))))
+    assert [(row["split"], row["rank"]) for row in board] == [("public", "1"), ("public", "2")]
+    service.act(decisions.disqualify, competition=competition, team="bob", reason="Two accounts")
+    audit = json.loads(export(service, competition, TableKind.AUDIT, Format.JSON))
+    assert [row["action"] for row in audit["rows"]][-1] == "team.disqualify"
+
+
+def test_export_without_rows_is_valid_and_one_without_a_version_is_rejected(service):
+    competition = service.competition()
+    assert json.loads(export(service, competition, TableKind.SCORES, Format.JSON))["rows"] == []
+    with pytest.raises(NothingToExport, match="no scoring version 7"):
+        export(service, competition, TableKind.SCORES, Format.JSON, version_number=7)

@@ -1,0 +1,139 @@
+"""Console: next action in each state, open requests, drafts without a solution."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader.files import read_solution
+from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
+from grader.services.competitions import drafts, lookup
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.rescoring import preparation
+from grader.services.site.log import Actor
+from grader.services.solutions import intake
+from tests.fixtures.desk import Desk
+
+HERE = "/competitions/toxicity"
+DESK = f"{HERE}/organize"
+
+
+@pytest.fixture
+def arena(make_arena: Callable[..., Any]):
+    return make_arena()
+
+
+@pytest.fixture
+def root(arena):
+    return arena.person("Root", is_admin=True)
+
+
+def next_act(page: str) -> tuple[str, str]:
+    """Return the text of the primary button and its link."""
+    (band,) = re.findall(r'<section class="next-act.*?</section>', page, re.DOTALL)
+    buttons = re.findall(r'<a class="button" href="([^"]+)">([^<]+)</a>', band)
+    primary = re.findall(r'class="button"|<button>', page.partition("<main")[2])
+    assert len(primary) == len(buttons) <= 1
+    return (buttons[0][1], buttons[0][0]) if buttons else ("", "")
+
+
+def close(arena):
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").closes_at = arena.now() - timedelta(seconds=1)
+
+
+def test_a_prepared_scoring_version_is_the_next_action(arena, root):
+    arena.competition()
+    arena.submit(arena.person("Ann"), arena.truth.predictions())
+    desk = Desk(root)
+    desk.work()
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        columns = preparation.columns(competition)
+        solution = read_solution(arena.truth.solution(), label=columns.label, identities=columns.identities)
+        preparation.prepare(
+            session,
+            competition=competition,
+            solution=intake.store_corrected(arena.storage, solution, live=lookup.live(competition)),
+            reason="The labels were wrong.",
+            actor=Actor(None, "tests"),
+            now=arena.now(),
+        )
+    page = root.browser.get(DESK).text
+    assert next_act(page) == ("See", f"{DESK}/rescoring/2")
+    assert "Scoring version 2 is being prepared." in page
+    desk.work()
+    assert next_act(root.browser.get(DESK).text) == ("Review", f"{DESK}/rescoring/2")
+
+
+def test_the_next_action_follows_the_state(arena, root):
+    arena.competition()
+    desk = Desk(root)
+
+    def seen() -> tuple[str, str]:
+        return next_act(root.browser.get(DESK).text)
+
+    assert seen() == ("", "")
+    arena.submit(arena.person("Ann"), arena.truth.predictions())
+    desk.work()
+    close(arena)
+    desk.work()
+    assert seen() == ("Reveal", f"{DESK}/close#reveal")
+    root.confirm(f"{DESK}/close/reveal")
+    assert seen() == ("Download results bundle", f"{DESK}/close#results")
+
+
+def test_the_next_action_of_a_draft_without_a_solution_is_its_setup(arena, root):
+    with arena.database.write() as session:
+        settings = CompetitionSettings(title="Next")
+        drafts.create(session, slug="next", settings=settings, actor=Actor.shell(), now=arena.now())
+    page = root.browser.get("/competitions/next/organize").text
+    assert next_act(page) == ("Continue setup", "/competitions/next/organize/state")
+    assert "No solution has been accepted." in page
+    for tab in ("leaderboard", "submissions"):
+        answer = root.browser.get(f"/competitions/next/{tab}")
+        assert answer.status_code == 200
+        assert 'href="/competitions/next/organize/solution">Add the solution</a>' in answer.text
+    asked = root.browser.get("/competitions/next/leaderboard.csv")
+    assert (asked.status_code, "has no solution yet" in asked.text) == (400, True)
+
+
+def test_open_requests_are_listed_on_the_console(arena, root):
+    competition = arena.competition()
+    now = arena.now()
+    with arena.database.write() as session:
+        session.add(
+            DataFile(
+                competition_id=competition.id,
+                name="train.csv",
+                sha256="0" * 64,
+                size_bytes=1,
+                uploaded_at=now,
+                check_state=DataCheckState.HELD,
+            )
+        )
+        session.add(
+            OrganizerJob(
+                competition_id=competition.id,
+                kind="settings",
+                parameters={},
+                state=JobState.FAILED,
+                created_at=now,
+                available_at=now,
+            )
+        )
+    page = root.browser.get(DESK).text
+    assert next_act(page) == ("See", f"{DESK}/rescoring")
+    assert "The check of the settings failed." in page
+    assert ">1 data file held back</a>" in page
+
+
+def test_all_setup_steps_are_one_navigation_entry(arena, root):
+    arena.competition()
+    for step in ("settings", "settings/metric", "solution", "data", "state"):
+        page = root.browser.get(f"{DESK}/{step}").text
+        (desk,) = re.findall(r'<ul id="desk-pages".*?</ul>', page, re.DOTALL)
+        assert re.findall(r'aria-current="page">([^<]+)<', desk) == ["Setup"]
+        assert not {"Settings", "Solution", "Data"} & set(re.findall(r">([^<>]+)</a>", desk))

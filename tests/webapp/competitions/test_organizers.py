@@ -1,0 +1,179 @@
+"""Organizers' pages: access, roles, audit log, public log."""
+
+import re
+from html import unescape
+from io import BytesIO
+
+import pytest
+
+from grader.models import Role
+from grader.services.competitions import acting, drafts, lifecycle
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.site import log
+from grader.services.site.log import Actor
+from grader.services.submissions import decisions
+
+HERE = "/competitions/toxicity"
+ORGANIZE = f"{HERE}/organize"
+TESTS = Actor(None, "tests")
+
+
+def text(answer) -> str:
+    plain = re.sub(r"<[^>]+>", " ", answer.text)
+    return unescape(re.sub(r"\s+", " ", plain))
+
+
+@pytest.fixture
+def competition(arena):
+    return arena.competition()
+
+
+def organizer(arena, competition, name: str, role: Role):
+    person = arena.person(name)
+    arena.give_role(person, role, competition.slug)
+    return person
+
+
+def test_users_with_a_role_see_the_organize_tab(arena, competition):
+    vic = organizer(arena, competition, "Vic", Role.VIEWER)
+    assert ">Organize</a>" in vic.browser.get(HERE).text
+    assert ">Organize</a>" not in arena.person("Bob").browser.get(HERE).text
+    assert ">Organize</a>" not in arena.app.test_client().get(HERE).text
+
+
+def test_an_owner_adds_changes_and_removes_organizers(arena, competition):
+    ann = organizer(arena, competition, "Ann", Role.OWNER)
+    bob = arena.person("Bob")
+    page = ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"}, follow_redirects=True)
+    assert "Bob is now an organizer." in text(page)
+    assert bob.browser.get(f"{ORGANIZE}/audit").status_code == 200
+    assert bob.confirm(f"{ORGANIZE}/organizers/{ann.user.id}/remove").status_code == 403
+    ann.confirm(f"{ORGANIZE}/organizers/{bob.user.id}/change", {"role": "owner"})
+    gone = bob.confirm(f"{ORGANIZE}/organizers/{ann.user.id}/remove", follow_redirects=True)
+    assert "Ann is no longer an organizer." in text(gone)
+    assert ann.browser.get(f"{ORGANIZE}/audit").status_code == 403
+
+
+def test_an_owner_who_leaves_is_redirected_to_the_list_of_competitions(arena, competition):
+    organizer(arena, competition, "Ann", Role.OWNER)
+    bob = organizer(arena, competition, "Bob", Role.OWNER)
+    answer = bob.confirm(f"{ORGANIZE}/organizers/{bob.user.id}/remove")
+    assert (answer.status_code, answer.location) == (303, "/")
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "problem"),
+    [
+        ({"name": "Nobody", "role": "editor"}, 404, "Nobody"),
+        ({"name": "Ann", "role": "editor"}, 409, "Ann already has the role owner"),
+        (
+            {"name": "Bob", "role": "king"},
+            400,
+            "`role` input should be 'owner', 'editor' or 'viewer', not 'king'.",
+        ),
+    ],
+)
+def test_a_rejected_form_keeps_the_entered_values(
+    arena, competition, form: dict[str, str], status: int, problem: str
+):
+    ann = organizer(arena, competition, "Ann", Role.OWNER)
+    arena.person("Bob")
+    answer = ann.post(f"{ORGANIZE}/organizers", form)
+    assert answer.status_code == status
+    assert problem in text(answer)
+    assert f'value="{form["name"]}"' in answer.text
+
+
+def test_the_audit_lists_user_action_time_change_and_reason(arena, competition):
+    ann = organizer(arena, competition, "Ann", Role.OWNER)
+    arena.person("Bob")
+    ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"})
+    with arena.database.write() as session:
+        log.record(
+            session,
+            competition=competition,
+            actor=TESTS,
+            action="team.rename",
+            subject="team 7",
+            before={"name": "<b>Rude</b>", "at": arena.now(), "list": ["a", "b"], "flag": True, "n": 1200},
+            after={"name": "Nice", "at": None, "list": [], "flag": False, "n": 3},
+            reason="It was rude.",
+            public_text="A team has another name.",
+            now=arena.now(),
+        )
+    page = ann.browser.get(f"{ORGANIZE}/audit")
+    told = text(page)
+    assert "Ann added organizer Bob" in told
+    assert "role none → , then viewer" in told
+    assert "<b>Rude</b> → , then Nice" in told
+    assert "<b>Rude" not in page.text
+    assert "a, b → , then none" in told
+    assert "yes → , then no" in told
+    assert "1,200 → , then 3" in told
+    assert "Reason: It was rude." in told
+    assert "In the public log: A team has another name." in told
+
+
+def test_the_audit_is_filtered(arena, competition):
+    vic = organizer(arena, competition, "Vic", Role.VIEWER)
+    with arena.database.write() as session:
+        log.record(
+            session,
+            competition=competition,
+            actor=Actor.calendar(),
+            action="grant.give",
+            subject="team 0",
+            now=arena.now(),
+        )
+    found = text(vic.browser.get(f"{ORGANIZE}/audit?action=grant.give&by=calendar"))
+    assert "calendar gave extra submissions to team 0 " in found
+    assert "created competition" not in found.split("Show", 1)[1]
+    assert "There are no matching entries." in text(vic.browser.get(f"{ORGANIZE}/audit?by=Nobody"))
+
+
+def test_the_public_log_lists_changes_to_standings_without_names(arena, competition):
+    ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
+    arena.submit(ann, arena.truth.predictions())
+    with arena.database.write() as session:
+        act = acting.begin(session, competition=competition, actor=Actor.of(root.user))
+        decisions.disqualify(act, team="Ann", reason="Two accounts.")
+    page = text(arena.app.test_client().get(f"{HERE}/log"))
+    assert "The team Ann was disqualified." in page
+    assert "Two accounts" not in page
+    assert "Root" not in page
+    assert f'href="{HERE}/log"' in arena.app.test_client().get(f"{HERE}/leaderboard").text
+
+
+def test_an_empty_log_shows_a_message(arena):
+    with arena.database.write() as session:
+        draft = drafts.create(
+            session,
+            slug="next",
+            settings=CompetitionSettings(title="Next"),
+            actor=Actor.shell(),
+            now=arena.now(),
+        )
+    owner = organizer(arena, draft, "Ann", Role.OWNER)
+    assert "There are no entries yet." in text(owner.browser.get("/competitions/next/log"))
+
+
+def test_an_archived_competition_is_unlisted_but_readable(arena, competition):
+    arena.competition("newer", title="Newer")
+    ann = arena.person("Ann")
+    arena.submit(ann, arena.truth.predictions())
+    with arena.database.write() as session:
+        lifecycle.archive(acting.begin(session, competition=competition, actor=TESTS))
+    browser = arena.app.test_client()
+    before, after = text(browser.get("/")).split("1 archived competition")
+    assert "Toxicity" not in before
+    assert "Toxicity archived" in after
+    assert browser.get(f"{HERE}/leaderboard").status_code == 200
+    assert "This competition is archived" in text(ann.browser.get(f"{HERE}/submissions"))
+    answer = arena.app.test_client().post(
+        f"/api/v1{HERE}/submissions",
+        data={"file": (BytesIO(arena.truth.predictions(seed=2)), "p.csv")},
+        headers=ann.bearer,
+    )
+    assert (answer.status_code, answer.json["error"]) == (403, "competition_archived")
+    admin = arena.person("Root", is_admin=True)
+    assert "This competition is archived" in text(admin.browser.get(f"{HERE}/submissions"))

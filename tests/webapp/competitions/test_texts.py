@@ -1,0 +1,131 @@
+"""Competition texts in the browser and over the API: preview, figures, formulas."""
+
+import html
+import io
+import re
+from typing import Any
+
+import pytest
+
+from grader.services.competitions import lookup
+from tests.services.competitions.test_pictures import jpeg, png
+
+HERE = "/competitions/toxicity/organize"
+PICTURE = '![A plot](plot.png "Scores")'
+
+
+@pytest.fixture
+def root(arena):
+    """An administrator with a draft."""
+    root = arena.person("Root", is_admin=True)
+    root.post("/competitions/new", {"title": "Toxicity", "slug": "toxicity"})
+    return root
+
+
+def basics(**changed) -> dict[str, Any]:
+    names = {"positive_name": "positive", "negative_name": "negative", "color": "auto"}
+    return {"title": "Toxicity", **names, **changed}
+
+
+def upload(root, data: bytes, name: str = "plot.png", **entered):
+    sent = basics(**entered) | {"figure": (io.BytesIO(data), name)}
+    return root.post(f"{HERE}/settings/basics/figures", sent)
+
+
+def test_a_preview_matches_the_published_page_and_stores_nothing(root):
+    answer = root.post(f"{HERE}/settings/basics", basics(overview="# Hi\n$x^2$", act="preview"))
+    assert answer.status_code == 200
+    panel = answer.text[answer.text.index('id="overview-preview"') :]
+    assert "<h2>Hi</h2>" in panel and "<msup>" in panel
+    assert "# Hi" in answer.text
+    assert "# Hi" not in root.browser.get(f"{HERE}/settings/basics").text
+    piece = root.post(f"{HERE}/preview", {"text": "**bold** $\\foo$"})
+    assert "<strong>bold</strong>" in piece.text and "<html" not in piece.text
+    assert "The formula \\foo cannot be rendered" in piece.text
+
+
+def test_an_invalid_formula_is_reported_at_its_field(root):
+    sent = basics(evaluation="Let $\\frac{1}$ be.", next="yes")
+    answer = root.post(f"{HERE}/settings/basics", sent)
+    assert answer.location == f"{HERE}/settings/basics"  # The form is saved but stays on this step.
+    page = html.unescape(root.browser.get(answer.location).text)
+    field = page[page.index('id="evaluation-preview"') : page.index('name="data_description"')]
+    assert "The formula \\frac{1} cannot be rendered: Expected argument" in field
+
+
+def test_uploading_and_removing_a_figure_keeps_the_entered_texts(arena, root):
+    answer = upload(root, png(640, 480), "My Plot.PNG", overview="![A plot](my-plot.png)")
+    assert answer.status_code == 200 and "my-plot.png uploaded" in answer.text
+    assert "![A plot](my-plot.png)" in answer.text  # The entered text is kept.
+    root.post(f"{HERE}/settings/basics", basics(overview='![A plot](my-plot.png "Scores")'))
+    page = root.browser.get("/competitions/toxicity").text
+    [source] = re.findall(
+        r'<figure><img src="([^"]+)" alt="A plot" width="640" height="480"><figcaption>Scores<', page
+    )
+    shown = root.browser.get(html.unescape(source))
+    assert (shown.mimetype, shown.data) == ("image/png", png(640, 480))
+    assert shown.headers["X-Content-Type-Options"] == "nosniff"
+    assert shown.cache_control.private and not shown.cache_control.public
+    gone = root.post(f"{HERE}/settings/basics/figures/my-plot.png/remove", basics(overview="Kept"))
+    assert "Kept" in gone.text
+    assert root.browser.get(html.unescape(source)).status_code == 404
+    page = html.unescape(root.browser.get(f"{HERE}/settings/basics").text)
+    assert "The figure 'my-plot.png' does not exist" in page
+
+
+def test_figures_are_hidden_from_users_who_cannot_see_the_competition(arena, root):
+    upload(root, png(2, 2))
+    address = "/competitions/toxicity/figures/plot.png"
+    bob = arena.person("Bob")
+    assert bob.browser.get(address).status_code == 404
+    assert arena.app.test_client().get(address).status_code == 404
+    assert bob.post(f"{HERE}/settings/basics/figures").status_code == 404
+    assert bob.post(f"{HERE}/preview", {"text": "x"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "told"),
+    [
+        (b"<svg onload='alert(1)'/>" + bytes(50), "a.svg", "PNG, JPEG or WebP"),
+        (b"<script>" + bytes(50), "a.png", "PNG, JPEG or WebP"),
+        (png(20_000, 10), "a.png", "The limit is 10,000"),
+        (png(2, 2), "..png", "letter or digit"),
+        (b"", "", "Choose a PNG"),
+    ],
+)
+def test_an_invalid_figure_is_rejected_and_the_entered_values_are_kept(
+    root, data: bytes, name: str, told: str
+):
+    answer = upload(root, data, name, overview="Kept")
+    assert answer.status_code == 409 and told in answer.text
+    assert "Kept" in answer.text
+
+
+def test_the_api_uploads_lists_and_removes_figures(arena, root):
+    desk = "/api/v1/competitions/toxicity/organize/figures"
+    file = {"file": (io.BytesIO(jpeg(30, 20)), "photo.png")}
+    made = root.api("POST", desk, data=file) if hasattr(root, "api") else None
+    if made is None:
+        made = arena.app.test_client().post(desk, data=file, headers=root.bearer)
+    assert made.status_code == 201, made.text
+    assert made.json["name"] == "photo.jpg"  # The extension matches the content.
+    [line] = arena.app.test_client().get(desk, headers=root.bearer).json["figures"]
+    assert (line["name"], line["media_type"], line["width"], line["height"]) == (
+        "photo.jpg",
+        "image/jpeg",
+        30,
+        20,
+    )
+    assert arena.app.test_client().delete(f"{desk}/photo.jpg", headers=root.bearer).status_code == 204
+    assert arena.app.test_client().delete(f"{desk}/photo.jpg", headers=root.bearer).status_code == 404
+
+
+def test_a_copy_contains_the_figures_of_its_texts(arena, root):
+    upload(root, png(2, 2))
+    root.post(f"{HERE}/settings/basics", basics(overview=PICTURE))
+    root.post("/competitions/new", {"title": "Next", "slug": "next", "source": "toxicity"})
+    assert (
+        '<figure><img src="/competitions/next/figures/plot.png' in root.browser.get("/competitions/next").text
+    )
+    with arena.database.read() as session:
+        assert lookup.get(session, slug="next").overview == PICTURE

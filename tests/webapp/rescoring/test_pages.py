@@ -1,0 +1,202 @@
+"""Rescoring pages: checked solution or settings, difference, publication, rollback."""
+
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import Role, Team
+from grader.services.rescoring import difference as rescoring_difference
+from grader.services.site import organizer_jobs
+from grader.worker.organizer_jobs.worker import OrganizerWorker
+
+ROOT = "/competitions/toxicity/organize"
+
+
+def corrected(arena, count: int = 60) -> bytes:
+    """The fixture's solution with some labels inverted."""
+    header, *lines = arena.truth.solution().decode().splitlines()
+    for number in range(count):
+        cells = lines[number].split(",")
+        cells[1] = str(1 - int(cells[1]))
+        lines[number] = ",".join(cells)
+    return "\n".join([header, *lines]).encode()
+
+
+@pytest.fixture
+def people(arena) -> dict[str, Any]:
+    """Two teams with submissions, an editor and a viewer."""
+    arena.competition()
+    people = {name: arena.person(name) for name in ("Ann", "Bob", "Eva", "Vic")}
+    for name, noise in (("Ann", 0.9), ("Bob", 1.4)):
+        arena.submit(people[name], arena.truth.predictions(noise=noise, seed=ord(name[0])))
+    arena.score_all()
+    for name, role in (("Eva", Role.EDITOR), ("Vic", Role.VIEWER)):
+        arena.give_role(people[name], role)
+    return people
+
+
+@pytest.fixture
+def check(arena, people: dict[str, Any]) -> Callable[..., int]:
+    """A function that uploads a corrected solution through the page and runs its check."""
+
+    def do(count: int = 60) -> int:
+        answer = people["Eva"].post(
+            f"{ROOT}/solution", {"file": (io.BytesIO(corrected(arena, count)), "corrected.csv")}
+        )
+        assert answer.status_code == 303, answer.text
+        job_id = int(answer.headers["Location"].rpartition("/")[2])
+        worker = OrganizerWorker(arena.settings, arena.database, arena.storage)
+        assert worker.run(job_id)
+        return job_id
+
+    return do
+
+
+def begin(people: dict[str, Any], job_id: int, reason: str = "Sixty labels were wrong."):
+    return people["Eva"].post(f"{ROOT}/rescoring", {"solution": str(job_id), "reason": reason})
+
+
+def page(person, path: str) -> str:
+    answer = person.browser.get(path)
+    assert answer.status_code == 200, answer.text
+    return str(answer.text)
+
+
+def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people: dict[str, Any], check):
+    eva, ann = people["Eva"], people["Ann"]
+    job_id = check()
+    assert "60 rows differ" in page(eva, f"{ROOT}/rescoring?solution={job_id}")
+    assert begin(people, job_id).headers["Location"].endswith("/rescoring/2")
+    waiting = page(eva, f"{ROOT}/rescoring/2")
+    assert "0 of 2 submissions scored" in waiting and "data-live" in waiting
+    assert ">preparing<" in waiting and "is being prepared" in page(eva, f"{ROOT}/rescoring")
+    assert "This difference is incomplete" in page(eva, f"{ROOT}/rescoring/2/difference")
+    early = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": "Kept words."})
+    assert early.status_code == 409 and "Kept words." in early.text
+    assert "2 submissions are not yet scored under the new version." in early.text
+
+    arena.score_all()
+    ready, versions = page(eva, f"{ROOT}/rescoring/2"), page(eva, f"{ROOT}/rescoring")
+    assert "2 of 2 submissions scored." in ready and ">ready<" in ready and ">ready<" in versions
+    assert "is ready to publish" in versions and "preparing<" not in ready + versions
+    assert "The scores of Toxicity now use scoring version 2. Sixty labels were wrong." in ready
+    difference = page(eva, f"{ROOT}/rescoring/2/difference")
+    assert "difference is incomplete" not in difference and "2 of 2 submissions get" in difference
+    assert "Private leaderboard" in difference and "toxicity" in difference
+    assert "Changes by term" in difference
+    assert "of 2 teams" in difference and "team scores change by" in difference
+    lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
+    assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
+    assert "Rescoring published" not in page(ann, "/competitions/toxicity")
+    asked = eva.post(f"{ROOT}/rescoring/2/publish", {"notice": ""}).text
+    (summary,) = re.findall(r'<p class="lead">(.*)</p>', difference)
+    assert "the largest change is" in summary
+    assert all(sentence in asked for sentence in re.split(r"(?<=\.) ", summary))
+
+    notice = "We mended labels.\nSorry for that."
+    done = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": notice})
+    assert done.status_code == 303, done.text
+    home = page(ann, "/competitions/toxicity")
+    assert "We mended labels." in home and "Rescoring published" in home
+    assert "All scores now use scoring version 2 instead of version 1." in home
+    own = page(ann, "/competitions/toxicity/rescoring")
+    before, after = lines[1].split(",")[6:8]
+    assert before in own and after in own and before != after
+    assert before in page(ann, "/competitions/toxicity/submissions/1")
+    assert lines[2].split(",")[6] not in own  # Bob's score
+    for number in (1, 2):
+        assert "From version" in page(eva, f"{ROOT}/rescoring/{number}/difference")
+
+    assert "Every submission already has a score under this version" in page(eva, f"{ROOT}/rescoring/1")
+    refused = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": " "})
+    assert refused.status_code == 409 and "Enter a reason" in refused.text
+    back = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": "The correction was wrong."})
+    assert back.status_code == 303
+    home = page(ann, "/competitions/toxicity")
+    assert "The correction was wrong." in home and "Rescoring rolled back" in home
+    assert "All scores now use scoring version 1 instead of version 2." in home
+    assert "Rescoring rolled back" in page(ann, "/competitions/toxicity/rescoring")
+    assert "live" in page(eva, f"{ROOT}/rescoring/1")
+
+
+def test_a_first_version_has_no_difference_and_unknown_versions_no_page(people: dict[str, Any]):
+    eva = people["Eva"]
+    assert "Version 1" in page(eva, f"{ROOT}/rescoring")
+    assert eva.browser.get(f"{ROOT}/rescoring/1/difference").status_code == 404
+    assert eva.browser.get(f"{ROOT}/rescoring/1/submissions.csv").status_code == 404
+    assert eva.browser.get(f"{ROOT}/rescoring/7").status_code == 404
+
+
+def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(arena, people: dict[str, Any]):
+    eva = people["Eva"]
+    form = {
+        "identities": "male\nfemale",
+        "power": "-3",
+        "overall_auc": "0.4",
+        "subgroup_auc": "0.2",
+        "bpsn_auc": "0.2",
+        "bnsp_auc": "0.2",
+        "label_threshold": "0.5",
+        "identity_threshold": "0.5",
+    }
+    assert "male" in page(eva, f"{ROOT}/rescoring/settings")
+    wrong = eva.post(f"{ROOT}/rescoring/settings", form | {"power": "much", "overall_auc": "0.9"})
+    assert wrong.status_code == 409 and "much" in wrong.text
+    assert eva.post(f"{ROOT}/rescoring/settings", form | {"identities": "martian"}).status_code == 303
+    run_newest(arena)
+    assert "no identity column &#39;martian&#39;" in page(eva, f"{ROOT}/rescoring")
+    assert eva.post(f"{ROOT}/rescoring/settings", form).status_code == 303
+    waiting = page(eva, f"{ROOT}/rescoring")
+    assert "Waiting for a worker" in waiting and "/rescoring/settings/status" in waiting
+    assert eva.browser.get(f"{ROOT}/rescoring/settings/status").json["is_final"] is False
+    job_id = run_newest(arena)
+    assert eva.browser.get(f"{ROOT}/rescoring/settings/status").json["is_final"] is True
+    assert "Rescore all submissions with these settings" in page(eva, f"{ROOT}/rescoring")
+    begun = eva.post(f"{ROOT}/rescoring", {"settings": str(job_id), "reason": "Two identities are enough."})
+    assert begun.headers["Location"].endswith("/rescoring/2"), begun.text
+    arena.score_all()
+    difference = page(eva, f"{ROOT}/rescoring/2/difference")
+    assert "Changes to the settings" in difference and "male, female" in difference
+    assert eva.confirm(f"{ROOT}/rescoring/2/publish").status_code == 303
+    assert "-3" in page(people["Ann"], "/competitions/toxicity/evaluation")
+
+
+def run_newest(arena) -> int:
+    """Run the newest organizer job."""
+    with arena.database.read() as session:
+        job_id = max(organizer_jobs.waiting(session, limit=10, now=arena.now()))
+    assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
+    return int(job_id)
+
+
+@pytest.mark.parametrize("arena", ["sqlite"], indirect=True)
+def test_a_difference_is_computed_once_per_state_of_the_competition(
+    arena, people: dict[str, Any], check, monkeypatch: pytest.MonkeyPatch
+):
+    computed: list[int] = []
+    compute = rescoring_difference.preview
+
+    def counted(session, **options):
+        computed.append(1)
+        return compute(session, **options)
+
+    monkeypatch.setattr(rescoring_difference, "preview", counted)
+    begin(people, check())
+    path = f"{ROOT}/rescoring/2"
+    incomplete = page(people["Eva"], f"{path}/difference")
+    arena.score_all()
+    complete = page(people["Eva"], f"{path}/difference")
+    assert len(computed) == 2
+    assert "difference is incomplete" in incomplete and "difference is incomplete" not in complete
+    assert page(people["Vic"], f"{path}/difference").count("Ann") == complete.count("Ann")
+    assert len(computed) == 2
+    with arena.database.write() as session:
+        session.scalars(select(Team).where(Team.name == "Ann")).one().name = "Anna"
+    assert "Anna" in page(people["Eva"], f"{path}/difference")
+    arena.submit(people["Bob"], arena.truth.predictions(noise=1.0, seed=5))
+    assert "1 submission has" in page(people["Eva"], f"{path}/difference")
+    assert len(computed) == 4

@@ -1,0 +1,253 @@
+"""Solution pages: upload, progress, report, roles, acceptance, access."""
+
+import io
+import re
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+
+from grader.models import Role
+from grader.services.competitions import drafts, lookup, settings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.site.log import Actor
+
+HERE = "/competitions/next/organize/solution"
+
+
+@pytest.fixture
+def site(make_arena: Callable[..., Any]):
+    """A draft that Olga owns and Vera can view; Eve has no role in it."""
+    arena = make_arena()
+    arena.olga, arena.vera, arena.eve = (arena.person(name) for name in ("Olga", "Vera", "Eve"))
+    with arena.database.write() as session:
+        chosen = CompetitionSettings().changed(title="Next")
+        actor = Actor.of(arena.olga.user)
+        drafts.create(session, slug="next", settings=chosen, actor=actor, now=arena.now())
+    arena.give_role(arena.vera, Role.VIEWER, "next")
+    return arena
+
+
+def upload(arena, csv: bytes, *, here: str = HERE, test: bytes | None = None, by=None):
+    data = {"file": (io.BytesIO(csv), "truth.csv")}
+    if test is not None:
+        data["test"] = (io.BytesIO(test), "test.csv")
+    return (by or arena.olga).post(here, data)
+
+
+def checked(arena, csv: bytes, **options) -> str:
+    answer = upload(arena, csv, **options)
+    assert answer.status_code == 303, answer.text
+    arena.work()
+    return str(answer.location)
+
+
+def test_a_solution_is_uploaded_checked_and_accepted(site):
+    assert "Upload the solution" in site.olga.browser.get(HERE).text
+    answer = upload(site, site.truth.solution())
+    location = answer.location
+    waiting = site.olga.browser.get(location).text
+    assert "Waiting for a worker" in waiting and "data-live" in waiting
+    assert site.olga.browser.get(f"{location}/status").json["is_final"] is False
+    site.work()
+    assert site.olga.browser.get(f"{location}/status").json["is_final"] is True
+    page = site.olga.browser.get(location).text
+    assert "Accept and continue" in page
+    assert "All 400 ids are unique." in page
+    assert "black or african" in page
+    accepted = site.olga.post(f"{location}/accept")
+    assert (accepted.status_code, accepted.location) == (303, "/competitions/next/organize/settings/metric")
+    data = site.olga.browser.get("/competitions/next/organize/data").text
+    assert "Continue to review and publish" in data
+    front = site.olga.browser.get(HERE).text
+    assert "Solution in use" in front and "Continue to metric and feedback" in front
+    assert f"Fairboard {version('fairboard')} " in front
+    assert re.search(r'<code class="digest">[0-9a-f]{64}</code>', front)
+    with site.database.read() as session:
+        live = lookup.live(lookup.get(session, slug="next"))
+    assert live.solution.row_count == 400
+
+
+def test_changing_roles_checks_the_file_again(site):
+    location = checked(site, site.truth.solution())
+    page = site.olga.browser.get(location).text
+    fields = dict(re.findall(r'<label for="(role-\d+)">(?:Role of )?<strong>([^<]+)</strong>', page))
+    [male] = [field for field, name in fields.items() if name == "male"]
+    again = site.olga.post(f"{location}/roles", {male: "unused"})
+    assert again.status_code == 303 and again.location != location
+    site.work()
+    page = site.olga.browser.get(again.location).text
+    assert re.search(r"Not used: [^.]*\bmale\b", page)
+    assert "<option selected>unused</option>" in page
+    shown = page[page.index('class="roles"') :]
+    assert re.search(
+        r'<li class="clear"><details><summary><strong>id</strong> <span class="pill">id</span>', shown
+    )
+    # An unused column still has a menu.
+    assert re.search(rf'<li><label for="{male}"><strong>male</strong>', shown)
+
+
+def test_errors_of_a_file_are_listed_and_its_roles_stay_editable(site):
+    csv = site.truth.solution().replace(b"Public", b"Pubic", 1)
+    page = site.olga.browser.get(checked(site, csv)).text
+    assert "The file has 1 problem." in page
+    assert "Pubic" in page and "Check again with these choices" in page
+    assert "Accept and continue" not in page
+
+
+def test_a_solution_with_problems_cannot_be_accepted(site):
+    location = checked(site, site.truth.solution(), test=b"id\nelsewhere\n")
+    page = site.olga.browser.get(location).text
+    assert "Problems to fix" in page and "Accept and continue" not in page
+    refused = site.olga.post(f"{location}/accept")
+    assert refused.status_code == 409
+    assert "The report lists problems." in refused.text
+
+
+def test_an_upload_without_a_file_is_rejected(site):
+    answer = site.olga.post(HERE, {})
+    assert answer.status_code == 400
+    assert "No file was received" in answer.text
+
+
+def test_a_check_can_be_cancelled(site):
+    location = upload(site, site.truth.solution()).location
+    assert "Stop this check" in site.olga.browser.get(location).text
+    assert site.olga.post(f"{location}/dismiss").status_code == 303
+    assert "truth.csv" not in site.olga.browser.get(HERE).text
+    site.work()
+    assert "The check was dismissed" in site.olga.browser.get(location).text
+
+
+def test_a_corrected_solution_shows_its_changes_and_exports_them_as_csv(site):
+    site.competition()
+    site.give_role(site.vera, Role.VIEWER)
+    site.give_role(site.olga, Role.OWNER)
+    here = "/competitions/toxicity/organize/solution"
+    csv = site.truth.solution().replace(b"Public", b"Private", 1)
+    location = checked(site, csv, here=here)
+    page = site.olga.browser.get(location).text
+    assert "1 row moves between Public and Private" in page
+    assert "1 row from Public to Private" in page
+    table = site.vera.browser.get(f"{location}/changes.csv")
+    assert table.mimetype == "text/csv"
+    assert table.text.startswith("id,column,before,after\n") and "Usage,Public,Private" in table.text
+    assert site.eve.browser.get(f"{location}/changes.csv").status_code == 403
+    assert site.olga.browser.get(f"{HERE}/{location.rsplit('/', 1)[1]}").status_code == 404
+
+
+METRIC = "/competitions/next/organize/settings/metric"
+
+
+def accepted(arena):
+    """Accept the solution of the draft."""
+    assert arena.olga.post(f"{checked(arena, arena.truth.solution())}/accept").status_code == 303
+
+
+def ticked(page: str) -> list[str]:
+    """Return the identities whose boxes are ticked."""
+    boxes = re.findall(r'<input type="checkbox" name="identities" value="([^"]+)"([^>]*)>', page)
+    return [name for name, rest in boxes if " checked" in rest]
+
+
+def formula(**changed: str) -> dict[str, Any]:
+    """Return the metric step's form values without the identities."""
+    usual = {"feedback": "open", "feedback_step": "0.002", "power": "-5", "label_threshold": "0.5"}
+    weights = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), "0.25")
+    return usual | weights | {"identity_threshold": "0.5"} | changed
+
+
+def in_use(arena) -> tuple[str, ...]:
+    with arena.database.read() as session:
+        return settings.of(lookup.get(session, slug="next")).identities
+
+
+def test_the_metric_step_asks_for_the_solution_first(site):
+    page = site.olga.browser.get(METRIC).text
+    assert "you can then select the identities here" in page and not ticked(page)
+    assert 'name="identities"' in page  # Names can still be typed.
+
+
+def test_the_report_lists_identities_with_a_checkbox(site):
+    accepted(site)
+    page = site.olga.browser.get(METRIC).text
+    assert tuple(ticked(page)) == in_use(site)
+    assert not re.search(r'<textarea[^>]*name="identities"', page)
+
+
+def test_a_changed_choice_is_checked_before_it_is_used(site):
+    accepted(site)
+    before = in_use(site)
+    assert len(before) > 1
+    answer = site.olga.post(METRIC, formula() | {"identities": list(before[:1]), "next": "yes"})
+    assert (answer.status_code, answer.location) == (303, METRIC)
+    assert in_use(site) == before
+    page = site.olga.browser.get(METRIC).text
+    assert "are being checked against the solution" in page and "data-live" in page
+    assert ticked(page) == list(before[:1])
+    assert site.olga.browser.get(f"{METRIC}/status").json["is_final"] is False
+    site.work()
+    page = site.olga.browser.get(METRIC).text
+    assert "Your new metric settings can be used." in page
+    [accept] = re.findall(r'action="([^"]+/metric/accept/\d+)"', page)
+    assert site.vera.post(accept).status_code == 403
+    assert site.olga.post(accept).status_code == 303
+    assert in_use(site) == before[:1]
+    assert "Your new metric settings can be used" not in site.olga.browser.get(METRIC).text
+
+
+def test_saving_a_checked_choice_again_uses_it_and_reverting_discards_it(site):
+    accepted(site)
+    before = in_use(site)
+    one = formula() | {"identities": list(before[:1])}
+    site.olga.post(METRIC, one, follow_redirects=True)
+    site.olga.post(METRIC, formula() | {"identities": list(before)})
+    page = site.olga.browser.get(METRIC).text
+    assert "being checked" not in page and tuple(ticked(page)) == before
+    site.olga.post(METRIC, one)
+    site.work()
+    answer = site.olga.post(METRIC, one | {"next": "yes"})
+    assert answer.location == "/competitions/next/organize/data"
+    assert in_use(site) == before[:1]
+
+
+def test_saving_without_an_identity_is_rejected_with_the_reason(site):
+    accepted(site)
+    answer = site.olga.post(METRIC, formula(feedback="score"))
+    assert answer.status_code == 409 and "No identity is selected for the score" in answer.text
+    assert ticked(answer.text) == []
+
+
+def test_a_choice_before_the_acceptance_is_checked_with_the_same_file(site):
+    checked(site, site.truth.solution())
+    names = ticked(site.olga.browser.get(METRIC).text)
+    unchanged = site.olga.post(METRIC, formula() | {"identities": names})
+    assert unchanged.location == METRIC
+    answer = site.olga.post(METRIC, formula() | {"identities": names[:1]})
+    assert "/organize/solution/" in answer.location
+    site.work()
+    assert site.olga.post(f"{answer.location}/accept").status_code == 303
+    assert in_use(site) == tuple(names[:1])
+
+
+def test_each_step_states_what_is_missing_with_a_link(site):
+    page = site.olga.browser.get("/competitions/next/organize/settings/basics").text
+    steps = page[page.index('class="steps"') : page.index("</nav>", page.index('class="steps"'))]
+    assert re.findall(r'<span class="title" title="([^"]+)">', steps) == [
+        "Basics and texts",
+        "What is scored?",
+        "Dates and limits",
+        "Entry and teams",
+        "Solution",
+        "Metric and feedback",
+        "Data files",
+    ]
+    assert "Publish</a>" in steps
+    # The contact is missing in the first step, and the solution in its own and in the metric step.
+    assert steps.count("(1 missing)") == 3
+    review = site.olga.browser.get("/competitions/next/organize/state").text
+    assert 'href="/competitions/next/organize/settings/basics#overview"' in review
+    accepted(site)
+    steps = site.olga.browser.get("/competitions/next/organize/settings/basics").text
+    assert steps.count("missing)") == 1 and steps.count("(done)") >= 1

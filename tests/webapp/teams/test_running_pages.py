@@ -1,0 +1,312 @@
+"""Organizers' pages of a running competition, and effects on participants' pages."""
+
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import (
+    Competition,
+    JobState,
+    Role,
+    ScoringJob,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+)
+from webapp.closing import exports
+
+HERE = "/competitions/toxicity"
+DESK = f"{HERE}/organize"
+API = "/api/v1/competitions/toxicity/submissions"
+
+
+@pytest.fixture
+def desk(arena):
+    """A complete test site with a scored submission by Ann, an editor (Ed) and a viewer (Vic)."""
+    arena.competition(max_daily_submissions=3, closes_at=arena.now() + timedelta(days=30))
+    arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
+    for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
+        arena.give_role(person, role)
+    arena.scored_id = arena.submit(arena.ann, arena.truth.predictions(seed=1))
+    arena.score_all()
+    return arena
+
+
+def submission(desk, submission_id: int) -> Submission:
+    with desk.database.read() as session:
+        return session.get_one(Submission, submission_id)
+
+
+def fail(desk, submission_id: int):
+    with desk.database.write() as session:
+        job = session.scalars(select(ScoringJob).where(ScoringJob.submission_id == submission_id)).one()
+        job.state, job.incident = JobState.FAILED, "7f3a"
+        found = session.get_one(Submission, submission_id)
+        found.status, found.incident = SubmissionStatus.FAILED, "7f3a"
+
+
+def test_a_viewer_sees_every_page_without_its_forms(desk):
+    for page in (
+        "",
+        "/submissions",
+        "/submissions/equal-files",
+        "/teams",
+        "/teams/1",
+        "/announcements",
+    ):
+        answer = desk.vic.browser.get(DESK + page)
+        assert answer.status_code == 200, page
+        assert "csrf_token" not in answer.text, page
+
+
+def test_the_console_shows_figures_tables_and_tasks(desk):
+    quiet = desk.vic.browser.get(DESK).text
+    assert 'id="needs"' not in quiet and "Accepted" in quiet
+    rejected = desk.submit(desk.ann, b"id,prediction\nnothing,0.5\n")
+    desk.score_all()
+    assert submission(desk, rejected).status is SubmissionStatus.REJECTED
+    failed = desk.submit(desk.ann, desk.truth.predictions(seed=2))
+    fail(desk, failed)
+    page = desk.vic.browser.get(DESK).text
+    assert "First problem in each rejected file" in page
+    assert page.index("1 submission failed.") < page.index("rejected") < page.index('<h2 id="queue">')
+
+
+def test_a_pause_is_shown_on_page_and_api_and_leaderboards_stay_readable(desk):
+    assert desk.ed.post(f"{DESK}/pause", {"message": ""}).status_code == 409
+    date = f"{desk.now() + timedelta(days=60):%Y-%m-%d}"
+    told = {"message": "Labels are checked until Friday", "closes_at_date": date, "closes_at_time": "23:59"}
+    assert desk.ed.post(f"{DESK}/pause", told).status_code == 303
+    page = desk.ann.browser.get(f"{HERE}/submissions").text
+    assert "Submissions are paused: Labels are checked until Friday." in page
+    assert '<input id="file"' not in page
+    file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
+    answer = desk.app.test_client().post(API, data=file, headers=desk.ann.bearer)
+    assert (answer.status_code, answer.json["error"]) == (403, "submissions_paused")
+    assert "Labels are checked until Friday. This upload does not count" in answer.json["message"]
+    file = {"file": (io.BytesIO(desk.truth.predictions(seed=2)), "p.csv")}
+    assert desk.ann.post(f"{HERE}/submit", file).status_code == 403
+    assert desk.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
+    with desk.database.read() as session:
+        assert f"{session.scalars(select(Competition)).one().closes_at:%Y-%m-%d %H:%M}" == f"{date} 23:59"
+    assert "Labels are checked" in desk.app.test_client().get(f"{HERE}/log").text
+    assert desk.ed.post(f"{DESK}/resume").status_code == 303
+    desk.submit(desk.ann, desk.truth.predictions(seed=2))
+
+
+def test_a_rejected_pause_keeps_the_entered_values(desk):
+    answer = desk.ed.post(f"{DESK}/pause", {"message": "Wait here", "closes_at_date": "2001-01-01"})
+    assert answer.status_code == 409
+    assert "Wait here</textarea>" in answer.text
+    assert 'value="2001-01-01"' in answer.text
+
+
+def test_the_list_of_submissions_filters_sorts_and_searches_known_columns_only(desk):
+    wrong_id = desk.submit(desk.ann, b"id,prediction\n7000000,x\n")
+    desk.score_all()
+
+    def listed(query: str) -> list[bool]:
+        page = desk.vic.browser.get(f"{DESK}/submissions?{query}").text
+        return [f'/submissions/{each}"' in page for each in (desk.scored_id, wrong_id)]
+
+    assert listed("") == [True, True]
+    assert listed("state=rejected") == [False, True]
+    assert listed("kind=hidden") == [False, False]
+    assert listed("q=ann") == [True, True]
+    assert listed("q=nobody") == [False, False]
+    assert listed("sort=private_score&order=asc") == [True, True]
+    # A page past the end is empty, as in every list.
+    assert listed("sort=private_score&order=asc&page=9") == [False, False]
+    assert desk.vic.browser.get(f"{DESK}/submissions?sort=label;drop").status_code == 400
+    assert desk.vic.browser.get(f"{DESK}/submissions?team=999").status_code == 404
+
+
+def test_a_failed_submission_is_retried_and_a_hint_is_sent_to_the_worker(desk):
+    fail(desk, desk.scored_id)
+    assert "1 submission failed" in desk.ed.browser.get(DESK).text
+    assert "Retry" in desk.ed.browser.get(f"{DESK}/submissions").text
+    desk.hints.job_ids.clear()
+    answer = desk.ed.post(
+        f"{DESK}/submissions/{desk.scored_id}/retry", {"back": f"{DESK}/submissions?state=failed"}
+    )
+    assert answer.headers["Location"] == f"{DESK}/submissions?state=failed"
+    assert len(desk.hints.job_ids) == 1
+    assert desk.ed.post(f"{DESK}/submissions/retry", {"back": "https://evil.example"}).status_code == 409
+
+
+def test_a_disqualified_team_sees_the_reason_until_it_is_reinstated(desk):
+    team_id = submission(desk, desk.scored_id).team_id
+    team = f"{DESK}/teams/{team_id}"
+    assert "Enter a reason" in desk.ed.post(f"{team}/disqualification", {"reason": ""}).text
+    asked = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts"})
+    assert asked.status_code == 409 and "removed from every leaderboard" in asked.text
+    assert "s pages: Two accounts" in asked.text and "public log" in asked.text
+    assert "disqualified your team" not in desk.ann.browser.get(HERE).text
+    kept = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts", "change": "yes"}).text
+    assert 'value="Two accounts"' in kept
+    assert desk.ed.confirm(f"{team}/disqualification", {"reason": "Two accounts"}).status_code == 303
+    for path in ("", "/leaderboard", "/submissions", f"/submissions/{desk.scored_id}", "/team", "/data"):
+        own = desk.ann.browser.get(HERE + path).text
+        assert "Reason: Two accounts" in own, path
+        assert "To appeal, write to the organizers" in own, path
+    assert 'type="file"' not in desk.ann.browser.get(f"{HERE}/submissions").text
+    assert "Reason: Two accounts" not in desk.vic.browser.get(HERE).text
+    sent = {"file": (io.BytesIO(b"id,prediction\n"), "p.csv")}
+    refused = desk.app.test_client().post(f"/api/v1{HERE}/submissions", data=sent, headers=desk.ann.bearer)
+    assert (refused.status_code, refused.json["error"]) == (403, "team_disqualified")
+    assert "Two accounts" in refused.json["message"]
+    assert "disqualified" in desk.vic.browser.get(f"{DESK}/teams?state=disqualified").text
+    assert desk.ed.post(f"{team}/reinstatement", {"reason": "It was one person"}).status_code == 303
+    assert "Two accounts" not in desk.ann.browser.get(f"{HERE}/team").text
+
+
+def test_a_rejected_name_is_reported_and_kept_in_the_form(desk):
+    team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
+    answer = desk.ed.post(f"{team}/name", {"name": "!!!", "reason": "Insult"})
+    assert answer.status_code in (400, 409)
+    assert 'value="!!!"' in answer.text
+    assert desk.ed.post(f"{team}/name", {"name": "Team 7", "reason": "Insult"}).status_code == 303
+    assert "Team 7" in desk.ann.browser.get(f"{HERE}/leaderboard").text
+
+
+def test_a_renamed_team_sees_that_it_keeps_the_name(desk):
+    team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
+    desk.ed.post(f"{team}/name", {"name": "Team 7", "reason": "It insulted people"})
+    page = desk.ann.browser.get(f"{HERE}/team").text
+    assert "Only they can change its name." in page and "Rename" not in page
+    assert desk.ann.post(f"{HERE}/team/name", {"name": "The calm ones"}).status_code == 409
+
+
+def test_divisions_are_set_for_one_team_or_for_several(desk):
+    team_id = submission(desk, desk.scored_id).team_id
+    page = f"{DESK}/teams/{team_id}"
+    assert "ivision" not in desk.ed.browser.get(page).text + desk.ed.browser.get(f"{DESK}/teams").text
+    with desk.database.write() as session:
+        name = session.get_one(Team, team_id).name
+        session.scalars(select(Competition)).first().divisions = "A & B\nC"
+    assert desk.ed.post(f"{page}/division", {"division": "A & B"}).status_code == 303
+    assert "<option selected>A &amp; B</option>" in desk.ed.browser.get(page).text
+    refused = desk.ed.post(f"{DESK}/teams/divisions", {"lines": f"{name},C\nNobody,C\n{name},D"})
+    assert refused.status_code == 409 and "Line 2: There is no team named &#39;Nobody&#39;" in refused.text
+    assert "Line 3: " in refused.text and f"{name},C\nNobody" in refused.text.replace("\r", "")
+    answer = desk.ed.post(f"{DESK}/teams/divisions", {"lines": f"{name},C"})
+    assert answer.status_code == 303
+    assert "Divisions changed: 1 team." in desk.ed.browser.get(f"{DESK}/teams").text
+    assert 'data-label="Division"><bdi>C</bdi>' in desk.ed.browser.get(f"{DESK}/teams").text
+    assert desk.vic.post(f"{page}/division", {"division": "C"}).status_code == 403
+
+
+def test_extra_submissions_increase_the_teams_remaining_submissions(desk):
+    team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
+    today = f"{desk.now():%Y-%m-%d}"
+    given = {"count": "2", "day": today, "reason": "An outage"}
+    assert desk.ed.post(f"{team}/grants", given).status_code == 303
+    page = desk.ann.browser.get(f"{HERE}/submissions").text
+    assert "4 of 5" in page
+    assert "including 2 extra" in page
+    limits = desk.app.test_client().get(API, headers=desk.ann.bearer).json["limits"]
+    assert (limits["granted_today"], limits["max_daily"], limits["left"]) == (2, 5, 4)
+    wrong = desk.ed.post(f"{DESK}/teams/grants", {"count": "0", "day": "soon", "reason": ""})
+    assert (wrong.status_code, "must be a date such as 2030-01-31" in wrong.text) == (400, True)
+
+
+def test_extra_submissions_show_their_end_before_and_after_they_are_given(desk):
+    tomorrow = desk.now().date() + timedelta(days=1)
+    for page in ("/teams", f"/teams/{submission(desk, desk.scored_id).team_id}"):
+        form = desk.ed.browser.get(DESK + page).text
+        assert f"Extra submissions for today ({desk.now():%Y-%m-%d}) are valid until" in form
+        assert "from now." in form
+        assert "Extra submissions for another day are valid from 00:00 to 24:00 UTC" in form
+    given = {"count": "2", "day": f"{tomorrow}", "reason": "An outage"}
+    assert desk.ed.post(f"{DESK}/teams/grants", given).status_code == 303
+    told = desk.ed.browser.get(f"{DESK}/teams").text
+    begins, ends = tomorrow, tomorrow + timedelta(days=1)
+    first, last = (f"{day.day} {day:%b %Y}, 00:00 UTC" for day in (begins, ends))
+    assert f"They are valid from {first} until {last}, for 1 d." in told
+    log = desk.app.test_client().get(f"{HERE}/log").text
+    assert f"on {tomorrow} (UTC), until {ends} 00:00 UTC: An outage" in log
+
+
+def test_an_announcement_is_previewed_posted_and_withdrawn(desk):
+    news = {"title": "New <data>", "body": "See **this** <script>alert(1)</script>"}
+    preview = desk.ed.confirm(f"{DESK}/announcements", {**news, "act": "preview"}).text
+    assert "<strong>this</strong>" in preview
+    assert "New &lt;data&gt;" in preview
+    assert "New &lt;data&gt;" not in desk.app.test_client().get(HERE).text
+    assert desk.ed.confirm(f"{DESK}/announcements", {**news, "act": "post"}).status_code == 303
+    overview = desk.app.test_client().get(HERE).text
+    assert "<strong>this</strong>" in overview
+    assert "<script>alert" not in overview
+    assert desk.ed.confirm(f"{DESK}/announcements", {"title": "", "body": "kept"}).text.count("kept") == 2
+    assert desk.ed.confirm(f"{DESK}/announcements/1/withdraw").status_code == 303
+    assert "New &lt;data&gt;" not in desk.app.test_client().get(HERE).text
+    assert desk.ed.confirm(f"{DESK}/announcements/1/withdraw").status_code == 404
+
+
+def test_an_edited_announcement_is_marked_as_edited(desk):
+    path = f"{DESK}/announcements"
+    desk.ed.confirm(path, {"title": "New", "body": "One", "act": "post"})
+    assert "edited" not in desk.app.test_client().get(HERE).text
+    assert ">One</textarea>" in desk.ed.browser.get(f"{path}/1").text
+    change = {"title": "Newer", "body": "Two"}
+    assert "<p>Two</p>" in desk.ed.post(f"{path}/1", {**change, "act": "preview"}).text
+    refused = desk.ed.post(f"{path}/1", {"title": "", "body": "kept"})
+    assert (refused.status_code, ">kept</textarea>" in refused.text) == (409, True)
+    assert desk.vic.post(f"{path}/1", change).status_code == 403
+    assert desk.ed.post(f"{path}/1", change).status_code == 303
+    overview = desk.app.test_client().get(HERE).text
+    assert "Newer" in overview and "<p>One</p>" not in overview and ", edited " in overview
+    assert ", edited " in desk.ed.browser.get(path).text
+    assert "edited" in desk.ed.browser.get(f"{DESK}/audit?action=announcement").text
+    desk.ed.confirm(f"{path}/1/withdraw")
+    assert desk.ed.post(f"{path}/1", change).status_code == 404
+
+
+def test_an_organizers_test_submission_becomes_a_benchmark(desk):
+    page = desk.ed.browser.get(f"{HERE}/submissions").text
+    assert "your files are test submissions" in page
+    file = {"file": (io.BytesIO(desk.truth.predictions(seed=5)), "p.csv"), "description": "Our baseline"}
+    sent = desk.ed.post(f"{HERE}/submit", file)
+    test_id = int(sent.headers["Location"].rpartition("/")[2])
+    desk.score_all()
+    assert submission(desk, test_id).kind is SubmissionKind.HIDDEN
+    assert desk.vic.browser.get(f"{HERE}/submissions/{test_id}").status_code == 200
+    assert f"#{test_id}" in desk.vic.browser.get(f"{HERE}/submissions").text
+    assert desk.ann.browser.get(f"{HERE}/submissions/{test_id}").status_code == 404
+    assert "Our baseline" not in desk.ann.browser.get(f"{HERE}/leaderboard").text
+    assert desk.ed.post(f"{DESK}/submissions/{test_id}/kind", {"kind": "benchmark"}).status_code == 303
+    assert "Our baseline" in desk.ann.browser.get(f"{HERE}/leaderboard").text
+    assert desk.ed.post(f"{DESK}/submissions/{test_id}/kind", {"kind": "normal"}).status_code == 409
+
+
+def test_exports_that_run_at_the_same_time_are_limited(desk):
+    address = f"{DESK}/exports/scores.csv"
+    for _ in range(2 * exports.MOST_AT_ONCE):  # each response ends its export, also after an error
+        assert desk.vic.browser.get(address).status_code == 200
+        assert desk.vic.browser.head(address).status_code == 200
+        assert desk.vic.browser.get(f"{address}?version=7").status_code == 404
+    for _ in range(exports.MOST_AT_ONCE):
+        assert exports.slots.acquire(blocking=False)
+    for path in (address, f"{DESK}/exports/audit.json"):
+        refused = desk.vic.browser.get(path)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "15")
+    exports.slots.release(exports.MOST_AT_ONCE)
+    assert desk.vic.browser.get(address).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["submissions", "standings", "scores", "audit"])
+def test_every_export_is_available_in_both_formats(desk, kind: str):
+    table = desk.vic.browser.get(f"{DESK}/exports/{kind}.csv")
+    assert table.headers["Content-Disposition"] == f"attachment; filename=toxicity-{kind}.csv"
+    assert len(table.text.splitlines()) >= 2
+    assert desk.vic.browser.get(f"{DESK}/exports/{kind}.csv?bom=1").data == b"\xef\xbb\xbf" + table.data
+    data = desk.vic.browser.get(f"{DESK}/exports/{kind}.json")
+    assert data.mimetype == "application/json"
+    assert len(json.loads(data.text)["rows"]) == len(table.text.splitlines()) - 1
+    assert desk.ann.browser.get(f"{DESK}/exports/{kind}.csv").status_code == 403
+    if kind in ("standings", "scores"):
+        assert desk.vic.browser.get(f"{DESK}/exports/{kind}.csv?version=7").status_code == 404

@@ -1,0 +1,247 @@
+"""Pages for single sign-on: login, new accounts, linking, unlinking, logout at the provider."""
+
+import logging
+import secrets
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from flask import abort, flash, g, redirect, render_template, request, url_for
+from flask import session as cookie
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import ParticipantError
+from grader.identity_providers import Attempt
+from grader.services.identity import accounts, identities
+from webapp.http import auth, context, errors
+from webapp.http.confirmation import Question, confirm
+from webapp.http.context import actor, writing
+from webapp.http.site import current_site, site_link
+from webapp.identity.own_account import blueprint, confirmation_problem, own_page, saved
+
+if TYPE_CHECKING:
+    from grader.services.identity.openid_connect import OpenIDConnect
+
+log = logging.getLogger(__name__)
+ARRIVAL = "oidc_arrival"  # key in the signed cookie
+MOST_FLOWS = 3  # such as tabs with a login page
+FLOW_SECONDS = 600
+EXPIRED = "This login attempt has expired or was already used. Start again."
+LOGGED_IN = "You are already logged in. An expired login attempt was ignored."
+
+
+@blueprint.get("/login/with/<provider>")
+def log_in_with(provider: str) -> ResponseReturnValue:
+    """Redirect to a provider's login page."""
+    client = _client(provider)
+    try:
+        return redirect(_begin(client, invitation=request.args.get("invitation", "")), 303)
+    except ParticipantError as error:
+        return _login_page(error)
+
+
+@blueprint.get("/login/with/<provider>/callback")
+def arrive(provider: str) -> ResponseReturnValue:
+    """Receive a person from a provider: log in, ask for a name, or link the account."""
+    client = _client(provider)
+    flow = _spend_flow(provider)
+    if flow is None and g.user is not None:
+        flash(LOGGED_IN)
+        return redirect(url_for("competitions.index"), 303)
+    if flow is None:
+        return _login_page(ParticipantError(EXPIRED))
+    context.end_reading()  # The provider may take seconds to respond.
+    try:
+        claims = client.claims(request.args, Attempt(*flow["secrets"]), redirect_uri=_callback(client))
+        if flow["login"] is not None:
+            return _link(client, flow, claims)
+        return _log_in(client, flow, claims)
+    except ParticipantError as error:
+        return _login_page(error)
+
+
+@blueprint.route("/sign-up/with/<provider>", methods=["GET", "POST"])
+def sign_up_with(provider: str) -> ResponseReturnValue:
+    """Choose the name of a new account, and log in."""
+    known_provider, arrival = _client(provider).provider, cookie.get(ARRIVAL)
+    if arrival is None or arrival["provider"] != provider:
+        return redirect(url_for(".log_in"), 303)
+    site, template = current_site(), "identity/sign_up_with.html"
+    if request.method == "GET":
+        return render_template(template, provider=known_provider, problems={}, name=arrival["name"])
+    name = request.form.get("name", "")
+    try:
+        with site.database.write() as session:
+            user = identities.sign_up(
+                session,
+                subject=arrival["subject"],
+                arrived_at=datetime.fromisoformat(arrival["at"]),
+                name=name,
+                is_admin=arrival["is_admin"],
+                provider=known_provider,
+                settings=site.settings,
+                invitation=arrival["invitation"],
+                now=db.now(session),
+            )
+            target = auth.safe_target(arrival["next"])
+            return auth.log_in_within(session, user, target=target, provider=known_provider)
+    except accounts.InvalidAccount as error:
+        return render_template(template, provider=known_provider, problems=error.problems, name=name), 422
+
+
+@blueprint.get("/logged-out/<provider>")
+def logged_out(provider: str) -> ResponseReturnValue:
+    """Offer to end the session at the provider too."""
+    client = _client(provider)
+    context.end_reading()
+    try:
+        url = client.logout_url(back=site_link("competitions.index"))
+    except ParticipantError:
+        url = None
+    if url is None:
+        return redirect(url_for("competitions.index"))
+    return render_template("identity/logged_out.html", provider=client.provider, url=url)
+
+
+@blueprint.post("/account/identities/<provider>/link")
+@auth.login_required
+def link_identity(provider: str) -> ResponseReturnValue:
+    """Check the password, and show the link to the provider that links the account.
+
+    A redirect is not possible, because the content security policy also applies to redirects of forms.
+    """
+    client = _client(provider)
+    if problem := confirmation_problem():
+        message, status, headers = problem
+        return own_page(problems={f"link_{provider}": message}), status, headers
+    try:
+        url = _begin(client, login_id=g.login.id)
+    except ParticipantError as error:
+        page = own_page(problems={f"link_{provider}": error.message})
+        return page, errors.status_of(error), errors.headers_of(error)
+    return render_template("identity/link_identity.html", provider=client.provider, url=url)
+
+
+@blueprint.post("/account/identities/<int:identity_id>/unlink")
+@auth.login_required
+def unlink_identity(identity_id: int) -> ResponseReturnValue:
+    """Unlink one of the user's identities."""
+    site = current_site()
+    with writing() as session:
+        identity = identities.unlink(
+            session,
+            user=g.user,
+            identity_id=identity_id,
+            actor=actor(),
+            settings=site.settings,
+            keep=g.login,
+            now=db.now(session),
+        )
+        label = _label(identity.provider)
+        confirm(
+            Question(
+                heading=f"Unlink {label}?",
+                sentences=(f"You will no longer be able to log in with {label}.",),
+                button="Unlink",
+                back=url_for(".show"),
+            )
+        )
+    return saved(f"{label} is no longer linked to your account.")
+
+
+def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any]) -> ResponseReturnValue:
+    """Log in the identity's user, or ask a new person for a name."""
+    site, provider = current_site(), client.provider
+    with site.database.write() as session:
+        now = db.now(session)
+        known = identities.arrive(session, provider=provider, claims=claims, settings=site.settings, now=now)
+        if known.user is not None:
+            target = auth.safe_target(flow["next"])
+            return auth.log_in_within(session, known.user, target=target, provider=provider)
+        identities.require_may_sign_up(
+            session, provider=provider, settings=site.settings, invitation=flow["invitation"], now=now
+        )
+    cookie[ARRIVAL] = {
+        "provider": provider.slug,
+        "subject": claims["sub"],
+        "at": now.isoformat(),
+        "is_admin": provider.makes_admin(claims),
+        "name": identities.suggested_name(claims),
+        "invitation": flow["invitation"],
+        "next": flow["next"],
+    }
+    return redirect(url_for(".sign_up_with", provider=provider.slug), 303)
+
+
+def _link(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any]) -> ResponseReturnValue:
+    """Link the identity to the account whose session started this attempt."""
+    if g.login is None or g.login.id != flow["login"]:
+        raise ParticipantError(EXPIRED)
+    try:
+        with writing() as session:
+            identities.link(
+                session,
+                user=g.user,
+                provider=client.provider,
+                claims=claims,
+                settings=current_site().settings,
+                now=db.now(session),
+            )
+    except identities.LinkedElsewhere as error:
+        return own_page(problems={f"link_{client.provider.slug}": error.message}), errors.status_of(error)
+    return saved(f"You can now log in with {client.provider.label}.")
+
+
+def _begin(client: "OpenIDConnect", *, invitation: str = "", login_id: int | None = None) -> str:
+    """Store the secrets of a new login attempt in the cookie; return the URL of the provider's page.
+
+    With `login_id`, the attempt links the account of this session.
+    """
+    context.end_reading()
+    target = request.args.get("next", "")
+    attempt = Attempt(secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48))
+    flow = {
+        "provider": client.provider.slug,
+        "secrets": attempt,
+        "next": target if len(target) <= auth.TARGET_MAX_LENGTH else "",
+        "invitation": invitation[:64],
+        "login": login_id,
+        "at": int(time.time()),
+    }
+    url = client.authorization_url(attempt, redirect_uri=_callback(client))
+    flows = {**cookie.get(auth.FLOWS, {}), attempt.state: flow}
+    cookie[auth.FLOWS] = dict(list(flows.items())[-MOST_FLOWS:])
+    return url
+
+
+def _spend_flow(provider: str) -> dict[str, Any] | None:
+    """Remove and return the login attempt to which this request belongs, or None."""
+    flows = dict(cookie.get(auth.FLOWS, {}))
+    flow = flows.pop(request.args.get("state", ""), None)
+    if flow is None:
+        return None
+    cookie[auth.FLOWS] = flows
+    is_fresh = 0 <= time.time() - flow["at"] <= FLOW_SECONDS
+    return flow if is_fresh and flow["provider"] == provider else None
+
+
+def _callback(client: "OpenIDConnect") -> str:
+    return site_link("account.arrive", provider=client.provider.slug)
+
+
+def _client(provider: str) -> "OpenIDConnect":
+    return current_site().providers.get(provider) or abort(404)
+
+
+def _label(provider: str) -> str:
+    client = current_site().providers.get(provider)
+    return client.provider.label if client else provider
+
+
+def _login_page(error: ParticipantError) -> ResponseReturnValue:
+    """Show the login page with an error; other ways to log in stay usable."""
+    if reason := getattr(error, "reason", ""):
+        log.warning("Single sign-on failed: %s", reason)
+    page = render_template("identity/log_in.html", problems={"provider": error.message}, name="")
+    return page, errors.status_of(error), errors.headers_of(error)

@@ -1,1 +1,0 @@
-"""Organizers' pages and API: setup, console, close, rescoring."""

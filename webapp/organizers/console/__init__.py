@@ -1,1 +1,0 @@
-"""Organizers' pages for a running competition: console, teams, submissions, audit."""

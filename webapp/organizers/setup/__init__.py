@@ -1,1 +1,0 @@
-"""Competition setup: creation, settings, solution, data files, publication."""

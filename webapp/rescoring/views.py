@@ -1,0 +1,221 @@
+"""Scoring version view: progress, settings check, difference, suggested message."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from grader.models import JobState, OrganizerJob, ScoringVersion, Split
+from grader.ranking.comparison import BoardChange, TeamChange
+from grader.services.competitions.metric import NamedMetric, Rules, of_version
+from grader.services.rescoring.difference import Changes, Compared, Preview
+from grader.services.rescoring.preparation import JobProgress
+from grader.services.site import organizer_jobs
+from grader.services.solutions.check_jobs import asked_settings
+from webapp.leaderboards.views import change
+from webapp.presentation import formats
+from webapp.presentation.terms import NAMES  # the terms of the bias metric
+from webapp.rescoring import answers
+
+SHOWN_TEAMS = 50
+SHOWN_SELECTIONS = 50
+SHOWN_DIGITS = 12  # of the hash of a metric.py
+
+
+class ProgressView:
+    """The progress of a scoring version."""
+
+    def __init__(self, progress: JobProgress) -> None:
+        self.total = progress.total
+        self.finished = progress.finished
+        self.is_complete = not progress.open
+        self.sentence = _progress_sentence(progress)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON that the rescoring page polls."""
+        return {"finished": self.finished, "total": self.total, "is_final": self.is_complete}
+
+
+def _progress_sentence(progress: JobProgress) -> str:
+    done = f"{progress.finished:,} of {formats.counted(progress.total, 'submission')} scored"
+    if not progress.open:
+        return f"{done}."
+    if not progress.per_second:
+        return f"{done}. Workers score the rest automatically."
+    rate = (
+        f"{progress.per_second:,.0f} per second"
+        if progress.per_second >= 1
+        else f"{60 * progress.per_second:,.1f} per minute"
+    )
+    left = formats.span(timedelta(seconds=progress.open / progress.per_second))
+    return f"{done}, {rate}, about {left} left."
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsCheckView:
+    """A check of changed settings: its state, and the changes from the settings in use."""
+
+    job: OrganizerJob
+    live: ScoringVersion
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the job is waiting or running."""
+        return organizer_jobs.is_open(self.job)
+
+    @property
+    def words(self) -> str:
+        """Current activity of the job, as text."""
+        return self.job.progress.get("words") or "Waiting for a worker"
+
+    @property
+    def failure(self) -> str:
+        """Reason why there is no result; empty if there is one."""
+        if self.job.state is JobState.REJECTED:
+            return " ".join(problem["message"] for problem in self.job.problems)
+        if self.job.state is JobState.FAILED:
+            return f"The job failed because of a server error. See incident {self.job.incident} in the log."
+        return ""
+
+    @property
+    def changes(self) -> list[tuple[str, str, str]]:
+        """Return the name, the current and the new value of each changed setting."""
+        return _changed(Rules.of(self.live), asked_settings(self.job).rules)
+
+
+def changed_settings(versions: Compared) -> list[tuple[str, str, str]]:
+    """Return the metric settings that differ between two versions: name, before, after."""
+    before, after = (Rules.of(each) for each in (versions.before, versions.after))
+    return _changed(before, after)
+
+
+def _changed(old: Rules, new: Rules) -> list[tuple[str, str, str]]:
+    before, after = dict(_settings(old)), dict(_settings(new))
+    names = [*after, *(words for words in before if words not in after)]
+    changes = ((words, before.get(words, ""), after.get(words, "")) for words in names)
+    return [(words, old, new) for words, old, new in changes if old != new]
+
+
+def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
+    metric = rules.metric
+    if isinstance(metric, NamedMetric):
+        yield "Metric", metric.describe().title
+        yield "metric.py", (metric.source or "")[:SHOWN_DIGITS]
+        yield "Arguments of metric.py", json.dumps((metric.python or {}).get("arguments", {}))
+        yield "Positive class", metric.positive or "".join(metric.classes[-1:])
+        yield "Places that count", f"{metric.cutoff}"
+        yield "Weight of the overall value", f"{metric.weight:g}"
+        yield "Groups in the score", ", ".join(" = ".join(each) for each in metric.scored_groups)
+        yield "Reported metrics", ", ".join(metric.reported)
+        return
+    yield "Identities in the score", ", ".join(rules.identities)
+    yield "Power", f"{metric.power:g}"
+    for term, weight in metric.weights.as_dict().items():
+        yield f"Weight of {NAMES[term]}", f"{weight:g}"
+    yield "Label threshold", f"{metric.label_threshold:g}"
+    yield "Identity threshold", f"{metric.identity_threshold:g}"
+
+
+def movement(team: TeamChange) -> tuple[str, str]:
+    """Return a team's rank change as text, and the CSS class of its direction."""
+    if team.after is None:
+        return "gone", "down"
+    return change(team.rank_change) if team.rank_change is not None else ("new", "up")
+
+
+class BoardChangeView:
+    """The changes on one leaderboard."""
+
+    def __init__(self, key: str, name: str, found: Preview, board: BoardChange) -> None:
+        self.key = key
+        self.name = name
+        self.team_count = len(board.teams)
+        self.moved_count = len(board.moved)
+        self.lines = board.teams[:SHOWN_TEAMS]
+        self.movers = [team for team in board.most_moved(10) if team not in self.lines]
+        self.tops = [each for each in answers.tops(found, board) if each.top < max(2, len(board.teams))]
+        self.leader_changes = bool(board.entering(1))
+        changes = [team.score_change for team in board.teams if team.score_change is not None]
+        self.sentence = _board_sentence(found, board, changes)
+
+
+def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> str:
+    """Return a sentence on the rank changes, the largest of them and the range of score changes."""
+    count, moved = len(board.teams), len(board.moved)
+    words = f"{moved:,} of {formats.counted(count, 'team')} {'changes' if moved == 1 else 'change'} rank"
+    for most in board.most_moved(1):
+        places = most.rank_change or 0
+        verb = "gains" if places > 0 else "loses"
+        words += f"; {found.teams[most.team_id]} {verb} {formats.counted(abs(places), 'rank')}"
+    if any(changes):
+        words += (
+            f"; team scores change by {found.change_text(min(changes))} to {found.change_text(max(changes))}"
+        )
+    return f"{words}."
+
+
+def _mean_lines(
+    means: Mapping[Split, Mapping[Any, tuple[float, float]]], name_of: Callable[[Any], str]
+) -> list[tuple[str, float, list[tuple[str, float, float, str]]]]:
+    """Return each split with the end of its bars, 1 or the largest mean, and the means with their names."""
+    return [
+        (
+            split.value,
+            max([1.0, *(mean for pair in means[split].values() for mean in pair)]),
+            [
+                (name_of(key), before, after, _signed(after - before))
+                for key, (before, after) in means[split].items()
+            ],
+        )
+        for split in Split
+        if means.get(split)
+    ]
+
+
+def _signed(change: float) -> str:
+    return "0" if not round(change, 4) else f"{change:+.4f}"
+
+
+class DifferenceView:
+    """All changes between a version and the one before it, as shown on the difference page."""
+
+    def __init__(self, found: Preview) -> None:
+        difference = found.difference
+        self.teams, self.change_text = found.teams, found.change_text
+        self.before_text, self.text = (each.text for each in found.versions.scales)
+        self.before, self.after = found.versions
+        self.settings = changed_settings(found.versions)
+        self.is_bias = Rules.of(self.after).is_bias
+        self.is_complete = found.is_complete
+        self.unfinished, self.lost = found.gaps
+        self.summary = Changes.of(found).text
+        self.boards = (
+            BoardChangeView("public", "Public leaderboard", found, difference.public),
+            BoardChangeView("private", "Private leaderboard", found, difference.private),
+        )
+        specs = of_version(self.after).describe().terms
+        names = {spec.name: spec.heading or spec.title for spec in specs}
+        # The value of predictions that are not related to the target, if the terms have the same one.
+        chance = {spec.chance for spec in specs}
+        self.chance = f"{chance.pop():g}" if len(chance) == 1 and None not in chance else None
+        self.terms = _mean_lines(found.term_means, names.__getitem__)
+        self.groups = _mean_lines(found.group_means, " = ".join)
+        self.largest = difference.largest
+        self.selection_count = len(difference.selections)
+        self.selections = [
+            (
+                found.teams[each.team_id],
+                ", ".join(f"#{submission_id}" for submission_id in each.entering),
+                ", ".join(f"#{submission_id}" for submission_id in each.leaving),
+            )
+            for each in difference.selections[:SHOWN_SELECTIONS]
+        ]
+
+
+def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
+    """Return the suggested message to participants."""
+    return (
+        f"The scores of {competition_title} now use scoring version {version.number}. {version.reason}\n\n"
+        "Your files did not change, and the rescoring did not use any of your submissions."
+    )

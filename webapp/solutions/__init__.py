@@ -1,0 +1,1 @@
+"""Solutions, data files and metric.py on organizers' pages."""

@@ -1,0 +1,85 @@
+"""Upload of a metric written in Python (page and API)."""
+
+from typing import Annotated, Any
+
+from flask import url_for
+from pydantic import Field
+
+from grader.metrics.interface import Direction
+from grader.models import OrganizerJob, Role
+from grader.services.competitions.acting import Act
+from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.rescoring import metric_files
+from grader.services.solutions.check_jobs import NotAcceptable
+from webapp.competitions import settings_page
+from webapp.competitions.wizard_steps import SCORED
+from webapp.http import organizer_operations as organizing
+from webapp.http.actions import Family
+from webapp.http.fields import Answer, Binary, FileForm, Text
+from webapp.http.organizer_operations import Job
+from webapp.solutions import receiving
+from webapp.solutions.receiving import NamedBlob
+from webapp.submissions import uploads
+
+
+class MetricFileForm(FileForm):
+    """A metric.py, an optional sample submission, and the changed parameters of the metric."""
+
+    sample: Annotated[Any, Binary] = None
+    title: Text = ""
+    direction: Direction | None = None
+    decimals: Annotated[int | None, Field(ge=0, le=15)] = None
+    nonnegative: Annotated[
+        bool | None, Field(description="Whether no score is negative, so that groups can be in the score.")
+    ] = None
+    arguments: Annotated[
+        Text, Field(description="Further arguments of `score`, as a JSON object.", examples=['{"beta": 2}'])
+    ] = ""
+
+
+class MetricFileStored(Answer):
+    """The hash of a stored metric.py, and the check of the solution with it, if there is a solution."""
+
+    sha256: str
+    job: Job | None
+
+
+def _show_metric(slug: str, problem: Any = None) -> str:
+    return settings_page.show_problem(slug, problem)
+
+
+@Family(
+    pages=settings_page.blueprint,
+    tag="setup",
+    refusals=(metric_files.MetricFileRefused, uploads.FileMissing, NotAcceptable, InvalidCompetition),
+    show=_show_metric,
+    home=lambda slug: url_for("organize_settings.show", slug=slug, step=SCORED),
+    role=Role.EDITOR,
+).action(
+    "/metric-file",
+    page="upload_metric_file",
+    before=receiving.metric_file,
+    done="The metric was stored. It is checked with the solution.",
+    answers=MetricFileStored,
+    answer=lambda _act, outcome: MetricFileStored(
+        sha256=outcome[0], job=outcome[1] and organizing.job(outcome[1])
+    ),
+)
+def upload_metric_file(
+    act: Act, sent: MetricFileForm, prepared: list[NamedBlob]
+) -> tuple[str, OrganizerJob | None]:
+    """Upload a metric written in Python, for a draft or to check it for a rescoring."""
+    for each in prepared:
+        each.hold(act)
+    source, *samples = (each.blob.sha256 for each in prepared)
+    job = metric_files.use(
+        act,
+        source=source,
+        sample=samples[0] if samples else None,
+        title=sent.title,
+        direction=sent.direction,
+        decimals=sent.decimals,
+        nonnegative=sent.nonnegative,
+        arguments=metric_files.arguments_of(sent.arguments) if sent.arguments else None,
+    )
+    return source, job
