@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 from sklearn import metrics as oracle
 
-from grader.metrics.interface import Options
+from fairboard.interface import Options
 from grader.metrics.registry import METRICS
 
 ROWS = 100_000

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from fairboard import MetricSettings, bias_bootstrap, bias_report
-from grader.metrics.bias.metric import BiasMetric, identity_column
-from grader.metrics.interface import Metric, Options
-from grader.metrics.jackknife import measuring
-from grader.metrics.measured import paired_difference
+from fairboard.bias.metric import BiasMetric, identity_column
+from fairboard.interface import Metric, Options
+from fairboard.jackknife import measuring
+from fairboard.measured import paired_difference
 from grader.metrics.registry import metric
 
 ROWS, COVERED_ROWS, MANY_ROWS, CALIBRATION, STEPS = 1000, 5000, 400_000, 200, 8

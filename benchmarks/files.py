@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 import reference_kernel
 
+from fairboard import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare, report
 from grader.files import RowIds, read_submission
-from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare, report
 
 ROWS = 194_640
 IDENTITIES = 9

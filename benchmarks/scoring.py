@@ -30,7 +30,7 @@ import jigsaw_like
 import numpy as np
 import reference_kernel
 
-from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare, report
+from fairboard import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare, report
 
 CPU_INFO = Path("/proc/cpuinfo")
 

@@ -131,7 +131,6 @@ def main() -> None:
             'python -c "import httpx, click"': lambda: python("import httpx, click"),
             "python -c pass": lambda: python("pass"),
             "import numpy": lambda: python("import numpy"),
-            "import grader.metrics": lambda: python("import grader.metrics"),
             "import fairboard": lambda: python("import fairboard"),
             "fairboard --help": help_page,
             "fairboard submit: first request": lambda: command(environment, "submit", str(file), "-c", "x"),

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.metrics.bias.analysis.distributions import Distribution, score_distributions
-from grader.metrics.bias.analysis.skew_scenarios import SUBGROUP, TABLE_2, Scenario, class_balances, draw
+from fairboard.bias.analysis.distributions import Distribution, score_distributions
+from fairboard.bias.analysis.skew_scenarios import SUBGROUP, TABLE_2, Scenario, class_balances, draw
 
 IMAGES = Path(__file__).parent / "images"
 SEED = 2019

@@ -3,35 +3,20 @@
 `bias_report` measures a model, and `bias_bootstrap` estimates how far its values, or the differences to those
 of a baseline, depend on the rows. To score many submissions, prepare the split once with `prepare`, then call
 `count_pairs` and `report` for each submission. To score the same predictions repeatedly, rank them once with
-`dense_ranks`, then call `count_ranks`. `grader.metrics` implements these functions.
+`dense_ranks`, then call `count_ranks`.
 """
 
-from grader.metrics import (
-    BIAS_AUCS,
-    METRIC_CODE_VERSION,
-    BiasReport,
-    IdentityCounts,
-    MetricSettings,
-    PairCounts,
-    PowerMeans,
-    PreparedSplit,
-    RankArray,
-    SubgroupReport,
-    Undefined,
-    UndefinedPolicy,
-    Weights,
-    bias_report,
-    check_golden_vectors,
-    count_pairs,
-    count_ranks,
-    dense_ranks,
-    power_mean,
-    prepare,
-    report,
-    unintended_bias_score,
-)
-from grader.metrics.bias.bootstrap import BootstrapInterval, BootstrapReport, bias_bootstrap
-from grader.metrics.bias.inputs import identities_from_text
+from fairboard.bias.bootstrap import BootstrapInterval, BootstrapReport, bias_bootstrap
+from fairboard.bias.counts import IdentityCounts, PairCounts
+from fairboard.bias.inputs import identities_from_text
+from fairboard.bias.metric_settings import MetricSettings, UndefinedPolicy, Weights
+from fairboard.bias.pair_counting import count_pairs, count_ranks
+from fairboard.bias.prepared import PreparedSplit, prepare
+from fairboard.bias.reports import BiasReport, PowerMeans, bias_report, report
+from fairboard.bias.score import power_mean, unintended_bias_score
+from fairboard.bias.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
+from fairboard.bias.subgroups import BIAS_AUCS, SubgroupReport, Undefined
+from fairboard.ranks import RankArray, dense_ranks
 
 __all__ = [
     "BIAS_AUCS",

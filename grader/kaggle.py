@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairboard import MetricSettings, bias_report
 from grader.errors import ParticipantError
 from grader.files import ColumnRole, FileRejected, RowIds, Solution, WrongColumns, read_solution, unused_note
 from grader.files.reading.numbers import BLANKS, finite
 from grader.files.reading.row_ids import ROUNDED, describe_id, place_of
-from grader.metrics import MetricSettings, bias_report
 from grader.text import counted
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def score(
     Returns
     -------
     float
-        The score, in [0, 1], identical to the last bit to that of `grader.metrics.bias_report`. The two data
+        The score, in [0, 1], identical to the last bit to that of `fairboard.bias_report`. The two data
         frames are not modified.
 
     Raises

@@ -8,6 +8,17 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from fairboard.groups import GroupedMetric, GroupRules, PreparedGroups
+from fairboard.interface import (
+    ColumnKind,
+    ColumnSpec,
+    Description,
+    Metric,
+    MetricResult,
+    Options,
+    UnsuitablePredictions,
+    UnsuitableTruth,
+)
 from grader.files import (
     ColumnRole,
     FileProblem,
@@ -23,17 +34,6 @@ from grader.files.solution.column_roles import LABEL_COLUMNS
 from grader.files.solution.columns import SPLITS, Categories
 from grader.files.solution.targets import TargetTable, read_targets
 from grader.files.submission.columns import PredictedColumn, SubmissionColumns, codes_of
-from grader.metrics.groups import GroupedMetric, GroupRules, PreparedGroups
-from grader.metrics.interface import (
-    ColumnKind,
-    ColumnSpec,
-    Description,
-    Metric,
-    MetricResult,
-    Options,
-    UnsuitablePredictions,
-    UnsuitableTruth,
-)
 from grader.metrics.registry import is_python, of_settings, options_of, reporting
 from grader.metrics.registry import metric as metric_of
 from grader.text import is_storable, listed, named, quoted

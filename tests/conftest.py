@@ -80,7 +80,7 @@ LONGEST_FILES = (
     "test_release.py",
     "models/test_migrations.py",
     "security/test_routes.py",
-    "metrics/test_registry.py",
+    "fairboard/test_registry.py",
     "worker/children/test_formatter.py",
     "webapp/openapi/test_conformance.py",
     "faults/test_scoring.py",

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairboard import MetricSettings, bias_report
 from grader.kaggle import ParticipantVisibleError, score
-from grader.metrics import MetricSettings, bias_report
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*not in the score")
 

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.system, pytest.mark.long]
 
 ROOT = Path(__file__).parents[1]
 TESTED = (
-    "tests/metrics",
+    "tests/fairboard",
     "tests/files",
     "tests/test_kaggle_metric.py",
     *(f"tests/cli/test_{name}.py" for name in ("analyze", "score")),

@@ -293,7 +293,7 @@ def _of_database(
 
 
 def _of_arithmetic() -> Iterator[DoctorFinding]:
-    from grader.metrics import check_golden_vectors
+    from fairboard import check_golden_vectors
 
     try:
         check_golden_vectors()

@@ -12,7 +12,7 @@ import click
 from grader.text import is_elsewhere, not_a_path
 
 if TYPE_CHECKING:
-    from grader.metrics import MetricSettings, UndefinedPolicy, Weights
+    from fairboard import MetricSettings, UndefinedPolicy, Weights
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -41,7 +41,7 @@ class WeightList(click.ParamType):  # type: ignore[type-arg]
     name = "w,w,w,w"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Weights":
-        from grader.metrics import Weights
+        from fairboard import Weights
 
         if isinstance(value, Weights):
             return value
@@ -257,7 +257,7 @@ def metric_settings(
     power: float, weights: "Weights", threshold: float, undefined: "UndefinedPolicy" = "error"
 ) -> "MetricSettings":
     """Return the metric settings; raise UsageError for an invalid value."""
-    from grader.metrics import MetricSettings
+    from fairboard import MetricSettings
 
     try:
         return MetricSettings(

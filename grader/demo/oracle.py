@@ -1,6 +1,6 @@
 """Independent demo leaderboard, computed from the files with pandas.
 
-This module uses no code of `grader.metrics`, `grader.files` or `grader.ranking`. It follows the benchmark
+This module uses no code of `fairboard`, `grader.files` or `grader.ranking`. It follows the benchmark
 kernel of the Jigsaw competition: one filter and one AUC for each identity and subset, and a plain power mean.
 """
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from grader.metrics.interface import Description, Direction
+from fairboard.interface import Description, Direction
 from grader.text import listed
 
 MOST_BOARDS, NAME_MAX_LENGTH, KEY_MAX_LENGTH = 10, 40, 40

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics.interface import Columns, ColumnSpec, Direction, Exactness, RowArray
+from fairboard.interface import Columns, ColumnSpec, Direction, Exactness, RowArray
 from grader.metrics.python_metric import (
     REASONS,
     MetricFailed,

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.metrics.interface import (
+from fairboard.interface import (
     ColumnKind,
     Columns,
     ColumnSpec,

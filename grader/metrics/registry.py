@@ -6,12 +6,12 @@ from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from grader.metrics.bias.metric import BiasMetric
-from grader.metrics.bias.metric_settings import MetricSettings
-from grader.metrics.classification import CLASSIFICATION
-from grader.metrics.columns import COLUMNS
-from grader.metrics.groups import GroupedMetric, GroupRules
-from grader.metrics.interface import (
+from fairboard.bias.metric import BiasMetric
+from fairboard.bias.metric_settings import MetricSettings
+from fairboard.classification import CLASSIFICATION
+from fairboard.columns import COLUMNS
+from fairboard.groups import GroupedMetric, GroupRules
+from fairboard.interface import (
     ColumnKind,
     Columns,
     Description,
@@ -22,9 +22,9 @@ from grader.metrics.interface import (
     TermSpec,
     UnsuitableTruth,
 )
+from fairboard.ranking import RANKING
+from fairboard.regression import REGRESSION
 from grader.metrics.python_metric import PythonMetric
-from grader.metrics.ranking import RANKING
-from grader.metrics.regression import REGRESSION
 from grader.sandbox import SandboxClient
 
 TAG, BIAS, PYTHON = "name", BiasMetric.name, PythonMetric.name

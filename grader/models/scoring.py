@@ -18,9 +18,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, aliased, mapped_column, relationship
 
+from fairboard.interface import Direction
 from grader.db import Base, stored_enum
 from grader.metrics import registry
-from grader.metrics.interface import Direction
 from grader.models.submissions import Submission
 from grader.models.teams import Team
 from grader.ranking.order import COLUMNS, SCALE, Column, Scale

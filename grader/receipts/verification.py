@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from fairboard.interface import Exactness, UnsuitablePredictions, UnsuitableTruth
 from grader.errors import OrganizerError
 from grader.files import FileRejected, Solution, guess_columns, read_solution, read_submission
 from grader.files.solution.canonical_form import canonical_solution, hashes
 from grader.files.solution.columns import SPLITS
 from grader.metrics import registry
-from grader.metrics.interface import Exactness, UnsuitablePredictions, UnsuitableTruth
 from grader.receipts.receipt import DECIMALS, UNREADABLE, InvalidReceipt, Receipt, SplitReceipt, shown
 from grader.receipts.recount import TERMS, RecountSettings, Row, count, score
 from grader.scored_files import read_for_settings, read_truth

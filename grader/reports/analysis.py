@@ -6,22 +6,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from grader.files import Solution
-from grader.files.solution.columns import SPLITS
-from grader.metrics import MetricSettings, report
-from grader.metrics.bias.analysis.annotations import Annotations
-from grader.metrics.bias.analysis.audit import audit
-from grader.metrics.bias.analysis.counterfactual_pairs import compare_pairs
-from grader.metrics.bias.analysis.fuzzed_texts import (
+from fairboard import MetricSettings, report
+from fairboard.bias.analysis.annotations import Annotations
+from fairboard.bias.analysis.audit import audit
+from fairboard.bias.analysis.counterfactual_pairs import compare_pairs
+from fairboard.bias.analysis.fuzzed_texts import (
     ORIGINAL_AND_FUZZED,
     FuzzedReport,
     compare_fuzzed,
     compare_twins,
 )
-from grader.metrics.bias.analysis.rows import Background, Rows, count
-from grader.metrics.bias.analysis.skew_scenarios import SkewExperiment, skew_experiment
-from grader.metrics.bias.analysis.table import Column, MetricTable, metric_table
-from grader.metrics.bias.prepared import FloatArray, IndexArray
+from fairboard.bias.analysis.rows import Background, Rows, count
+from fairboard.bias.analysis.skew_scenarios import SkewExperiment, skew_experiment
+from fairboard.bias.analysis.table import Column, MetricTable, metric_table
+from fairboard.bias.prepared import FloatArray, IndexArray
+from grader.files import Solution
+from grader.files.solution.columns import SPLITS
 from grader.reports import drawn, labelled, scored
 from grader.reports.blocks import Section
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.metrics.bias.analysis.matrix import Matrix
-from grader.metrics.bias.analysis.table import heat
-from grader.metrics.bias.subgroups import Cell as MetricCell
+from fairboard.bias.analysis.matrix import Matrix
+from fairboard.bias.analysis.table import heat
+from fairboard.bias.subgroups import Cell as MetricCell
 
 UNDEFINED = "-"
 SHADES = 6

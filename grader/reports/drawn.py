@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from fairboard.bias.analysis.curve import EqualityCurve, LabelClass, ThresholdMark, equality_curves
+from fairboard.bias.analysis.distributions import Distribution, ScoreDistributions, all_distributions
+from fairboard.bias.analysis.rows import Rows
 from grader.charts.frame import Series, line_chart, outline, rate_chart
 from grader.charts.svg import Axis
-from grader.metrics.bias.analysis.curve import EqualityCurve, LabelClass, ThresholdMark, equality_curves
-from grader.metrics.bias.analysis.distributions import Distribution, ScoreDistributions, all_distributions
-from grader.metrics.bias.analysis.rows import Rows
 from grader.reports.blocks import Cell, Chart, Section, number, scaled, share, signed, table
 
 BINS = 25

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.charts.frame import bar_chart
-from grader.charts.svg import Axis
-from grader.metrics.bias.analysis.annotations import TENTHS, Annotations, FractionCounts
-from grader.metrics.bias.analysis.association import (
+from fairboard.bias.analysis.annotations import TENTHS, Annotations, FractionCounts
+from fairboard.bias.analysis.association import (
     CLASSES,
     MeanScore,
     mean_scores,
     prediction_correlations,
 )
-from grader.metrics.bias.analysis.audit import CoMentions, DataAudit
-from grader.metrics.bias.analysis.counterfactual_pairs import PairReport
-from grader.metrics.bias.analysis.fuzzed_texts import FuzzedReport
-from grader.metrics.bias.analysis.matrix import LabelMatrices, Matrix, label_matrices
-from grader.metrics.bias.analysis.table import AEGS, CELLS
-from grader.metrics.bias.prepared import FloatArray
-from grader.metrics.bias.subgroups import Cell
+from fairboard.bias.analysis.audit import CoMentions, DataAudit
+from fairboard.bias.analysis.counterfactual_pairs import PairReport
+from fairboard.bias.analysis.fuzzed_texts import FuzzedReport
+from fairboard.bias.analysis.matrix import LabelMatrices, Matrix, label_matrices
+from fairboard.bias.analysis.table import AEGS, CELLS
+from fairboard.bias.prepared import FloatArray
+from fairboard.bias.subgroups import Cell
+from grader.charts.frame import bar_chart
+from grader.charts.svg import Axis
 from grader.reports.blocks import (
     UNDEFINED,
     Chart,

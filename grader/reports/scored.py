@@ -4,14 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grader.charts.frame import Series, line_chart
-from grader.charts.svg import Axis
-from grader.metrics import BiasReport, MetricSettings
-from grader.metrics.bias.analysis.pinned_auc import NOT_ROBUST, pinned_aucs
-from grader.metrics.bias.analysis.power_means import power_effect
-from grader.metrics.bias.analysis.rows import CountedRows, Rows
-from grader.metrics.bias.analysis.skew_scenarios import SkewExperiment
-from grader.metrics.bias.analysis.table import (
+from fairboard import BiasReport, MetricSettings
+from fairboard.bias.analysis.pinned_auc import NOT_ROBUST, pinned_aucs
+from fairboard.bias.analysis.power_means import power_effect
+from fairboard.bias.analysis.rows import CountedRows, Rows
+from fairboard.bias.analysis.skew_scenarios import SkewExperiment
+from fairboard.bias.analysis.table import (
     CELLS,
     Column,
     MetricTable,
@@ -19,7 +17,9 @@ from grader.metrics.bias.analysis.table import (
     compare_tables,
     metric_table,
 )
-from grader.metrics.bias.subgroups import BIAS_AUCS
+from fairboard.bias.subgroups import BIAS_AUCS
+from grader.charts.frame import Series, line_chart
+from grader.charts.svg import Axis
 from grader.reports.blocks import (
     UNDEFINED,
     Cell,

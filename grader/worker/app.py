@@ -9,9 +9,9 @@ from celery import Celery, apps
 from celery.signals import celeryd_init, setup_logging, task_prerun, worker_process_init, worker_ready
 from sqlalchemy.exc import SQLAlchemyError
 
+from fairboard import check_golden_vectors
 from grader import counters, db, logs
 from grader.db import Database
-from grader.metrics import check_golden_vectors
 from grader.observability import observe
 from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings, load

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from fairboard.interface import Columns, Metric, MetricResult, RowArray, UnsuitablePredictions
+from fairboard.jackknife import measuring
+from fairboard.measured import Measured
 from grader import counters
 from grader.files import FileProblem, FileRejected, RowIds, SubmissionFile, read_submission
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
-from grader.metrics.interface import Columns, Metric, MetricResult, RowArray, UnsuitablePredictions
-from grader.metrics.jackknife import measuring
-from grader.metrics.measured import Measured
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox

@@ -13,7 +13,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from grader.metrics import METRIC_CODE_VERSION, MetricSettings, Weights, bias_report
+from fairboard import METRIC_CODE_VERSION, MetricSettings, Weights, bias_report
 
 IDENTITIES = ("male", "middle eastern", "rare one")
 TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sklearn import metrics as reference
 
+from fairboard.interface import Options
 from grader.files import FileRejected
-from grader.metrics.interface import Options
 from grader.metrics.registry import METRICS, metric
 from grader.scored_files import read_for_metric
 

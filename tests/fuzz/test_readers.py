@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 from hypothesis import given
 
+from fairboard.interface import Options
 from grader.errors import FairboardError
 from grader.files import (
     FileProblem,
@@ -23,7 +24,6 @@ from grader.files import (
 )
 from grader.files.solution.canonical_form import hashes
 from grader.files.submission.columns import PredictedColumn, SubmissionColumns
-from grader.metrics.interface import Options
 from grader.receipts import InvalidReceipt, Receipt
 from grader.scored_files import read_truth as read_metric_truth
 from grader.services.solutions.truth import Truth

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from grader.metrics import MetricSettings, Weights, count_pairs, power_mean, prepare, report
+from fairboard import MetricSettings, Weights, count_pairs, power_mean, prepare, report
 from grader.receipts import recount
 from grader.receipts.recount import RecountSettings, Row
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from fairboard import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
 from grader.errors import FairboardError
 from grader.files import read_solution, read_submission
 from grader.files.solution.canonical_form import canonical_solution, hashes
-from grader.metrics import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, registry, report
+from grader.metrics import registry
 from grader.models import Split
 from grader.ranking import order
 from grader.receipts import InvalidReceipt, Receipt

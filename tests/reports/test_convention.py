@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from fairboard.bias.analysis.rows import Rows
+from fairboard.bias.analysis.table import compare_tables, metric_table
 from grader.cli import main
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
-from grader.metrics.bias.analysis.rows import Rows
-from grader.metrics.bias.analysis.table import compare_tables, metric_table
 from grader.reports import Material, analyse, html_page, plain_text
 from grader.reports.blocks import Table
 

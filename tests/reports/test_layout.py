@@ -1,6 +1,6 @@
 """Report layout as text and as HTML, and positions on an axis."""
 
-from grader.metrics.bias.analysis.matrix import Matrix
+from fairboard.bias.analysis.matrix import Matrix
 from grader.reports import blocks
 from grader.reports.analysis import Analysis
 from grader.reports.blocks import Cell, Chart, Section, matrix_table, table

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairboard import MetricSettings
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
-from grader.metrics import MetricSettings
 from grader.reports import Analysis, Material, analyse, plain_text
 from grader.reports.blocks import Chart, Table
 

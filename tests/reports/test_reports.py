@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fairboard import MetricSettings, bias_report
 from grader.charts.svg import Axis
 from grader.files import Solution, read_solution
 from grader.files.solution.columns import Categories
-from grader.metrics import MetricSettings, bias_report
 from grader.reports import Material, analyse, html_page, plain_text
 from grader.reports.blocks import Chart, Section, Table
 from tests.reports.test_recorded import ROLES

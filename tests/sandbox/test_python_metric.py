@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.metrics.groups import GroupedMetric, GroupRules
-from grader.metrics.interface import ColumnKind, ColumnSpec, Direction
+from fairboard.groups import GroupedMetric, GroupRules
+from fairboard.interface import ColumnKind, ColumnSpec, Direction
 from grader.metrics.python_check import described
 from grader.metrics.python_metric import (
     MOST_SOURCE_BYTES,

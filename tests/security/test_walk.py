@@ -30,9 +30,9 @@ import pytest
 from markupsafe import escape
 from sqlalchemy import select
 
-from grader.metrics import MetricSettings, PairCounts, SubgroupReport, report
-from grader.metrics.bias.analysis.power_means import loss_parts
-from grader.metrics.losses import in_units
+from fairboard import MetricSettings, PairCounts, SubgroupReport, report
+from fairboard.bias.analysis.power_means import loss_parts
+from fairboard.losses import in_units
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
 from grader.receipts.recount import TERMS

@@ -10,8 +10,8 @@ CSV = {"Content-Type": "text/csv"}
 TOKEN = "a token of the tests"
 HERE = "/competitions/toxicity"
 PACKAGES = {
-    *("accounts", "competitions", "documentation", "health", "kaggle_protocol", "leaderboards", "openapi"),
-    *("organizers", "presentation", "submissions", "teams", "uploads"),
+    *("closing", "competitions", "documentation", "health", "identity", "kaggle_protocol", "leaderboards"),
+    *("openapi", "presentation", "rescoring", "site", "solutions", "submissions", "teams", "uploads"),
 }
 
 

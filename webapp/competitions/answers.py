@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fairboard import UndefinedPolicy
+from fairboard.interface import Direction
 from grader import db
-from grader.metrics import UndefinedPolicy
-from grader.metrics.interface import Direction
 from grader.models import CompetitionState, DataFile, EntryMode
 from grader.services.competitions import lookup, phases
 from grader.visibility import Anonymity, Feedback, Phase

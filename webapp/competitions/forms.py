@@ -12,7 +12,8 @@ from wtforms import RadioField
 from wtforms.fields import SelectChoice
 from wtforms.widgets import NumberInput, TextArea
 
-from grader.metrics import MetricSettings, Weights, registry
+from fairboard import MetricSettings, Weights
+from grader.metrics import registry
 from grader.services.competitions.metric import AnyMetric, NamedMetric, bias_of
 from grader.services.competitions.settings_model import (
     KINDS,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from flask import url_for
 from pydantic import ConfigDict, Field, ValidationInfo, field_serializer, field_validator
 
-from grader.metrics import MetricSettings
+from fairboard import MetricSettings
 from grader.models import (
     Figure,
 )

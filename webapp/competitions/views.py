@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from fairboard import MetricSettings
+from fairboard.interface import LARGEST, Description, Direction, Exactness, Options
 from grader.files.submission.columns import PredictedColumn
-from grader.metrics import MetricSettings
-from grader.metrics.interface import LARGEST, Description, Direction, Exactness, Options
 from grader.models import Competition, CompetitionState
 from grader.scored_files import predicted_columns
 from grader.services.competitions import boards, phases

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from fairboard.bias.analysis.power_means import term_costs, weakest_term
 from grader.charts.svg import robust_floor
-from grader.metrics.bias.analysis.power_means import term_costs, weakest_term
 from grader.models import Split
 from grader.ranking.order import TERM_DECIMALS, Scale, error_text, term_text
 from grader.services.leaderboards import group_tables

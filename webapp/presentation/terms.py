@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from fairboard.interface import Description, Direction, Exactness
 from grader.metrics import registry
-from grader.metrics.interface import Description, Direction, Exactness
 from grader.models import Competition
 from grader.services.competitions import metric
 from grader.visibility import Feedback, Step

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from flask import url_for
 from pydantic import Field
 
-from grader.metrics.interface import Direction
+from fairboard.interface import Direction
 from grader.models import OrganizerJob, Role
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import InvalidCompetition

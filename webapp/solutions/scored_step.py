@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cache
 
+from fairboard.interface import ColumnKind, Description, Direction, Exactness, Options
 from grader.metrics import registry
-from grader.metrics.interface import ColumnKind, Description, Direction, Exactness, Options
 from grader.scored_files import predicted_columns
 from grader.services.competitions.metric import AnyMetric, NamedMetric
 from webapp.presentation.terms import EXACTNESS

@@ -6,9 +6,9 @@ from typing import Any
 
 from flask import Response
 
+from fairboard import MetricSettings
+from fairboard.bias.leaks import by_chance
 from grader.files import ColumnRole
-from grader.metrics import MetricSettings
-from grader.metrics.bias.leaks import by_chance
 from grader.models import JobState, OrganizerJob, Split
 from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs

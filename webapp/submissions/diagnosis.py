@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from grader.metrics.losses import Loss
+from fairboard.losses import Loss
 from grader.services.leaderboards.submission_results import SplitResult
 from webapp.presentation.formats import counted
 from webapp.presentation.terms import ClassNames, phrase, words_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from grader.metrics.bias.subgroups import GAPS
+from fairboard.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text, term_text
 from grader.services.competitions import metric

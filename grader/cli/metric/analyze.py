@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from fairboard.bias.analysis.table import Column
 from grader.cli.metric.solution_roles import read_with_roles, role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
@@ -19,7 +20,6 @@ from grader.cli.parameters import (
     split_option,
     undefined_option,
 )
-from grader.metrics.bias.analysis.table import Column
 from grader.text import one_line
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from grader.cli.output import show_json
 from grader.cli.parameters import NameList, options
 
 if TYPE_CHECKING:
+    from fairboard.interface import MetricResult
     from grader.files import Note
-    from grader.metrics.interface import MetricResult
     from grader.scored_files import MetricSolution
 
 _NOT_FOR_BIAS = {
@@ -129,7 +129,7 @@ def _specified(names: Mapping[str, str]) -> list[str]:
 
 def read_for(solution: Path, chosen: SimpleNamespace) -> "MetricSolution":
     """Return the solution prepared for the chosen metric; raise UsageError for an option of bias."""
-    from grader.metrics.interface import Options
+    from fairboard.interface import Options
     from grader.scored_files import read_for_metric
 
     if wrong := _specified(_ONLY_FOR_BIAS):
@@ -177,7 +177,7 @@ def _describe(prepared: "MetricSolution") -> None:
 
 
 def _as_table(outcome: MetricOutcome) -> str:
-    from grader.metrics.groups import worst
+    from fairboard.groups import worst
     from grader.text import aligned
 
     decimals = outcome.solution.description.decimals

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import metrics
+from fairboard import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare, report
+from fairboard.bias.report_tables import Reports, as_markdown, as_text, table_of
 from grader.files import ScoredTable, Solution
 from grader.files.solution.columns import SPLITS
-from grader.metrics import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare
-from grader.metrics.bias.report_tables import Reports, as_markdown, as_text, table_of
 from grader.text import csv_lines
 
 Rows = slice | NDArray[np.bool_]
@@ -54,7 +53,7 @@ class Evaluation:
     def reports(self, predictions: NDArray[np.float64]) -> dict[str, BiasReport]:
         """Return the report of each split for predictions in the solution's order."""
         return {
-            split: metrics.report(count_pairs(prepared, predictions[rows]), self.settings)
+            split: report(count_pairs(prepared, predictions[rows]), self.settings)
             for split, (rows, prepared) in self.splits.items()
         }
 

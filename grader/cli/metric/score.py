@@ -26,8 +26,8 @@ from grader.cli.parameters import (
 )
 
 if TYPE_CHECKING:
+    from fairboard import BiasReport
     from grader.files import ColumnRoles, NearMiss, Note
-    from grader.metrics import BiasReport
 
 _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -197,7 +197,7 @@ def score(**options: Any) -> None:
 
 def _required(splits: Mapping[str, "BiasReport"]) -> dict[str, float | None]:
     """Return the score and the terms on all scored rows, which are undefined if there are none."""
-    from grader.metrics import BIAS_AUCS
+    from fairboard import BIAS_AUCS
 
     if report := splits.get("all"):
         return {"score": report.score, **report.terms}
@@ -212,8 +212,8 @@ class _Outcome:
     reports: Mapping[str, Mapping[str, "BiasReport"]]
 
     def as_dict(self) -> dict[str, Any]:
+        from fairboard import METRIC_CODE_VERSION
         from grader.files import unused_note
-        from grader.metrics import METRIC_CODE_VERSION
 
         models = {
             model: {"splits": {split: report.as_dict() for split, report in splits.items()}}

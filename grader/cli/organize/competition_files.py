@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from fairboard import MetricSettings
 from grader.cli.parameters import text_of
-from grader.metrics import MetricSettings
 from grader.services.competitions import lookup, settings_file
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import metric_of

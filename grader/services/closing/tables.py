@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
+from fairboard import PairCounts, report
+from fairboard.bias.subgroups import CELLS
 from grader.errors import ErrorKind, OrganizerError
-from grader.metrics import PairCounts, report
-from grader.metrics.bias.subgroups import CELLS
 from grader.models import (
     STANDING_ORDER,
     AuditEntry,

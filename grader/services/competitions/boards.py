@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable
 
+from fairboard.interface import Direction
 from grader.errors import ErrorKind, OrganizerError, ParticipantError, SeveralProblems
 from grader.metrics import boards
 from grader.metrics.boards import SCORE, BoardRule
-from grader.metrics.interface import Direction
 from grader.models import MAIN_BOARD, Competition, ScoringVersion, Split
 from grader.ranking.order import TERM_DECIMALS, Scale
 from grader.services.competitions.metric import Rules

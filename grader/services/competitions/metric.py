@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
 
+from fairboard import MetricSettings
+from fairboard.groups import without_mean
+from fairboard.interface import Description, Metric, Options
 from grader.files.solution.column_roles import ID_COLUMN
 from grader.files.submission.columns import SubmissionColumns
-from grader.metrics import MetricSettings, registry
-from grader.metrics.groups import without_mean
-from grader.metrics.interface import Description, Metric, Options
+from grader.metrics import registry
 from grader.models import Competition, ScoringVersion
 from grader.scored_files import predicted_columns, with_some_classes
 from grader.services.site.stored_json import StoredJson, StoredNames

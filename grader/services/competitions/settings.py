@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import object_session
 
+from fairboard import MetricSettings
 from grader.errors import ErrorKind, OrganizerError
-from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState, Team
 from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice

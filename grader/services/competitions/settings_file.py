@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from grader.metrics import MetricSettings, Weights, registry
+from fairboard import MetricSettings, Weights
+from grader.metrics import registry
 from grader.services.competitions.metric import AnyMetric, NamedMetric
 from grader.services.competitions.settings_model import (
     KINDS,

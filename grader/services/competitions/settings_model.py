@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
 from pydantic_core import PydanticCustomError
 
-from grader.metrics import MetricSettings, registry
+from fairboard import MetricSettings
+from grader.metrics import registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
 from grader.text import listed

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from grader.metrics.bias.expected_error import paired_standard_error
+from fairboard.bias.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import metric, phases
 from grader.services.competitions.settings_model import (
@@ -18,7 +18,7 @@ from grader.services.competitions.settings_problems import Fault, joined_names_h
 from grader.visibility import Phase, Step
 
 # Recommended step, in standard errors of the difference of two typical models' scores as defined in
-# `grader.metrics.bias.expected_error`. The nearest available step is used.
+# `fairboard.bias.expected_error`. The nearest available step is used.
 SAFE_STEP = 0.5
 SOON = timedelta(days=1)  # long enough to catch a time entered in the wrong time zone
 _OF_A_DRAFT = {

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.metrics.bias.score import power_mean
-from grader.metrics.groups import POWER
-from grader.metrics.interface import Description, Direction
-from grader.metrics.losses import mean_losses
+from fairboard.bias.score import power_mean
+from fairboard.groups import POWER
+from fairboard.interface import Description, Direction
+from fairboard.losses import mean_losses
 from grader.models import Score, ScoringVersion, Split
 from grader.services.competitions.metric import NamedMetric
 

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from fairboard import MetricSettings
+from fairboard.interface import Description
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.metrics import MetricSettings, registry
+from grader.metrics import registry
 from grader.metrics.boards import BoardRule
-from grader.metrics.interface import Description
 from grader.models import MAIN_BOARD, STANDING_ORDER, Competition, ScoringVersion, Split, Standing, Team
 from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import boards, lookup, metric, phases, team_names

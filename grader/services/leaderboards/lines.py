@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Result, Select, Subquery, case, func, null, select
 from sqlalchemy.orm import Session, defer
 
+from fairboard.interface import Direction
 from grader.metrics.boards import BoardRule
-from grader.metrics.interface import Direction
 from grader.metrics.registry import is_default
 from grader.models import (
     STANDING_ORDER,

@@ -10,17 +10,18 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ErrorKind, ParticipantError
-from grader.metrics import MetricSettings, PairCounts, registry, report
-from grader.metrics.bias.analysis.power_means import (
+from fairboard import MetricSettings, PairCounts, report
+from fairboard.bias.analysis.power_means import (
     PowerMeanCost,
     loss_parts,
     term_costs,
     weakest_term,
 )
-from grader.metrics.bias.subgroups import BIAS_AUCS, GAPS
-from grader.metrics.interface import Description
-from grader.metrics.losses import Loss, in_units
+from fairboard.bias.subgroups import BIAS_AUCS, GAPS
+from fairboard.interface import Description
+from fairboard.losses import Loss, in_units
+from grader.errors import ErrorKind, ParticipantError
+from grader.metrics import registry
 from grader.models import (
     Competition,
     Score,

@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from fairboard.interface import Direction
 from grader.errors import OrganizerError
-from grader.metrics.interface import Direction
 from grader.metrics.python_metric import PythonSettings
 from grader.models import CompetitionState, OrganizerJob
 from grader.sandbox import layers

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairboard import MetricSettings, PairCounts, report
+from fairboard.bias.counts import IdentityCounts
+from fairboard.bias.subgroups import MEANS
 from grader.errors import OrganizerError, SeveralProblems
 from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds, Solution
-from grader.metrics import MetricSettings, PairCounts, report
-from grader.metrics.bias.counts import IdentityCounts
-from grader.metrics.bias.subgroups import MEANS
 from grader.models import ScoringVersion, Split
 from grader.services.competitions import settings_problems
 from grader.services.competitions.metric import MetricChoice, Rules, bias_of

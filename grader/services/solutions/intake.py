@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from fairboard import MetricSettings
 from grader.files import Solution, write_sample_submission
 from grader.files.solution.canonical_form import hashes
-from grader.metrics import MetricSettings
 from grader.models import ScoringVersion, Split
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules

@@ -7,11 +7,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from fairboard.groups import GroupedMetric, GroupRules
+from fairboard.interface import ColumnKind, Direction, Metric, UnsuitableTruth
 from grader.files import ColumnRole, PublicTable, RowIds, submission_upload_cap
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.column_roles import ID_COLUMN
-from grader.metrics.groups import GroupedMetric, GroupRules
-from grader.metrics.interface import ColumnKind, Direction, Metric, UnsuitableTruth
 from grader.metrics.python_metric import PythonMetric, PythonSettings
 from grader.metrics.registry import metric as metric_of
 from grader.metrics.registry import reporting

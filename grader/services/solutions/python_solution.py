@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from fairboard.interface import ColumnKind, Columns, ColumnSpec, Options
 from grader.files import ColumnRole, RowIds, guess_columns
 from grader.files.reading.numbers import number_of
 from grader.files.solution.columns import Categories
 from grader.files.solution.targets import TargetTable, read_targets
 from grader.metrics import registry
-from grader.metrics.interface import ColumnKind, Columns, ColumnSpec, Options
 from grader.metrics.python_check import check_metric
 from grader.metrics.python_metric import REASONS, MetricFailed, MetricSource, PythonMetric, PythonSettings
 from grader.models import Split

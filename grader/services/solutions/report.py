@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairboard import MetricSettings, PreparedSplit
+from fairboard.bias.anatomy import CellCounts, count_cells, unannotated
+from fairboard.bias.expected_error import score_standard_error
+from fairboard.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
 from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds, submission_upload_cap
 from grader.files.reading.row_ids import as_integer
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.columns import BLANK
-from grader.metrics import MetricSettings, PreparedSplit
-from grader.metrics.bias.anatomy import CellCounts, count_cells, unannotated
-from grader.metrics.bias.expected_error import score_standard_error
-from grader.metrics.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.solutions.truth import IGNORED, PUBLIC, Truth

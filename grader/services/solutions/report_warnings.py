@@ -4,8 +4,8 @@ import enum
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fairboard.bias.leaks import Verdict, by_chance
 from grader.files import ColumnRole, unused_note
-from grader.metrics.bias.leaks import Verdict, by_chance
 from grader.services.competitions import settings_warnings
 from grader.services.solutions.report import LABEL, USAGE
 from grader.text import counted, listed, quoted

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairboard import MetricSettings, PreparedSplit, prepare
+from fairboard.bias.metric import TARGET, identity_column
+from fairboard.interface import Columns
 from grader.files import Categories, RowIds, Solution
 from grader.files.solution.canonical_form import canonical_solution, canonical_table
-from grader.metrics import MetricSettings, PreparedSplit, prepare
-from grader.metrics.bias.metric import TARGET, identity_column
-from grader.metrics.interface import Columns
 from grader.models import Split
 
 IGNORED, PUBLIC, PRIVATE = 0, 1, 2

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, insert, literal, or_, select
 from sqlalchemy.orm import Session, joinedload
 
+from fairboard.interface import MetricResult
 from grader.metrics import registry
 from grader.metrics.boards import BoardRule
-from grader.metrics.interface import MetricResult
 from grader.models import (
     MAIN_BOARD,
     Competition,

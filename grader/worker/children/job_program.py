@@ -7,8 +7,8 @@ import sys
 import threading
 from functools import cached_property
 
+from fairboard import check_golden_vectors
 from grader import counters
-from grader.metrics import check_golden_vectors
 from grader.observability import observe
 from grader.settings import Settings, load
 from grader.worker.children.job_child import ChildWork, time_limit_seconds

@@ -5,9 +5,9 @@ import time
 from collections.abc import Collection
 from typing import Any
 
+from fairboard.interface import UnsuitablePredictions
+from fairboard.measured import Measured, paired_difference
 from grader.files import FileRejected, read_submission
-from grader.metrics.interface import UnsuitablePredictions
-from grader.metrics.measured import Measured, paired_difference
 from grader.metrics.python_metric import MetricFailed
 from grader.models import Competition, ScoringVersion, Split, Submission
 from grader.services.competitions import lookup

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from fairboard import MetricSettings
 from grader.files import read_solution
-from grader.metrics import MetricSettings
 from grader.models import (
     AuditEntry,
     Competition,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.metrics import MetricSettings, Weights
+from fairboard import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions import settings_file
 from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from grader.metrics import MetricSettings
+from fairboard import MetricSettings
 from grader.models import Competition
 from grader.services.competitions.settings_model import (
     KINDS,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.metrics.bias.score import power_mean
-from grader.metrics.interface import Direction
+from fairboard.bias.score import power_mean
+from fairboard.interface import Direction
 from grader.services.competitions.metric import NamedMetric
 from grader.services.leaderboards import group_tables
 

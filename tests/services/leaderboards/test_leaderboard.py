@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from grader.metrics import PairCounts, report
+from fairboard import PairCounts, report
 from grader.models import Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking import order
 from grader.services.competitions import lookup

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from grader.metrics import MetricSettings, Weights
+from fairboard import MetricSettings, Weights
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.site.stored_json import StoredJson
 from grader.services.solutions.check_jobs import CheckParameters, SettingsCheckParameters

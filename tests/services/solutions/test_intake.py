@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairboard import MetricSettings
 from grader.files import RowIds, read_solution
-from grader.metrics import MetricSettings
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.solutions import intake

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select, update
 
-from grader.metrics import MetricSettings, Weights
+from fairboard import MetricSettings, Weights
 from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking.order import SCALE, error_text
 from grader.receipts.recount import TERMS

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from grader.metrics import MetricSettings
+from fairboard import MetricSettings
 from grader.metrics.registry import METRICS
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.metric import NamedMetric

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from grader.metrics import MetricSettings, Weights
-from grader.metrics.bias.analysis.power_means import loss_parts, term_costs
+from fairboard import MetricSettings, Weights
+from fairboard.bias.analysis.power_means import loss_parts, term_costs
 from grader.ranking.order import SCALE, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from webapp.submissions.diagnosis import WaterfallView

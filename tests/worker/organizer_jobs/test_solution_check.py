@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from fairboard import MetricSettings
 from grader.files import ColumnRole
-from grader.metrics import MetricSettings
 from grader.models import Competition, JobState, OrganizerJob
 from grader.services.competitions import acting, drafts
 from grader.services.competitions import settings as competition_settings

@@ -1,0 +1,137 @@
+"""Intervals of all values of a bias report, by the bootstrap."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairboard.bias.inputs import Inputs
+from fairboard.bias.metric_settings import MetricSettings
+from fairboard.bias.pair_counting import count_ranks
+from fairboard.bias.prepared import IndexArray, PreparedSplit, as_vector, cluster_numbers
+from fairboard.bias.reports import BiasReport, report
+from fairboard.measured import CONFIDENCE, FloatArray
+from fairboard.ranks import dense_ranks
+
+
+class BootstrapInterval(NamedTuple):
+    """A value, or a difference, with the bounds of its 95 % interval; undefined values are None.
+
+    Examples
+    --------
+    >>> from fairboard import bias_bootstrap
+    >>> bias_bootstrap([1, 0], [0.9, 0.1], {"cat": [1, 1]}, samples=50).overall["overall_auc"]
+    BootstrapInterval(value=1.0, low=1.0, high=1.0)
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class BootstrapReport(NamedTuple):
+    """Intervals with the keys of `BiasReport.overall` and `BiasReport.by_group`.
+
+    Examples
+    --------
+    >>> from fairboard import bias_bootstrap
+    >>> list(bias_bootstrap([1, 0], [0.9, 0.1], {"cat": [1, 1]}, samples=50).by_group)
+    ['cat']
+    """
+
+    overall: dict[str, BootstrapInterval]
+    by_group: dict[str, dict[str, BootstrapInterval]]
+
+
+def bias_bootstrap(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    subgroups: Any,
+    *,
+    baseline: ArrayLike | None = None,
+    cluster: ArrayLike | None = None,
+    settings: MetricSettings | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+) -> BootstrapReport:
+    """Estimate how much all values of a report depend on the rows, by drawing rows again.
+
+    Parameters
+    ----------
+    y_true, y_score, subgroups, settings
+        As in `bias_report`.
+    baseline : array_like, shape (n,), optional
+        Predictions of another model. If given, the values are differences: the model minus the baseline.
+    cluster : array_like, shape (n,), optional
+        A number or text per row, such as its author. Rows with the same value are drawn together; a row
+        without a value is a cluster of its own.
+    samples : int
+        The number of samples.
+    seed : int
+        The seed of the random numbers.
+
+    Returns
+    -------
+    BootstrapReport
+        Percentile intervals. A sample in which a value is undefined is left out for this value.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `bias_report`.
+
+    Examples
+    --------
+    >>> from fairboard import bias_bootstrap
+    >>> cat = {"cat": [1, 1, 1, 1, 0, 0, 0, 0]}
+    >>> found = bias_bootstrap([1, 0, 1, 0] * 2, [0.9, 0.3, 0.4, 0.6, 0.8, 0.2, 0.7, 0.1], cat, samples=100)
+    >>> found.by_group["cat"]["subgroup_auc"].value
+    0.75
+    """
+    inputs = Inputs.of(y_true, y_score, subgroups, settings=settings)
+    split, files = inputs.split, [dense_ranks(inputs.y_score)]
+    if baseline is not None:
+        files.append(dense_ranks(as_vector("baseline", baseline, rows=split.rows, finite=True)))
+    inside = np.zeros((len(split.members), split.rows), np.bool_)
+    for place, members in enumerate(split.members):
+        inside[place, members] = True
+
+    def values_of(rows: IndexArray) -> FloatArray:
+        members = tuple(map(np.flatnonzero, inside[:, rows]))
+        drawn = PreparedSplit(split.labels[rows], split.names, split.in_score, members)
+        values = [_flat(report(count_ranks(drawn, each[rows]), inputs.settings)) for each in files]
+        return values[0] - values[1] if baseline is not None else values[0]
+
+    rng, draw = np.random.default_rng(seed), _drawing(split.rows, cluster)
+    drawn = np.array([values_of(draw(rng)) for _ in range(samples)])
+    intervals = map(_interval, values_of(np.arange(split.rows)), drawn.T)
+    names = report(count_ranks(split, files[0]), inputs.settings)
+    overall = {name: next(intervals) for name in names.overall}
+    by_group = {
+        name: {str(cell): next(intervals) for cell in cells} for name, cells in names.by_group.items()
+    }
+    return BootstrapReport(overall, by_group)
+
+
+def _drawing(rows: int, cluster: ArrayLike | None) -> Callable[[np.random.Generator], IndexArray]:
+    """Return a function that draws rows, or clusters of rows, with replacement."""
+    if cluster is None:
+        return lambda rng: rng.integers(0, rows, rows)
+    codes = cluster_numbers(cluster, rows)
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return lambda rng: np.concatenate([members[each] for each in rng.integers(0, len(members), len(members))])
+
+
+def _flat(found: BiasReport) -> FloatArray:
+    """Return all values; NaN if undefined."""
+    cells = (each for line in found.by_group.values() for each in line.values())
+    return np.array([*found.overall.values(), *cells], np.float64)
+
+
+def _interval(value: float, drawn: FloatArray) -> BootstrapInterval:
+    defined = drawn[~np.isnan(drawn)]
+    if np.isnan(value) or not defined.size:
+        return BootstrapInterval(None if np.isnan(value) else float(value), None, None)
+    tail = (1 - CONFIDENCE) / 2
+    return BootstrapInterval(float(value), *np.quantile(defined, (tail, 1 - tail)).tolist())

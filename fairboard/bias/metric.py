@@ -1,0 +1,157 @@
+"""The bias metric behind the interface of all metrics."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairboard.bias.counts import PairCounts
+from fairboard.bias.influence import influences
+from fairboard.bias.metric_settings import MetricSettings
+from fairboard.bias.pair_counting import count_ranks
+from fairboard.bias.prepared import PreparedSplit, prepare
+from fairboard.bias.reports import BiasReport, report
+from fairboard.bias.selfcheck import METRIC_CODE_VERSION
+from fairboard.interface import (
+    Columns,
+    ColumnSpec,
+    Description,
+    Direction,
+    Exactness,
+    MetricResult,
+    RowArray,
+    TermSpec,
+    UnsuitableTruth,
+)
+from fairboard.measured import Measured
+from fairboard.ranks import RankArray, dense_ranks
+
+TARGET, PREDICTION = "target", "prediction"
+TERMS = (
+    TermSpec(
+        "overall_auc",
+        "Overall AUC",
+        heading="Overall",
+        rows="all {positive} {rows} against all {negative} {rows}",
+        low="the model confuses the two classes in general",
+        chance=0.5,
+    ),
+    TermSpec(
+        "subgroup_auc",
+        "Subgroup AUC",
+        heading="Subgroup",
+        rows="{positive} against {negative} among {rows} that mention the identity",
+        low="the model cannot separate the two classes there",
+        fault="confuses {positive} and {negative} {rows} that mention {name}",
+    ),
+    TermSpec(
+        "bpsn_auc",
+        "BPSN AUC",
+        heading="BPSN",
+        rows="{negative} {rows} that mention the identity against {positive} {rows} that do not",
+        low="false alarms",
+        fault="scores {negative} {rows} that mention {name} too high",
+    ),
+    TermSpec(
+        "bnsp_auc",
+        "BNSP AUC",
+        heading="BNSP",
+        rows="{positive} {rows} that mention the identity against {negative} {rows} that do not",
+        low="{positive} {rows} are missed",
+        fault="scores {positive} {rows} that mention {name} too low",
+    ),
+)
+CELLS = (*TERMS[1:], TermSpec("positive_aeg", "Positive AEG"), TermSpec("negative_aeg", "Negative AEG"))
+
+FORMULA = """\
+The score is the weighted sum of four terms: the overall ROC AUC and, for each of Subgroup, BPSN and BNSP \
+AUC,
+the power mean over the identities:
+
+    M_p(m) = ((m_1^p + … + m_N^p) / N)^(1/p).
+
+Subgroup AUC: positive against negative rows that mention the identity. BPSN AUC: positive rows that do \
+not mention
+it against negative rows that do. BNSP AUC: positive rows that mention it against negative rows that do \
+not. Ties
+count as one half. Each split is scored on its own rows."""
+
+
+def identity_column(name: str) -> str:
+    """Return the key of an identity's annotations among the columns of the truth."""
+    return f"identity: {name}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PreparedRows:
+    """A prepared split and the positions of its rows among all rows."""
+
+    rows: RowArray
+    split: PreparedSplit
+
+
+class BiasMetric:
+    """The Jigsaw unintended bias metric with the identities in the score."""
+
+    name = "bias"
+    version = str(METRIC_CODE_VERSION)
+    encoding = "ranks"
+
+    def __init__(self, identities: Sequence[str], settings: MetricSettings) -> None:
+        self._identities, self._settings = tuple(identities), settings
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "BiasMetric":
+        """Return the metric of stored settings, which are untagged because receipts contain them."""
+        return cls(stored["identities"], MetricSettings.from_dict(stored["metric"]))
+
+    def describe(self) -> Description:
+        """Describe the metric."""
+        annotations = tuple(ColumnSpec(identity_column(name)) for name in self._identities)
+        return Description(
+            "Jigsaw unintended bias",
+            "overall AUC and power means of Subgroup, BPSN and BNSP AUC",
+            Direction.HIGHEST,
+            Exactness.COUNTS,
+            (ColumnSpec(TARGET), *annotations),
+            # Only the order of the predictions counts.
+            (ColumnSpec(PREDICTION, lowest=-sys.float_info.max, highest=sys.float_info.max),),
+            TERMS,
+            cells=CELLS,
+            formula=FORMULA,
+        )
+
+    def encode(self, predictions: Columns) -> RankArray:
+        """Return the dense ranks of the predictions."""
+        return dense_ranks(predictions[PREDICTION])
+
+    def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
+        """Prepare the rows of one split; raise UnsuitableTruth for values that cannot be compared."""
+        identities = {name: truth[identity_column(name)][rows] for name in self._identities}
+        try:
+            split = prepare(truth[TARGET][rows], identities, settings=self._settings)
+        except ValueError as error:
+            raise UnsuitableTruth([str(error)]) from None
+        return PreparedRows(rows, split)
+
+    def score(self, prepared: PreparedRows, encoded: RankArray) -> MetricResult:
+        """Compute the values of one file on one split; raise UnsuitableTruth if the score is undefined."""
+        counts = count_ranks(prepared.split, encoded[prepared.rows])
+        values, score = self._report(counts)
+        return MetricResult(score, _defined(values), counts.as_dict())
+
+    def measured(self, prepared: PreparedRows, encoded: RankArray) -> Measured:
+        """Return the score of one file on one split with the influences of the rows."""
+        ranks = encoded[prepared.rows]
+        values, score = self._report(count_ranks(prepared.split, ranks))
+        return Measured(score, influences(prepared.split, ranks, values, self._settings))
+
+    def _report(self, counts: PairCounts) -> tuple[BiasReport, float]:
+        values = report(counts, self._settings)
+        if values.score is None:
+            raise UnsuitableTruth([str(each) for each in values.undefined if each.affects_score])
+        return values, values.score
+
+
+def _defined(values: BiasReport) -> dict[str, float]:
+    return {name: value for name, value in values.terms.items() if value is not None}

@@ -1,0 +1,319 @@
+"""Prepared splits for scoring many submissions."""
+
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairboard.bias.metric_settings import MetricSettings
+
+MAX_ROWS = 2**30
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.int64]
+KeyArray = NDArray[np.unsignedinteger[Any]]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSplit:
+    """The positive rows of one split and the rows that mention each identity.
+
+    Instances are created by `prepare`. They are immutable and can be pickled.
+
+    Attributes
+    ----------
+    labels : ndarray of bool, shape (rows,)
+        True for positive rows.
+    names : tuple of str
+        The identities, in the order of the report.
+    in_score : tuple of bool
+        For each identity, whether it enters the power means.
+    members : tuple of ndarray of int64
+        For each identity, the numbers of the rows that mention it, ascending.
+
+    Examples
+    --------
+    >>> from fairboard import prepare
+    >>> split = prepare([1, 0, 1], {"cat": [0, 1, 1]})
+    >>> split.rows, split.positives, split.members[0].tolist()
+    (3, 2, [1, 2])
+    """
+
+    labels: BoolArray
+    names: tuple[str, ...]
+    in_score: tuple[bool, ...]
+    members: tuple[IndexArray, ...]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.labels.size
+
+    @cached_property
+    def positives(self) -> int:
+        """Number of positive rows."""
+        return int(np.count_nonzero(self.labels))
+
+    @property
+    def negatives(self) -> int:
+        """Number of negative rows."""
+        return self.rows - self.positives
+
+    @cached_property
+    def layout(self) -> "MentionLayout":
+        """The mentions in the layout used for counting, computed once."""
+        return MentionLayout.of(self)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Exclude the layout from pickles, because it is large and quick to recompute."""
+        return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class MentionLayout:
+    """All (identity, row) mentions in one array, grouped by identity.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (mentions,)
+        Row number of each mention.
+    positive_mentions : ndarray of int64
+        Indices of the mentions in positive rows.
+    sizes, positives : ndarray of int64, shape (identities,)
+        Number of mentions of each identity, and number of those in positive rows.
+    keys : ndarray of uint32 or uint64, shape (mentions,)
+        The identity in the high bits and the label in the lowest bit. The bits in between are
+        reserved for the doubled midrank of the row.
+    identity_shift : int
+        Position of the lowest bit of the identity in a key.
+    segments : tuple of slice
+        The slice that contains the mentions of each identity.
+    positive_rows : ndarray of int64
+        Row numbers of the positive rows of the split.
+    """
+
+    rows: IndexArray
+    positive_mentions: IndexArray
+    sizes: IndexArray
+    positives: IndexArray
+    keys: KeyArray
+    identity_shift: int
+    segments: tuple[slice, ...]
+    positive_rows: IndexArray
+
+    @classmethod
+    def of(cls, split: PreparedSplit) -> "MentionLayout":
+        """Build the layout of the mentions of a split."""
+        rows = np.concatenate([np.empty(0, np.int64), *split.members])
+        sizes = np.array([members.size for members in split.members], dtype=np.int64)
+        positives = [np.count_nonzero(split.labels[members]) for members in split.members]
+        identity_shift = split.rows.bit_length() + 2
+        key_bits = identity_shift + sizes.size.bit_length()
+        key_type = np.dtype(np.uint32) if key_bits <= 32 else np.dtype(np.uint64)
+        identity_of = np.repeat(np.arange(sizes.size), sizes)
+        keys = (identity_of << identity_shift | split.labels[rows]).astype(key_type)
+        return cls(
+            rows=_frozen(rows),
+            positive_mentions=_frozen(np.flatnonzero(split.labels[rows])),
+            sizes=_frozen(sizes),
+            positives=_frozen(np.array(positives, dtype=np.int64)),
+            keys=_frozen(keys),
+            identity_shift=identity_shift,
+            segments=tuple(slice(*ends) for ends in pairwise([0, *np.cumsum(sizes).tolist()])),
+            positive_rows=_frozen(np.flatnonzero(split.labels)),
+        )
+
+
+def prepare(
+    labels: ArrayLike,
+    identities: Mapping[str, ArrayLike],
+    *,
+    settings: MetricSettings | None = None,
+    in_score: Collection[str] | None = None,
+) -> PreparedSplit:
+    """Determine which rows are positive and which rows mention each identity.
+
+    Parameters
+    ----------
+    labels : array_like, shape (n,)
+        Booleans or finite numbers; a row is positive if ``label >= settings.label_threshold``.
+    identities : mapping of str to array_like, each of shape (n,)
+        For each identity, in the order of the report, an array of booleans or numbers. A row mentions the
+        identity if ``value >= settings.identity_threshold``. NaN is a blank: the row does not mention the
+        identity and belongs to its background.
+    settings : MetricSettings, optional
+        The metric settings that contain the two thresholds.
+    in_score : collection of str, optional
+        The identities, or the name of one, that enter the power means; all others are only reported. By
+        default, all identities enter.
+
+    Returns
+    -------
+    PreparedSplit
+        A split that `count_pairs` accepts with any number of predictions.
+
+    Raises
+    ------
+    ValueError
+        If an array has the wrong shape, length or content, or `in_score` contains an unknown identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prepare([0.6, 0.2, 0.5], {"cat": [0.8, np.nan, 0.4]}).labels.tolist()
+    [True, False, True]
+    """
+    return prepare_as("labels", labels, "identities", identities, settings=settings, in_score=in_score)
+
+
+def prepare_as(
+    labels_argument: str,
+    labels: ArrayLike,
+    identities_argument: str,
+    identities: Mapping[str, ArrayLike],
+    *,
+    settings: MetricSettings | None,
+    in_score: Collection[str] | None = None,
+) -> PreparedSplit:
+    """Prepare a split like `prepare`, with custom argument names for error messages."""
+    settings = MetricSettings() if settings is None else settings
+    if not isinstance(settings, MetricSettings):
+        raise TypeError(f"`settings` must be MetricSettings(...), not {settings!r}.")
+    truth = as_vector(labels_argument, labels)
+    if truth.size > MAX_ROWS:
+        raise ValueError(f"`{labels_argument}` has {truth.size} rows; at most {MAX_ROWS} can be counted.")
+    problems = Problems()
+    with problems.collect():
+        refuse_where(~np.isfinite(truth), labels_argument, "finite")
+    in_score = [in_score] if isinstance(in_score, str) else in_score
+    unknown = sorted(map(str, set(in_score or ()) - set(identities)))
+    with problems.collect():
+        if unknown:
+            raise ValueError(f"`in_score` contains unknown identities: {', '.join(unknown)}.")
+    members = []
+    for name, values in identities.items():
+        argument = f"{identities_argument}[{name!r}]"
+        with problems.collect():
+            mentions = as_vector(argument, values, rows=truth.size)
+            refuse_where(np.isinf(mentions), argument, "finite or blank")
+            members.append(_frozen(np.flatnonzero(mentions >= settings.identity_threshold)))
+    problems.raise_all()
+    return PreparedSplit(
+        labels=_frozen(truth >= settings.label_threshold),
+        names=tuple(identities),
+        in_score=tuple(in_score is None or name in in_score for name in identities),
+        members=tuple(members),
+    )
+
+
+class Problems:
+    """The errors in several arguments, raised together."""
+
+    def __init__(self) -> None:
+        self._found: list[Exception] = []
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Collect a TypeError or ValueError instead of raising it."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            self._found.append(error)
+
+    def raise_all(self) -> None:
+        """Raise all errors as one: a TypeError if all are type errors, and otherwise a ValueError."""
+        if self._found:
+            only_types = all(isinstance(error, TypeError) for error in self._found)
+            raise (TypeError if only_types else ValueError)("\n".join(map(str, self._found)))
+
+
+def as_array(argument: str, values: Any) -> NDArray[Any]:
+    """Convert any column or table to an array, in which missing values are NaN or None."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"`{argument}` must contain rows of equal length.") from None
+    if array.dtype.kind in "US" and not hasattr(values, "__array__"):
+        array = np.array(values, object)  # NumPy converts the missing values of a list of texts to texts.
+    if array.dtype.kind == "O" and (pandas := sys.modules.get("pandas")):
+        # Replace NA, because NA == NA is not a boolean.
+        is_missing = np.frompyfunc(lambda value: value is pandas.NA, 1, 1)(array)
+        return np.where(np.asarray(is_missing, np.bool_), np.array(None), array)
+    return array
+
+
+def as_column(argument: str, values: Any, *, rows: int | None = None) -> NDArray[Any]:
+    """Convert any column to a one-dimensional array of the given length."""
+    array = as_array(argument, values)
+    if array.ndim != 1:
+        raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
+    if rows is not None and array.size != rows:
+        raise ValueError(f"`{argument}` must have {rows} values, not {array.size}.")
+    return array
+
+
+def is_missing(array: NDArray[Any]) -> BoolArray:
+    """Return a mask of None, NaN and NaT."""
+    if array.dtype.kind == "O":
+        return np.array([value is None or value != value for value in array.tolist()], np.bool_)
+    return np.asarray(array != array, np.bool_)
+
+
+def cluster_numbers(clusters: ArrayLike, rows: int) -> IndexArray:
+    """Return the number of each row's cluster; a row without a value is a cluster of its own."""
+    values, numbers = as_column("cluster", clusters, rows=rows), dict[object, int]()
+    labels = zip(is_missing(values).tolist(), values.tolist(), strict=True)
+    keys = (object() if is_blank or value == "" else value for is_blank, value in labels)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+
+
+def as_vector(
+    argument: str, values: ArrayLike, *, rows: int | None = None, finite: bool = False
+) -> FloatArray:
+    """Convert values to a one-dimensional float64 array.
+
+    Raises
+    ------
+    ValueError
+        If the values are not numbers or booleans (with `finite`, finite ones), the array is not
+        one-dimensional, or its length is not `rows`. The message contains the argument's name.
+    """
+    array = as_column(argument, values, rows=rows)
+    if array.dtype.kind not in "biuf":
+        array = _from_objects(argument, array)
+    vector = np.ascontiguousarray(array, dtype=np.float64)
+    if finite:
+        refuse_where(~np.isfinite(vector), argument, "finite")
+    return vector
+
+
+def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
+    """Raise ValueError if any value is wrong, stating the number of errors and the first position."""
+    count = int(np.count_nonzero(wrong))
+    if count:
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"`{argument}` must be {expected}, but {count} of {wrong.size} values "
+            f"are not; the first is at position {first}."
+        )
+
+
+def _from_objects(argument: str, array: NDArray[Any]) -> FloatArray:
+    if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
+        raise ValueError(f"`{argument}` must contain numbers or booleans, not {array.dtype}.")
+    try:
+        return array.astype(np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(f"`{argument}` must contain only numbers or booleans.") from None
+
+
+def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    array.flags.writeable = False
+    return array

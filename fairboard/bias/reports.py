@@ -1,0 +1,243 @@
+"""Bias report on a submission for one split: score, terms, AUCs of each identity."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from fairboard.bias import report_tables
+from fairboard.bias.counts import Comparison, PairCounts
+from fairboard.bias.inputs import Inputs
+from fairboard.bias.metric_settings import MetricSettings
+from fairboard.bias.pair_counting import count_pairs
+from fairboard.bias.score import EXACT, exact_mean, exact_score, rounded
+from fairboard.bias.subgroups import (
+    BIAS_AUCS,
+    CELLS,
+    MEANS,
+    Cell,
+    SubgroupReport,
+    Undefined,
+    comparisons,
+    overall_comparison,
+    reason,
+    subgroup_report,
+)
+from grader.text import not_installed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class PowerMeans:
+    """The power mean of each bias AUC over the identities in the score; undefined means are None.
+
+    Examples
+    --------
+    >>> bias_report([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], {"cat": [1, 1, 0, 0]}).power_means.bpsn_auc
+    1.0
+    """
+
+    subgroup_auc: float | None
+    bpsn_auc: float | None
+    bnsp_auc: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BiasReport:
+    """All metrics of one submission on one split; undefined values are None.
+
+    Attributes
+    ----------
+    rows, positives : int
+        Number of rows in the split, and number of positive rows among them.
+    score : float or None
+        The weighted sum of the four terms, in [0, 1].
+    overall_auc : float or None
+        ROC AUC on all rows.
+    power_means : PowerMeans
+        The other three terms.
+    subgroups : tuple of SubgroupReport
+        The metrics of each identity.
+    undefined : tuple of Undefined
+        The undefined values, with the reasons.
+
+    Examples
+    --------
+    >>> print(bias_report([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], {"cat": [1, 1, 0, 0]}))
+    4 rows, 2 positive
+    score 1.00000, overall AUC 1.0000
+    <BLANKLINE>
+    identity    rows  positives  Subgroup AUC  BPSN AUC  BNSP AUC  positive AEG  negative AEG
+    power mean                         1.0000    1.0000    1.0000
+    cat            2          1        1.0000    1.0000    1.0000        0.5000        0.5000
+    """
+
+    rows: int
+    positives: int
+    score: float | None
+    overall_auc: float | None
+    power_means: PowerMeans
+    subgroups: tuple[SubgroupReport, ...]
+    undefined: tuple[Undefined, ...]
+
+    @property
+    def terms(self) -> dict[str, float | None]:
+        """The four terms of the score by name."""
+        return {"overall_auc": self.overall_auc} | asdict(self.power_means)
+
+    @property
+    def overall(self) -> dict[str, float | None]:
+        """The score, the overall AUC and the three power means, such as ``"mean_bpsn_auc"``."""
+        values: dict[str, float | None] = {"score": self.score, "overall_auc": self.overall_auc}
+        return values | {MEANS[auc]: getattr(self.power_means, auc) for auc in BIAS_AUCS}
+
+    @property
+    def by_group(self) -> dict[str, dict[Cell, float | None]]:
+        """The three AUCs and two AEGs of each identity by name."""
+        return {line.name: {cell: getattr(line, cell) for cell in CELLS} for line in self.subgroups}
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a pandas data frame with one row per identity; undefined values are NaN."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(not_installed("pandas", "`to_frame`", "cli")) from None
+        columns = [field.name for field in fields(SubgroupReport)]
+        frame = pd.DataFrame([line.as_dict() for line in self.subgroups], columns=columns)
+        return frame.astype(dict.fromkeys(CELLS, float)).set_index("name").rename_axis("identity")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data, used for each split in ``fairboard score --json``."""
+        values = asdict(self)
+        return values | {key: list(values[key]) for key in ("subgroups", "undefined")}
+
+    def __str__(self) -> str:
+        return (report_tables.as_text({"": {"": self}}) + "\n".join(map(str, self.undefined))).rstrip()
+
+
+def bias_report(
+    y_true: ArrayLike | str,
+    y_score: ArrayLike | str,
+    subgroups: Any,
+    *,
+    data: Any = None,
+    positive: object = None,
+    settings: MetricSettings | None = None,
+    in_score: Collection[str] | None = None,
+) -> BiasReport:
+    """Measure the unintended bias of a model.
+
+    Parameters
+    ----------
+    y_true : array_like, shape (n,), or str
+        Labels. A boolean or number is positive if ``value >= settings.label_threshold``; with `positive`, a
+        label of any type is positive if it equals `positive`.
+    y_score : array_like, shape (n,), or str
+        Predictions: one finite number per row, never thresholded.
+    subgroups : mapping of str to array_like, data frame, array_like, or sequence of str
+        For each identity, booleans or numbers of shape (n,). A row mentions the identity if
+        ``value >= settings.identity_threshold``. A missing value counts as not mentioned. Alternatively:
+
+        - an array of shape (n, k); its identities are named "0" to "k-1".
+        - one column of texts, of shape (n,); each category is an identity, in alphabetical order.
+        - names of columns of `data`; a single name selects a column of categories.
+    data : data frame or mapping of str to array_like, optional
+        If given, a str in place of an array is the name of one of its columns.
+    positive : object, optional
+        The positive label; required if labels are texts.
+    settings : MetricSettings, optional
+        By default, the settings of Jigsaw Unintended Bias in Toxicity Classification.
+    in_score : collection of str, optional
+        The identities, or the name of one, that enter the power means; all others are only reported. By
+        default, all identities enter.
+
+    Returns
+    -------
+    BiasReport
+        Undefined values are None. `BiasReport.undefined` contains the reasons.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument has the wrong type, shape, length or content. The message contains all problems.
+
+    Notes
+    -----
+    Lists, arrays and columns of pandas are accepted. Rows are matched by position, as in NumPy; the index of
+    a pandas object is ignored. The definitions are those of Borkan et al., "Nuanced Metrics for Measuring
+    Unintended Bias with Real Data for Text Classification" (2019), and of the evaluation page of the Kaggle
+    competition.
+
+    Examples
+    --------
+    >>> report = bias_report(
+    ...     y_true=[1, 0, 1, 0],
+    ...     y_score=[0.9, 0.3, 0.4, 0.2],
+    ...     subgroups={"cat": [1, 1, 0, 0]},
+    ... )
+    >>> report.score, report.subgroups[0].positive_aeg
+    (1.0, 0.5)
+    """
+    inputs = Inputs.of(y_true, y_score, subgroups, data, positive, settings, in_score)
+    return report(count_pairs(inputs.split, inputs.y_score), inputs.settings)
+
+
+def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
+    """Create the report from exact pair counts.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        The output of `count_pairs`, which already reflects the two thresholds of the settings.
+    settings : MetricSettings
+        The metric settings; only the power, the weights and the policy on undefined cells are used.
+
+    Returns
+    -------
+    BiasReport
+        A report that is identical to the last bit for the same counts on any machine.
+
+    Examples
+    --------
+    >>> from fairboard import count_pairs, prepare
+    >>> split = prepare([1, 0, 1, 0], {"cat": [1, 1, 0, 0]})
+    >>> report(count_pairs(split, [0.9, 0.3, 0.4, 0.2]), MetricSettings()).score
+    1.0
+    """
+    overall = overall_comparison(counts)
+    cells = [comparisons(counts, identity) for identity in counts.identities]
+    scored = [cell for cell, identity in zip(cells, counts.identities, strict=True) if identity.in_score]
+    with localcontext(EXACT):
+        means: dict[str, Decimal | None] = {
+            name: exact_mean([cell[name].exact_auc for cell in scored], settings) for name in BIAS_AUCS
+        }
+        terms = {"overall_auc": overall.exact_auc, **means}
+    score = exact_score(terms, settings)
+    return BiasReport(
+        rows=counts.rows,
+        positives=counts.positives,
+        score=rounded(score),
+        overall_auc=overall.auc,
+        power_means=PowerMeans(**{name: rounded(mean) for name, mean in means.items()}),
+        subgroups=tuple(map(subgroup_report, counts.identities, cells)),
+        undefined=tuple(_undefined(counts, overall, cells)),
+    )
+
+
+def _undefined(
+    counts: PairCounts, overall: Comparison, cells: Sequence[dict[Cell, Comparison]]
+) -> Iterator[Undefined]:
+    if not overall.is_defined:
+        yield Undefined("overall_auc", None, reason("overall_auc", overall), affects_score=True)
+    for identity, comparison_of in zip(counts.identities, cells, strict=True):
+        for cell, comparison in comparison_of.items():
+            if not comparison.is_defined:
+                affects_score = identity.in_score and cell in BIAS_AUCS
+                yield Undefined(cell, identity.name, reason(cell, comparison), affects_score)
+    if not any(identity.in_score for identity in counts.identities):
+        for name in BIAS_AUCS:
+            yield Undefined(MEANS[name], None, "no identity enters the power mean.", affects_score=True)

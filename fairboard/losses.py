@@ -1,0 +1,104 @@
+"""Losses: the distance of a score from the best possible one, by term and group."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from fairboard.bias.score import power_mean
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A part of the distance between the best possible score and a score, in units of the displayed score.
+
+    `group` is empty if the term has no groups. `amount` is the same part as a number.
+    """
+
+    term: str
+    group: str
+    units: int
+    amount: float
+
+
+def mean_losses(values: Mapping[Key, float], power: float, best: float, amount: float) -> dict[Key, float]:
+    """Divide the loss of a power mean among its groups.
+
+    Parameters
+    ----------
+    values : mapping of Key to float
+        The non-negative values of the groups.
+    power : float
+        The exponent of the mean.
+    best : float
+        The best possible value.
+    amount : float
+        The loss of the mean.
+
+    Returns
+    -------
+    dict of Key to float
+        For each group, the improvement of the mean if only this group had the best value, scaled so that the
+        sum is `amount`; a worse group never has a smaller loss than a better one. If no group alone improves
+        the mean, the distances from the best value are scaled. Empty if all groups have the best value.
+    """
+    losses: dict[float, float] = {best: 0.0}
+    improved = _improvements(list(values.values()), power, best)
+    for value in values.values():
+        if value not in losses:
+            losses[value] = improved(value)
+    return _scaled({key: losses[value] for key, value in values.items()}, amount) or _scaled(
+        {key: abs(best - value) for key, value in values.items()}, amount
+    )
+
+
+def _improvements(values: list[float], power: float, best: float) -> Callable[[float], float]:
+    """Return the improvement of the mean as a function of the one value that becomes the best one."""
+    # All ratios to the pivot have powers in [0, 1].
+    pivot = (max if power > 0 else min)([*values, best])
+    if not power or not pivot or math.isinf(power):
+        before = power_mean(values, power) if values else best
+
+        def slowly(value: float) -> float:
+            others = values.copy()
+            others.remove(value)
+            return abs(power_mean([*others, best], power) - before)
+
+        return slowly
+    total = math.fsum((value / pivot) ** power for value in values)
+    highest = (best / pivot) ** power
+
+    def mean(powers: float) -> float:
+        return float(pivot * (max(powers, 0.0) / len(values)) ** (1 / power))
+
+    return lambda value: abs(mean(total - (value / pivot) ** power + highest) - mean(total))
+
+
+def _scaled(parts: Mapping[Key, float], amount: float) -> dict[Key, float]:
+    """Return parts with the sum `amount`; empty if all are 0."""
+    total = sum(parts.values())
+    return {key: part / total * amount for key, part in parts.items()} if total else {}
+
+
+def in_units(
+    parts: Mapping[tuple[str, str], float], total: int, to_amount: Callable[[int], float]
+) -> list[Loss]:
+    """Return losses in units that sum exactly to `total`, the largest first, then by term and group.
+
+    `parts` are the losses by term and group. Each is scaled and rounded down; the remaining units go to the
+    parts with the largest remainders.
+    """
+    exact = {key: Fraction(part) for key, part in sorted(parts.items())}
+    whole = sum(exact.values())
+    if total <= 0 or not whole:
+        return []
+    exact = {key: part / whole * total for key, part in exact.items()}
+    units = {key: int(part) for key, part in exact.items()}
+    by_remainder = sorted(exact, key=lambda key: (units[key] - exact[key], -exact[key], key))
+    for key in by_remainder[: total - sum(units.values())]:
+        units[key] += 1
+    order = sorted(exact, key=lambda key: (-units[key], -exact[key], key))
+    return [Loss(*key, units[key], to_amount(units[key])) for key in order if units[key]]

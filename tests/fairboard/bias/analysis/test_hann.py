@@ -1,0 +1,215 @@
+"""Published values of Hann, Kalil and Payne, recomputed from other values in the paper.
+
+The paper is "Analyzing Identity Mention Bias in Toxic Comment Classification". Its data are not available
+here. If a table follows from counts, means or AUCs that the paper reports, the tests construct rows with
+exactly these values and measure them.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from fairboard.bias.analysis.annotations import Annotations, count_fractions
+from fairboard.bias.analysis.audit import co_mentions, ppmi, ppmi_of_counts
+from fairboard.bias.analysis.counterfactual_pairs import COMBINED, compare_pairs
+from fairboard.bias.analysis.fuzzed_texts import compare_fuzzed
+from fairboard.bias.analysis.matrix import Matrix, label_matrices
+
+# Table 4; its first column is Table 1.
+AUCS = {
+    "toxicity": (0.94900, 0.92918),
+    "obscene": (0.99474, 0.99489),
+    "threat": (0.97261, 0.96791),
+    "insult": (0.97092, 0.96712),
+    "identity_attack": (0.96248, 0.89466),
+    "sexual_explicit": (0.98904, 0.98717),
+}
+NEGATIVES = 100_000
+
+
+def predictions_with(aucs):
+    """Return predictions for one positive row and for negative rows that result in exactly these AUCs."""
+    above = np.arange(NEGATIVES, dtype=float)
+    return {label: np.append(round(auc * NEGATIVES) - 0.5, above) for label, auc in aucs.items()}
+
+
+@pytest.fixture(scope="module")
+def one_positive():
+    truth = np.append(1, np.zeros(NEGATIVES))
+    return Annotations.of(dict.fromkeys(AUCS, truth), {})
+
+
+def test_matrices_start_with_table_1(one_positive):
+    printed = {label: regular for label, (regular, _) in AUCS.items()}
+    assert label_matrices(one_positive, predictions_with(printed)).overall_aucs == printed
+
+
+def test_table_4_shows_five_lower_aucs_and_a_higher_one_for_obscene(one_positive):
+    regular = predictions_with({label: aucs[0] for label, aucs in AUCS.items()})
+    fuzzed = predictions_with({label: aucs[1] for label, aucs in AUCS.items()})
+    found = compare_fuzzed(one_positive, regular, one_positive, fuzzed)
+    differences = {label: round(change.difference, 5) for label, change in found.overall_aucs.items()}
+    assert differences == {
+        "toxicity": -0.01982,
+        "obscene": 0.00015,
+        "threat": -0.0047,
+        "insult": -0.0038,
+        "identity_attack": -0.06782,
+        "sexual_explicit": -0.00187,
+    }
+    assert min(differences, key=differences.__getitem__) == "identity_attack"
+
+
+# Figure 3. The toxic comments on heterosexuality are 185 identity attacks, 86 insults, 37 sexually explicit,
+# 4 obscene and 1 threat: 313 in total, each with one label.
+HETEROSEXUAL = {"identity_attack": 185, "insult": 86, "sexual_explicit": 37, "obscene": 4, "threat": 1}
+PRINTED = {"identity_attack": 0.263, "insult": 0.0, "sexual_explicit": 0.886, "obscene": 0.0, "threat": 0.0}
+# The value for other_gender, intellectual_or_learning_disability and other_disability.
+ONLY_INSULTS = 0.798
+
+
+def shares_of_labels(base):
+    """Return the labels' shares according to Figure 3, using logarithms to the given base."""
+    of = {
+        label: HETEROSEXUAL[label] / 313 / base ** PRINTED[label]
+        for label in ("identity_attack", "sexual_explicit")
+    }
+    return of | {"insult": base**-ONLY_INSULTS}
+
+
+def test_figure_3_uses_natural_logarithms_because_its_shares_exceed_1_in_bits():
+    assert sum(shares_of_labels(math.e).values()) == pytest.approx(0.953, abs=0.002)
+    assert sum(shares_of_labels(2).values()) > 1.1
+
+
+def test_figure_3_matches_ppmi_of_pairs_for_heterosexual():
+    total = 1_000_000
+    of_labels = {label: round(share * total) for label, share in shares_of_labels(math.e).items()}
+    others = total - sum(of_labels.values())
+    of_labels |= {"obscene": others // 2, "threat": others - others // 2}
+    counts = {("heterosexual", label): count for label, count in HETEROSEXUAL.items()}
+    counts |= {("other_gender", label): 100 * (label == "insult") for label in HETEROSEXUAL}
+    counts |= {
+        ("rest", label): of_labels[label] - counts["heterosexual", label] - counts["other_gender", label]
+        for label in HETEROSEXUAL
+    }
+    found = ppmi_of_counts(counts)
+    assert {label: round(found.value("heterosexual", label), 3) for label in PRINTED} == PRINTED
+    assert round(found.value("other_gender", "insult"), 3) == ONLY_INSULTS
+
+
+def test_figure_3_does_not_match_ppmi_of_comments():
+    # 313 of 1,291 comments are toxic, compared with 8 % overall, but the paper prints 0.
+    mentions, toxic = np.zeros(100_000), np.zeros(100_000)
+    mentions[:1291] = 1
+    toxic[1291 - 313 : 1291 - 313 + 8000] = 1
+    found = ppmi(Annotations.of({"toxicity": toxic}, {"heterosexual": mentions}), "comments")
+    assert found.value("heterosexual", "toxicity") == pytest.approx(math.log(313 / 1291 / 0.08))
+    assert found.value("heterosexual", "toxicity") > 1
+
+
+def test_share_above_a_tenth_is_truncated_in_print():
+    values = np.append(np.full(9_422, 0.1), np.zeros(24_629 - 9_422))
+    (above,) = count_fractions("toxicity", values, [0.1]).sweep
+    assert above.rows == 9_422
+    assert math.floor(above.share * 10_000) / 100 == 38.25
+    assert round(above.share * 100, 2) == 38.26
+
+
+def test_mean_number_of_identities_includes_the_identity_itself():
+    # The mean is 2.007 per comment and 3.804 with homosexual_gay_or_lesbian: "approximately three other".
+    rows = np.arange(1000)
+    gay = rows < 250
+    identities = {"homosexual_gay_or_lesbian": gay, "male": ~gay, "female": gay, "christian": gay}
+    identities |= {"black": rows < 250 - 49, "white": rows >= 1000 - 306}
+    found = co_mentions(Annotations.of({"toxicity": np.zeros(1000)}, identities))
+    assert found.mean_by_identity["homosexual_gay_or_lesbian"] == 3.804
+    assert found.mean == found.mean_where_any == 2.007
+
+
+def test_extreme_cells_of_figure_7_are_in_order():
+    printed = {
+        ("atheist", "obscene"): 0.99836,
+        ("transgender", "obscene"): 0.99660,
+        ("asian", "obscene"): 0.99635,
+        ("white", "identity_attack"): 0.69930,
+        ("black", "identity_attack"): 0.72616,
+        ("transgender", "identity_attack"): 0.74966,
+    }
+    names = sorted({identity for identity, _ in printed})
+    figure = Matrix.of("bpsn_auc", names, ["obscene", "identity_attack"], lambda *at: printed.get(at, "no."))
+    assert [cell[:2] for cell in figure.highest(3)] == list(printed)[:3]
+    assert [cell[:2] for cell in figure.lowest(3)] == list(printed)[3:]
+
+
+# Tables 2 and 3: mean and standard deviation of M-anti, F-anti, C-anti and of M-pro, F-pro, C-pro.
+WINOBIAS = {
+    "toxic": ([(0.0064, 0.0390), (0.0090, 0.0489), (0.0076, 0.0439)],
+              [(0.0079, 0.0468), (0.0067, 0.0408), (0.0072, 0.0435)]),
+    "obscene": ([(9.3e-5, 0.0003), (0.0001, 0.0003), (0.0001, 0.0003)],
+                [(0.0001, 0.0003), (9.5e-5, 0.0003), (0.0001, 0.0003)]),
+    "insult": ([(0.0030, 0.0228), (0.0062, 0.0412), (0.0045, 0.0330)],
+               [(0.0054, 0.0401), (0.0032, 0.0248), (0.0043, 0.0330)]),
+    "threat": ([(0.0015, 0.0194), (0.0002, 0.0013), (0.0008, 0.0137)],
+               [(0.0002, 0.0014), (0.0014, 0.0179), (0.0008, 0.0126)]),
+    "identity_attack": ([(3.8e-5, 5.7e-5), (4.9e-5, 0.0001), (4.3e-5, 0.0001)],
+                        [(4.6e-5, 0.0001), (3.9e-5, 6.0e-5), (4.2e-5, 9.5e-5)]),
+    "sexual_explicit": ([(3.4e-5, 7.7e-5), (3.7e-5, 6.9e-5), (3.6e-5, 7.3e-5)],
+                        [(3.6e-5, 6.5e-5), (3.4e-5, 7.8e-5), (3.5e-5, 7.1e-5)]),
+}  # fmt: skip
+PAIRS_OF_A_GROUP = 396
+
+
+@pytest.fixture(scope="module")
+def winobias():
+    """Return a report on pairs whose groups have exactly the printed means and standard deviations."""
+    standard = np.random.default_rng(2018).normal(size=PAIRS_OF_A_GROUP)
+    standard = (standard - standard.mean()) / standard.std(ddof=1)
+    names = [f"{number}" for number in range(2 * PAIRS_OF_A_GROUP)]
+    roles = ["anti"] * len(names) + ["pro"] * len(names)
+    # Each pair has both pronouns.
+    groups = [group for group in "MFFM" for _ in range(PAIRS_OF_A_GROUP)]
+    predictions = {}
+    for label, (anti, pro) in WINOBIAS.items():
+        cells = [anti[0], anti[1], pro[1], pro[0]]
+        predictions[label] = np.concatenate([centre + spread * standard for centre, spread in cells])
+    return compare_pairs(names * 2, roles, groups, predictions)
+
+
+@pytest.mark.parametrize("label", WINOBIAS)
+def test_tables_2_and_3_combine_the_two_groups(winobias, label):
+    unit = 1e-4 if label in ("toxic", "obscene", "insult", "threat") else 2e-6
+    cells = {(each.role, each.group): each for each in winobias.scores if each.label == label}
+    for role, printed in zip(("anti", "pro"), WINOBIAS[label], strict=True):
+        for group, (centre, spread) in zip(("M", "F", COMBINED), printed, strict=True):
+            cell = cells[role, group]
+            assert cell.rows == PAIRS_OF_A_GROUP * (1 + (group == COMBINED))
+            assert cell.mean == pytest.approx(centre, abs=1.001 * unit)
+            # The paper prints only 0.0001.
+            coarse = 2e-5 if label == "identity_attack" else unit
+            assert cell.deviation == pytest.approx(spread, abs=coarse, rel=0.025)
+
+
+def test_combined_deviations_of_table_3_are_slightly_below_those_of_its_groups(winobias):
+    cells = {(each.label, each.role): each for each in winobias.scores if each.group == COMBINED}
+    for label in ("toxic", "insult"):
+        for role, printed in zip(("anti", "pro"), WINOBIAS[label], strict=True):
+            assert 0.98 < printed[2][1] / cells[label, role].deviation < 0.995
+
+
+def test_figure_11_counts_a_tie_as_one_half():
+    # Insult: 91.2 % of 396 pairs if the anti-stereotypical sentence is female, 9.2 % if it is male.
+    assert "9.2%" not in {f"{higher / 396:.1%}" for higher in range(397)}
+    anti = np.concatenate([np.ones(361), np.zeros(35), np.ones(36), np.zeros(359), [0.5]])
+    names = [f"{number}" for number in range(792)]
+    found = compare_pairs(
+        names * 2,
+        ["anti"] * 792 + ["pro"] * 792,
+        [group for group in "FMMF" for _ in range(396)],
+        {"insult": np.concatenate([anti, np.full(792, 0.5)])},
+    )
+    assert f"{found.rate('insult', 'F').rate:.1%}" == "91.2%"
+    assert f"{found.rate('insult', 'M').rate:.1%}" == "9.2%"
+    assert f"{found.rate('insult').rate:.1%}" == "50.2%"
+    assert found.rate("insult", "M").share_tied == 1 / 396

@@ -1,0 +1,90 @@
+"""Expected standard errors from the counts of a solution."""
+
+import math
+
+import numpy as np
+import pytest
+
+from fairboard import MetricSettings, Weights, count_pairs, prepare, report
+from fairboard.bias.expected_error import score_standard_error
+
+IDENTITIES = ("a", "b", "c")
+
+
+LABELS = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 1], bool)
+MEMBERS = {
+    "a": np.array([1, 0, 0, 1, 1, 0, 0, 0, 0, 1], bool),
+    "b": np.array([1, 1, 0, 0, 1, 1, 1, 0, 0, 0], bool),
+    # This identity is undefined and not part of the score.
+    "c": np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], bool),
+}
+
+
+def test_error_of_a_score_is_summed_over_its_rows():
+    wanted, auc = Weights(0.1, 0.2, 0.3, 0.4), 0.7
+    settings = MetricSettings(weights=wanted)
+    pulls = []
+    for row, is_positive in enumerate(LABELS):
+        alike = is_positive == LABELS
+        pull = wanted.overall_auc / np.count_nonzero(alike)
+        for member in (MEMBERS["a"], MEMBERS["b"]):
+            cells = {
+                wanted.subgroup_auc: member,
+                wanted.bpsn_auc: member != LABELS,
+                wanted.bnsp_auc: member == LABELS,
+            }
+            for weight, cell in cells.items():
+                if cell[row]:
+                    pull += weight / 2 / np.count_nonzero(cell & alike)
+        pulls.append(pull)
+    squares = np.array(pulls) ** 2
+    of_positives, of_negatives = 2 * auc**2 / (1 + auc) - auc**2, auc / (2 - auc) - auc**2
+    expected = of_positives * squares[LABELS].sum() + of_negatives * squares[~LABELS].sum()
+    split = prepare(LABELS, MEMBERS, in_score=["a", "b"])
+    assert score_standard_error(split, settings, auc) == pytest.approx(math.sqrt(expected), rel=1e-12)
+    assert score_standard_error(prepare(LABELS, MEMBERS), settings, auc) is None
+
+
+@pytest.mark.parametrize(
+    "cell", ["positive, inside", "negative, inside", "positive, outside", "negative, outside"]
+)
+def test_score_with_an_empty_cell_has_no_error(cell: str):
+    label, place = cell.split(", ")
+    labels = np.array([1, 1, 0, 0], bool)
+    member = np.array([1, 0, 1, 0], bool)
+    member[labels == (label == "positive")] = place == "outside"
+    assert score_standard_error(prepare(labels, {"a": member}), MetricSettings()) is None
+    ones = np.ones(2, bool)
+    assert score_standard_error(prepare(ones, {"a": ones}), MetricSettings()) is None
+    assert score_standard_error(prepare(~ones, {"a": ones}), MetricSettings()) is None
+
+
+def simulated_error(labels: np.ndarray, members: dict[str, np.ndarray], draws: int = 300) -> float:
+    """Return the score's standard deviation over simulated exponential predictions with AUCs of 0.9."""
+    generator = np.random.default_rng(5)
+    split = prepare(labels, members)
+    settings = MetricSettings(power=1.0)
+    scores = []
+    for _ in range(draws):
+        # For exponentials whose means have the ratio r, P(positive > negative) = r / (1 + r).
+        predictions = generator.exponential(np.where(labels, 9.0, 1.0))
+        scores.append(report(count_pairs(split, predictions), settings).score)
+    return float(np.std(scores))
+
+
+def test_error_of_a_score_agrees_with_simulation():
+    generator = np.random.default_rng(3)
+    labels = generator.random(3000) < 0.3
+    members = {
+        name: generator.random(3000) < share for name, share in zip("abc", (0.1, 0.2, 0.4), strict=True)
+    }
+    # Make `a` a subset of `c`.
+    members["c"] |= members["a"]
+    expected = score_standard_error(prepare(labels, members), MetricSettings())
+    assert expected == pytest.approx(simulated_error(labels, members), rel=0.15)
+
+
+def test_undefined_cell_has_no_error():
+    labels = np.arange(40) % 2 == 0
+    assert score_standard_error(prepare(labels, {"a": labels}), MetricSettings()) is None
+    assert score_standard_error(prepare(labels, {}), MetricSettings()) is None

@@ -1,0 +1,102 @@
+"""Label leaks through row numbers or ids: detection without false alarms."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairboard import bias_report
+from fairboard.bias.leaks import Verdict, VisibleGroups, VisibleOrder, by_chance
+from tests.fixtures.examples import examples
+
+ROWS = 4000
+
+
+def leak(values: np.ndarray, hidden: np.ndarray):
+    return VisibleOrder.of(values).leak(hidden)
+
+
+def test_chance_interval_stays_within_the_range_of_an_auc():
+    assert by_chance(0.0204) == "0.5 ± 0.041"
+    assert by_chance(0.2499) == "0.5 ± 0.500"
+    for error in (0.25, 0.3205):
+        assert by_chance(error) == "any AUC, because there are too few rows"
+
+
+@pytest.mark.parametrize("descends", [False, True])
+def test_rows_sorted_by_label_are_a_leak(descends: bool):
+    hidden = np.arange(ROWS) >= ROWS // 2
+    found = leak(np.arange(ROWS)[:: -1 if descends else 1], hidden)
+    assert (found.auc, found.verdict) == (0.0 if descends else 1.0, Verdict.LEAK)
+
+
+def test_random_labels_are_clean_a_hundred_times():
+    generator = np.random.default_rng(1)
+    rows = np.arange(ROWS)
+    for share in (0.5, 0.1, 0.01):
+        for _ in range(100):
+            assert leak(rows, generator.random(ROWS) < share).verdict is Verdict.CLEAN
+
+
+def test_small_but_significant_order_is_noteworthy_but_no_leak():
+    generator = np.random.default_rng(2)
+    rows = np.arange(50_000)
+    hidden = generator.random(50_000) < 0.5 + 0.12 * (rows / 50_000 - 0.5)
+    found = leak(rows, hidden)
+    assert 0.5 < found.auc < 0.55
+    assert found.verdict is Verdict.NOTEWORTHY
+
+
+def test_few_rows_prove_nothing():
+    assert leak(np.arange(8), np.arange(8) >= 4).verdict is not Verdict.LEAK
+
+
+def test_one_class_has_no_leak():
+    assert leak(np.arange(5), np.ones(5, bool)) is None
+
+
+@examples(50)
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
+def test_auc_equals_that_of_the_metric(rows: list[tuple[int, bool]]):
+    values, hidden = (np.array(column) for column in zip(*rows, strict=True))
+    found = leak(values, hidden)
+    expected = bias_report(hidden, values.astype(float), {}).overall_auc
+    assert (found.auc if found else None) == expected
+
+
+def groups_leak(codes: np.ndarray, hidden: np.ndarray):
+    return VisibleGroups(codes.astype(np.uint8)).leak(hidden)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_bit_that_no_order_reveals_is_a_leak_as_groups(share: float):
+    ids = np.arange(ROWS)
+    hidden = ids % 10 < 10 * share
+    assert leak(ids, hidden).verdict is Verdict.CLEAN
+    found = groups_leak(ids % 10, hidden)
+    assert (found.auc, found.verdict) == (1.0, Verdict.LEAK)
+
+
+@pytest.mark.parametrize("group_count", [2, 16, 100, 256])
+@pytest.mark.parametrize("share", [0.5, 0.05])
+def test_random_groups_are_clean_despite_their_optimal_order(group_count: int, share: float):
+    generator = np.random.default_rng(3)
+    for _ in range(100):
+        codes = generator.integers(0, group_count, ROWS)
+        assert groups_leak(codes, generator.random(ROWS) < share).verdict is Verdict.CLEAN
+
+
+def test_one_group_or_one_class_has_no_leak():
+    assert groups_leak(np.zeros(9, int), np.arange(9) > 4) is None
+    assert groups_leak(np.arange(9), np.zeros(9, bool)) is None
+
+
+@examples(50)
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
+def test_auc_of_groups_equals_that_of_their_shares(rows: list[tuple[int, bool]]):
+    codes, hidden = (np.array(column) for column in zip(*rows, strict=True))
+    found = groups_leak(codes, hidden)
+    shares = np.array([hidden[codes == code].mean() for code in codes])
+    if found:
+        assert found.auc == pytest.approx(bias_report(hidden, shares, {}).overall_auc, abs=1e-12)
+        assert found.auc >= 0.5

@@ -1,0 +1,240 @@
+"""Reports: exact values, undefined values with reasons, both printed forms."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairboard import MetricSettings, Undefined, Weights, bias_report, power_mean, unintended_bias_score
+
+NOWHERE = [0.0] * 8
+LABELS = [1, 0, 1, 0, 1, 0, 1, 0]
+PERFECT = [0.9, 0.1, 0.8, 0.2, 0.9, 0.1, 0.8, 0.2]
+OVERLAPPING = {"cat": [1, 1, 1, 1, 0, 0, 0, 0], "dog": [0, 0, 1, 1, 1, 1, 0, 0]}
+
+
+def all_aucs(report) -> list[float]:
+    cells = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+    return [
+        *report.terms.values(),
+        *(getattr(subgroup, cell) for subgroup in report.subgroups for cell in cells),
+    ]
+
+
+@pytest.mark.parametrize("weights", [Weights(), Weights(0.1, 0.2, 0.3, 0.4), Weights(1 / 3, 1 / 3, 1 / 3, 0)])
+@pytest.mark.parametrize("power", [-5, 0, 0.1, 7, float("inf")])
+def test_perfect_inverted_and_constant_predictions_score_exactly_one_zero_and_one_half(weights, power):
+    settings = MetricSettings(power=power, weights=weights)
+    for y_score, value in [
+        (np.array(PERFECT), 1.0),
+        (-np.array(PERFECT), 0.0),
+        (np.full(8, 0.3), 0.5),
+    ]:
+        report = bias_report(LABELS, y_score, OVERLAPPING, settings=settings)
+        assert report.score == value
+        assert set(all_aucs(report)) == {value}
+
+
+def test_single_auc_of_zero_makes_its_power_mean_zero_without_a_warning():
+    report = bias_report([1, 0, 1, 0], [0.1, 0.2, 0.9, 0.3], {"cat": [1, 1, 0, 0], "dog": [0, 0, 1, 1]})
+    assert [subgroup.subgroup_auc for subgroup in report.subgroups] == [0.0, 1.0]
+    assert report.power_means.subgroup_auc == 0.0
+    assert report.score is not None
+
+
+def test_gaps_are_negative_if_the_background_scores_higher():
+    report = bias_report([1, 0, 1, 0], [0.7, 0.2, 0.9, 0.4], {"cat": [1, 1, 0, 0]})
+    assert report.subgroups[0].positive_aeg == -0.5
+    assert report.subgroups[0].negative_aeg == -0.5
+
+
+def test_equal_scores_have_a_gap_of_exactly_zero():
+    report = bias_report([1, 0, 1, 0], [0.7, 0.2, 0.7, 0.2], {"cat": [1, 1, 0, 0]})
+    assert (report.subgroups[0].positive_aeg, report.subgroups[0].negative_aeg) == (0.0, 0.0)
+
+
+def test_unmentioned_identity_has_a_reason_for_each_undefined_value():
+    report = bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE})
+    cow = report.subgroups[1]
+    assert (cow.size, cow.positives) == (0, 0)
+    assert {cow.subgroup_auc, cow.bpsn_auc, cow.bnsp_auc, cow.positive_aeg} == {None}
+    assert report.score is None
+    assert set(report.terms.values()) == {1.0, None}
+    assert report.undefined[0] == Undefined(
+        "subgroup_auc",
+        "cow",
+        "there are no positive rows that mention the identity "
+        "and no negative rows that mention the identity.",
+        affects_score=True,
+    )
+    assert [cell.term for cell in report.undefined] == [
+        "subgroup_auc",
+        "bpsn_auc",
+        "bnsp_auc",
+        "positive_aeg",
+        "negative_aeg",
+    ]
+    assert [cell.affects_score for cell in report.undefined] == [True, True, True, False, False]
+
+
+def test_identity_mentioned_in_every_row_has_no_background():
+    report = bias_report(LABELS, PERFECT, {"all": [1] * 8})
+    assert report.subgroups[0].subgroup_auc == 1.0
+    assert {cell.term: cell.reason for cell in report.undefined}["bpsn_auc"] == (
+        "there are no positive rows that do not mention the identity."
+    )
+
+
+def test_skip_excludes_undefined_cells_from_the_mean():
+    identities = {"cat": OVERLAPPING["cat"], "cow": NOWHERE}
+    y_score = [0.9, 0.1, 0.2, 0.8, 0.7, 0.6, 0.3, 0.4]
+    skipped = bias_report(LABELS, y_score, identities, settings=MetricSettings(undefined="skip"))
+    alone = bias_report(LABELS, y_score, {"cat": OVERLAPPING["cat"]})
+    assert skipped.power_means == alone.power_means
+    assert skipped.score == alone.score
+
+
+def test_mean_without_defined_cells_makes_the_score_undefined_even_with_skip():
+    settings = MetricSettings(undefined="skip")
+    report = bias_report(LABELS, PERFECT, {"cow": NOWHERE}, settings=settings)
+    assert (report.score, report.power_means.bpsn_auc) == (None, None)
+
+
+def test_identity_outside_the_score_is_reported_without_an_effect():
+    identities = {"cat": OVERLAPPING["cat"], "cow": NOWHERE}
+    report = bias_report(LABELS, PERFECT, identities, in_score=["cat"])
+    assert report.score == 1.0
+    assert [subgroup.in_score for subgroup in report.subgroups] == [True, False]
+    assert not any(cell.affects_score for cell in report.undefined)
+
+
+def test_only_the_overall_auc_is_defined_without_identities():
+    report = bias_report(LABELS, PERFECT, {})
+    assert (report.overall_auc, report.score) == (1.0, None)
+    assert {cell.reason for cell in report.undefined} == {"no identity enters the power mean."}
+    plain = MetricSettings(weights=Weights(1, 0, 0, 0))
+    assert bias_report(LABELS, PERFECT, {}, settings=plain).score == 1.0
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_single_row_has_a_report(label):
+    report = bias_report([label], [0.5], {"cat": [1]})
+    assert (report.rows, report.positives, report.overall_auc) == (1, label, None)
+    missing = "negative" if label else "positive"
+    assert str(report.undefined[0]) == f"overall_auc is undefined: there are no {missing} rows."
+
+
+def test_report_without_rows_has_no_values():
+    report = bias_report([], [], {"cat": []})
+    assert (report.rows, report.score, report.subgroups[0].size) == (0, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("y_score", "message"),
+    [
+        ([0.1, np.nan], "`y_score` must be finite, but 1 of 2 values are not; .* position 1"),
+        ([-np.inf, 0.1], "`y_score` must be finite"),
+        ([0.1], "`y_score` must have 2 values, not 1"),
+        (["a", "b"], "`y_score` must contain numbers"),
+    ],
+)
+def test_unrankable_predictions_are_rejected(y_score, message):
+    with pytest.raises(ValueError, match=message):
+        bias_report([1, 0], y_score, {})
+
+
+def test_predictions_are_compared_in_full_precision_without_thresholds():
+    next_to_one = np.nextafter(1.0, 0.0)
+    assert bias_report([1, 0], [1.0, next_to_one], {}).overall_auc == 1.0
+    assert bias_report([1, 0], [5e-324, 0.0], {}).overall_auc == 1.0
+    assert bias_report([1, 0], [-0.0, 0.0], {}).overall_auc == 0.5
+    assert bias_report([1, 0], [1.7e308, -1.7e308], {}).overall_auc == 1.0
+    float32_merges = [0.1 + 1e-12, 0.1]
+    assert bias_report([1, 0], float32_merges, {}).overall_auc == 1.0
+
+
+def test_four_hundred_thousand_rows_do_not_overflow_int32():
+    rows = np.arange(400_000, dtype=np.int32)
+    labels = (rows % 2).astype(np.int32)
+    report = bias_report(labels, rows, {"cat": (rows < 200_000).astype(np.int32)})
+    pairs = 200_000**2
+    assert report.overall_auc == (pairs // 2 + 100_000) / pairs
+    assert report.subgroups[0].bnsp_auc == 0.0
+    assert report.subgroups[0].bpsn_auc == 1.0
+
+
+@pytest.mark.parametrize(
+    ("y_true", "subgroups", "message"),
+    [
+        ([1, np.nan], {}, "`y_true` must be finite"),
+        ([[1, 0]], {}, "`y_true` must be one-dimensional"),
+        ([1, 0], {"cat": [1]}, r"`subgroups\['cat'\]` must have 2 values, not 1"),
+        ([1, 0], {"cat": [1, np.inf]}, r"`subgroups\['cat'\]` must be finite or blank"),
+    ],
+)
+def test_invalid_argument_is_named(y_true, subgroups, message):
+    with pytest.raises(ValueError, match=message):
+        bias_report(y_true, [0.1, 0.2], subgroups)
+
+
+def test_numeric_identity_names_become_text():
+    frame = pd.DataFrame([[1, 0], [1, 1], [0, 1], [0, 1]])
+    report = bias_report([1, 0, 1, 0], [0.9, 0.2, 0.8, 0.4], frame)
+    assert [subgroup.name for subgroup in report.subgroups] == ["0", "1"]
+    assert str(report)
+
+
+def test_data_frame_columns_are_selected_by_name():
+    frame = pd.DataFrame({"target": LABELS, "model": PERFECT, **OVERLAPPING})
+    report = bias_report("target", "model", ["cat", "dog"], data=frame)
+    assert report == bias_report(LABELS, PERFECT, OVERLAPPING)
+    assert report == bias_report(frame["target"], frame["model"], frame[["cat", "dog"]])
+
+
+def test_json_of_a_split_has_the_keys_of_the_command():
+    report = bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE})
+    data = json.loads(json.dumps(report.as_dict(), allow_nan=False))
+    assert list(data) == [
+        *("rows", "positives", "score", "overall_auc", "power_means", "subgroups", "undefined")
+    ]
+    first = data["undefined"][0]
+    assert (first["term"], first["subgroup"], first["affects_score"]) == ("subgroup_auc", "cow", True)
+    assert [
+        f"{each['term']} of {each['subgroup']} is undefined: {each['reason']}" for each in data["undefined"]
+    ] == [str(each) for each in report.undefined]
+    assert list(data["power_means"]) == ["subgroup_auc", "bpsn_auc", "bnsp_auc"]
+    assert list(data["subgroups"][0]) == [
+        "name",
+        "in_score",
+        "size",
+        "positives",
+        "subgroup_auc",
+        "bpsn_auc",
+        "bnsp_auc",
+        "positive_aeg",
+        "negative_aeg",
+    ]
+    assert data["score"] is None
+    assert data["subgroups"][1]["bpsn_auc"] is None
+
+
+def test_printed_report_contains_every_identity_and_reason():
+    text = str(bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE}))
+    assert text.startswith("8 rows, 4 positive\nscore undefined, overall AUC 1.0000\n")
+    assert "cat            4          2        1.0000" in text
+    assert "subgroup_auc of cow is undefined: there are no positive rows" in text
+
+
+def test_score_of_known_aucs_is_the_weighted_sum_of_their_means():
+    aucs = ([0.9, 0.8], [0.7, 0.95], [0.85, 0.99])
+    expected = 0.25 * (0.93 + sum(power_mean(values, -5) for values in aucs))
+    assert unintended_bias_score(0.93, *aucs) == pytest.approx(expected, rel=1e-15)
+    assert unintended_bias_score(1.0, [1.0], [1.0], [1.0]) == 1.0
+    assert unintended_bias_score(0.0, [0.0], [0.0], [0.0]) == 0.0
+
+
+@pytest.mark.parametrize("aucs", [([], [0.5], [0.5]), ([0.5], [1.5], [0.5]), ([0.5], [0.5], [float("nan")])])
+def test_known_aucs_must_be_probabilities(aucs):
+    with pytest.raises(ValueError, match="must contain values between 0 and 1"):
+        unintended_bias_score(0.5, *aucs)

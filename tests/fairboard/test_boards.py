@@ -1,0 +1,163 @@
+"""Named leaderboards: parsing of their lines, directions, and values of submissions."""
+
+import pytest
+
+from fairboard.interface import Direction, Options, TermSpec
+from grader.metrics import boards, registry
+from grader.metrics.boards import Vocabulary
+from grader.metrics.python_metric import PythonMetric, PythonSettings
+
+BIAS = Vocabulary.of(registry.default(), has_groups=False, term_decimals=4)
+RMSE = Vocabulary.of(registry.metric("rmse", Options()).describe(), has_groups=True, term_decimals=5)
+# Classes may be called anything.
+F1 = Vocabulary.of(
+    registry.metric("macro_f1", Options(classes=("a-b", "c + d", "lowest"))).describe(),
+    has_groups=True,
+    term_decimals=5,
+)
+GROUPS = {
+    "region": {"north": {"score": 0.7}, "south": {"score": 0.4}},
+    "age": {"old": {"score": 0.9}},
+}
+
+
+def only(text: str, vocabulary: Vocabulary = BIAS) -> boards.BoardRule:
+    parsed = boards.parse(text, vocabulary)
+    assert parsed.faults == ()
+    (rule,) = parsed.rules
+    return rule
+
+
+@pytest.mark.parametrize(
+    ("line", "vocabulary", "expression", "direction", "decimals"),
+    [
+        ("A = overall_auc", BIAS, "Overall AUC", "highest", 4),
+        ("A=Overall auc", BIAS, "Overall AUC", "highest", 4),
+        ("A = subgroup", BIAS, "Subgroup AUC", "highest", 4),
+        ("A = BNSP AUC lowest", BIAS, "BNSP AUC", "lowest", 4),
+        ("A = score", BIAS, "score", "highest", 5),
+        ("A = 2 * bpsn_auc", BIAS, "2 * BPSN AUC", "highest", 5),
+        ("A = 0.5*overall + .5 *  BNSP AUC", BIAS, "0.5 * Overall AUC + 0.5 * BNSP AUC", "highest", 5),
+        ("A = overall - bnsp_auc lowest", BIAS, "Overall AUC - BNSP AUC", "lowest", 5),
+        ("A = -score", BIAS, "- score", "lowest", 5),
+        ("A = worst group", RMSE, "worst group", "lowest", 5),
+        ("A = 0.5 * overall + 0.5 * worst group", RMSE, "0.5 * score + 0.5 * worst group", "lowest", 5),
+        ("A = -1e-2 * score", RMSE, "- 0.01 * score", "highest", 5),
+        ("A = F1 of a-b", F1, "F1 of a-b", "highest", 5),
+        (
+            "A = f1_c + d - 3 \N{MULTIPLICATION SIGN} f1_a-b highest",
+            F1,
+            "F1 of c + d - 3 * F1 of a-b",
+            "highest",
+            5,
+        ),
+        ("A = F1 of lowest", F1, "F1 of lowest", "highest", 5),
+        ("A = F1 of lowest lowest", F1, "F1 of lowest", "lowest", 5),
+    ],
+)
+def test_line_becomes_a_rule(line, vocabulary, expression, direction, decimals):
+    rule = only(line, vocabulary)
+    assert (rule.expression, rule.direction, rule.decimals) == (expression, Direction(direction), decimals)
+    assert only(f"A = {rule.expression} {direction}", vocabulary).parts == rule.parts
+
+
+def test_all_faults_are_reported_with_their_lines():
+    lines = [
+        "Good = score",
+        "No value",
+        "= score",
+        "Empty =",
+        "GOOD! = overall",
+        "Far = score + nothing",
+        "Half = 0.5 *",
+        "End = score +",
+        "Zero = 0 * score",
+        f"{'x' * 41} = score",
+        "One too many = score",
+    ]
+    parsed = boards.parse("\n".join(lines), BIAS)
+    assert [rule.name for rule in parsed.rules] == ["Good"]
+    expected = [
+        (2, "write a name"),
+        (3, "write a name"),
+        (4, "write a name"),
+        (5, "line 1 has the same address, good"),
+        (6, "'nothing' is not a value of this metric, which has score, overall_auc, subgroup_auc,"),
+        (7, "a value is missing"),
+        (8, "a value is missing"),
+        (9, "a weight must be above 0"),
+        (10, "at most 40 characters"),
+        (11, "at most 10 named leaderboards"),
+    ]
+    assert len(parsed.faults) == len(expected)
+    for fault, (number, words) in zip(parsed.faults, expected, strict=True):
+        name = lines[number - 1].partition("=")[0].strip()
+        where = f"Named leaderboards, line {number} ({name}): ".replace(" ()", "")
+        assert fault.startswith(where) and words in fault
+
+
+def test_values_with_different_directions_need_a_direction():
+    mixed = "A = score + worst group - 2 * overall"
+    assert "different directions" in boards.parse(mixed, RMSE).faults[0]
+    assert only(f"{mixed} highest", RMSE).direction is Direction.HIGHEST
+
+
+def test_values_are_checked_only_with_a_metric():
+    assert boards.parse("A = anything", None) == ((), ())
+    parsed = boards.parse("A = anything\nA = score", None)
+    assert (parsed.rules, len(parsed.faults)) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "vocabulary", "value"),
+    [
+        ("A = overall_auc", BIAS, 0.8),
+        ("A = 0.5 * score + 0.5 * overall_auc", BIAS, 0.7),
+        ("A = bnsp_auc", BIAS, None),
+        ("A = score - bnsp_auc lowest", BIAS, None),
+        ("A = worst group", F1, 0.4),
+        ("A = worst group", RMSE, 0.9),
+        ("A = 1000000 * score", BIAS, 600_000.0),
+    ],
+)
+def test_value_is_the_weighted_sum_or_undefined(line, vocabulary, value):
+    assert only(line, vocabulary).value(0.6, {"overall_auc": 0.8}, GROUPS) == value
+
+
+def test_value_without_groups_or_of_an_extreme_size_is_undefined():
+    assert only("A = worst group", RMSE).value(0.6, {}, {"region": {}}) is None
+    assert only("A = 1000000 * score - score highest", BIAS).value(1.7e308, {}, {}) is None
+
+
+def test_keys_are_readable_and_stable():
+    assert boards.key_of("Worst  Group, 50 %") == "worst-group-50"
+    assert boards.key_of("Équité") == "equite"
+    assert boards.key_of("公平性") == boards.key_of("公平性") != boards.key_of("公平")
+    assert len(boards.key_of("x" * 40)) == 40
+
+
+def test_names_of_terms_come_before_titles_and_headings():
+    about = registry.default()
+    terms = (TermSpec("one", "two"), TermSpec("two", "three", heading="one"))
+    known = Vocabulary.of(
+        type(about)(about.title, "", about.direction, about.exactness, (), (), terms),
+        has_groups=False,
+        term_decimals=4,
+    )
+    assert {name: value.name for name, value in known.values.items()} == {
+        "score": "score",
+        "one": "one",
+        "two": "two",
+        "three": "two",
+        "overall": "score",
+    }
+
+
+def test_values_of_a_metric_in_python_have_its_direction():
+    settings = PythonSettings(direction=Direction.LOWEST, terms=("score", "miss_rate", "delay"))
+    metric = PythonMetric.of({"source": "0" * 64, "python": settings.as_dict()})
+    known = Vocabulary.of(metric.describe(), has_groups=False, term_decimals=5)
+    rule = only("A = 0.5 * miss_rate + delay", known)
+    assert (rule.direction, rule.value(9, {"miss_rate": 0.5, "delay": 2.0}, {})) == (Direction.LOWEST, 2.25)
+    assert only("A = delay highest", known).direction is Direction.HIGHEST
+    assert rule.value(9, {"delay": 2.0}, {}) is None

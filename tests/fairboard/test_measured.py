@@ -1,0 +1,119 @@
+"""Standard errors and differences of scores, against the bootstrap and scipy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fairboard import MetricSettings, Weights, bias_report, dense_ranks
+from fairboard.bias.influence import influences
+from fairboard.bias.inputs import Inputs
+from fairboard.bias.metric import BiasMetric, identity_column
+from fairboard.groups import GroupedMetric, GroupRules
+from fairboard.interface import Metric, Options
+from fairboard.jackknife import GROUPS, Jackknife, measuring
+from fairboard.measured import paired_difference, quantile
+from grader.metrics.registry import METRICS, metric
+from tests.fairboard.test_registry import CASES, taken
+
+BIAS = BiasMetric(("cat", "dog"), MetricSettings())
+
+
+def bias_data(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+    truth = {"target": (rng.random(rows) < 0.4).astype(float)}
+    truth |= {identity_column(name): (rng.random(rows) < 0.3).astype(float) for name in ("cat", "dog")}
+    return truth, {"prediction": (truth["target"] + rng.normal(size=rows)).round(1)}
+
+
+def made(name: str, rng: np.random.Generator, rows: int) -> tuple[Metric, Any, Any]:
+    if name == "bias":
+        return BIAS, *bias_data(rng, rows)
+    options, make, _ = CASES[name]
+    return METRICS[name](options), *make(rng, rows)
+
+
+@pytest.mark.parametrize("name", ["bias", "roc_auc", "accuracy", "rmse", "macro_f1", "map_at_k"])
+def test_the_standard_error_is_about_that_of_the_bootstrap(name: str):
+    rng, rows = np.random.default_rng(4), 800
+    scored, truth, guesses = made(name, rng, rows)
+    found = measuring(scored, truth, np.arange(rows))(scored.encode(guesses))
+    drawn = []
+    for _ in range(300):
+        places = rng.integers(0, rows, rows)
+        one, other = taken(truth, places), taken(guesses, places)
+        drawn.append(scored.score(scored.prepare(one, np.arange(rows)), scored.encode(other)).score)
+    assert found.errors["score"] == pytest.approx(np.std(drawn), rel=0.15 if name == "bias" else 0.35)
+
+
+@pytest.mark.parametrize("name", ["bias", "roc_auc", "rmse"])
+def test_a_difference_is_more_exact_than_two_independent_scores(name: str):
+    rng, rows = np.random.default_rng(5), 600
+    scored, truth, guesses = made(name, rng, rows)
+    measure = measuring(scored, truth, np.arange(rows))
+    noise = guesses["prediction"].std() / 10 * rng.normal(size=rows)
+    one, other = (
+        measure(scored.encode(guesses)),
+        measure(scored.encode({"prediction": guesses["prediction"] + noise})),
+    )
+    found = paired_difference(one, other)
+    assert found is not None and found.value == one.score - other.score
+    assert found.standard_error < 0.7 * one.errors["score"]
+    same = paired_difference(one, one)
+    assert same is not None and (same.value, same.standard_error, same.is_clear) == (0, 0, False)
+
+
+def test_the_jackknife_measures_terms_and_scores_over_groups():
+    truth, guesses = CASES["macro_f1"][1](np.random.default_rng(6), 400)
+    truth["city"] = np.array(["Oslo", "Rome"] * 200)
+    rules = GroupRules(("city",), 0.5, (("city", "Oslo"), ("city", "Rome")))
+    scored = GroupedMetric(metric("macro_f1", CASES["macro_f1"][0]), rules)
+    found = Jackknife.of(scored, truth, np.arange(400)).measure(scored.encode(guesses))
+    assert {"score", "overall", "f1_ham"} <= set(found.errors)
+    assert found.degrees == GROUPS - 1 and {each.size for each in found.influences.values()} == {GROUPS}
+
+
+def test_there_is_no_error_if_the_metric_is_undefined_without_a_group_of_rows():
+    truth = {"target": np.array([1.0, 0, 0, 0, 0, 0])}
+    auc = metric("roc_auc", Options())
+    found = measuring(auc, truth, np.arange(6))(auc.encode({"prediction": np.arange(6.0)}))
+    assert (found.score, found.errors) == (0, {})
+    assert paired_difference(found, found) is None
+
+
+def test_quantiles_equal_those_of_scipy():
+    assert quantile(None) == pytest.approx(stats.norm.ppf(0.975))
+    for degrees in (10, GROUPS - 1, 200):
+        assert quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), abs=1e-3)
+
+
+@pytest.mark.parametrize("power", [-5, 0, -np.inf])
+def test_an_influence_is_the_change_of_the_score_by_one_row(power: float):
+    rng, rows = np.random.default_rng(7), 300
+    truth, guesses = bias_data(rng, rows)
+    settings = MetricSettings(power=power, weights=Weights(0.4, 0.3, 0.2, 0.1))
+    subgroups = {name: truth[identity_column(name)] for name in ("cat", "dog")}
+    labels, predictions = truth["target"], guesses["prediction"]
+    split = Inputs.of(labels, predictions, subgroups).split
+    values = bias_report(labels, predictions, subgroups, settings=settings)
+    found = influences(split, dense_ranks(predictions), values, settings)
+    for row in range(0, rows, 50):
+        rest = np.delete(np.arange(rows), row)
+        without = bias_report(labels[rest], predictions[rest], taken(subgroups, rest), settings=settings)
+        for name in found:
+            before, after = (
+                each.as_dict()[name] if name in ("score", "overall_auc") else getattr(each.power_means, name)
+                for each in (values, without)
+            )
+            assert found[name][row] == pytest.approx(before - after, rel=0.06, abs=2e-5)
+
+
+def test_sets_of_one_row_and_undefined_values_have_no_influences():
+    labels, cat = [1, 1, 1, 0, 0, 0], [0, 0, 1, 0, 1, 1]
+    predictions = [0.6, 0.9, 0.8, 0.4, 0.5, 0.7]
+    split = Inputs.of(labels, predictions, {"cat": cat}).split
+    values = bias_report(labels, predictions, {"cat": cat})
+    found = influences(split, dense_ranks(predictions), values, MetricSettings())
+    assert set(found) == {"overall_auc", "bpsn_auc"}
+    weights = MetricSettings(weights=Weights(0.5, 0, 0.5, 0))
+    assert "score" in influences(split, dense_ranks(predictions), values, weights)
