@@ -3,12 +3,14 @@
 A `ParticipantError` can be shown to anyone. An `OrganizerError` may quote the solution and is shown only to
 organizers and operators. Every other exception is an internal error and is shown as an incident id. Errors
 contain data, never HTML.
+
+A class exists only where it is caught by type; everything else raises `Refusal` or `OrganizerRefusal`.
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any
 
 
 class ErrorKind(StrEnum):
@@ -44,8 +46,8 @@ class FairboardError(Exception):
         Time to wait before retrying the request; None if a retry does not help.
     """
 
-    public_name: ClassVar[str]
-    kind: ClassVar[ErrorKind] = ErrorKind.INVALID
+    public_name: str
+    kind: ErrorKind = ErrorKind.INVALID
     message: str
     retry_after: timedelta | None = None
 
@@ -89,3 +91,39 @@ class SeveralProblems(FairboardError):
     @property
     def details(self) -> Mapping[str, Any]:
         return {"problems": [{"message": each} for each in self.problems]}
+
+
+class _Named(FairboardError):
+    """An error with a name, a kind and a message, but without a class of its own.
+
+    With `problems` instead of a message, it reports several. `details` are values for the API's JSON.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: ErrorKind,
+        message: str | None = None,
+        *,
+        problems: Iterable[str] | None = None,
+        retry_after: timedelta | None = None,
+        **details: Any,
+    ) -> None:
+        self.public_name, self.kind, self.retry_after, self._details = name, kind, retry_after, details
+        if problems is not None:
+            self.problems = tuple(problems)
+            details["problems"] = [{"message": each} for each in self.problems]
+            message = message or "\n".join(self.problems)
+        super().__init__(message)
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        return self._details
+
+
+class Refusal(_Named, ParticipantError):
+    """A refusal that is not caught by type, such as `Refusal("team_full", ErrorKind.CONFLICT, "…")`."""
+
+
+class OrganizerRefusal(_Named, OrganizerError):
+    """A refusal whose message may quote the solution; only organizers and operators see it."""

@@ -1,8 +1,12 @@
 """Security headers of every response, including errors and files."""
 
+from datetime import timedelta
+from functools import partial
 from io import BytesIO
 
 import pytest
+
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, Refusal
 
 PATHS = {
     "/": 200,
@@ -104,13 +108,21 @@ def test_internal_error_shows_only_an_incident(
     assert "hidden label" in caplog.text
 
 
-def test_organizers_error_is_not_shown_to_participants(arena, monkeypatch: pytest.MonkeyPatch):
-    from grader.errors import OrganizerError
-
-    _break_the_list(monkeypatch, OrganizerError("Row 7 of the solution is a hidden label."))
+@pytest.mark.parametrize("error", [OrganizerError, partial(OrganizerRefusal, "unusable", ErrorKind.CONFLICT)])
+def test_organizers_error_is_not_shown_to_participants(arena, monkeypatch: pytest.MonkeyPatch, error):
+    _break_the_list(monkeypatch, error("Row 7 of the solution is a hidden label."))
     answer = arena.app.test_client().get("/")
     assert answer.status_code == 500
     assert "hidden label" not in answer.text
+
+
+def test_refusal_is_answered_with_its_name_status_and_details(arena, monkeypatch: pytest.MonkeyPatch):
+    wait = timedelta(seconds=7)
+    _break_the_list(monkeypatch, Refusal("busy", ErrorKind.LIMITED, "Wait.", retry_after=wait, limit=5))
+    answer = arena.app.test_client().get("/api/v1/competitions", headers=arena.person("Ann").bearer)
+    assert answer.status_code == 429
+    assert answer.headers["Retry-After"] == "7"
+    assert answer.json == {"code": 429, "error": "busy", "message": "Wait.", "limit": 5}
 
 
 def test_unauthenticated_upload_is_rejected_before_it_is_read(arena):

@@ -13,7 +13,7 @@ from flask import Blueprint, flash, g, redirect, request
 from flask.typing import ResponseReturnValue
 from pydantic import BaseModel, ValidationError
 
-from grader.errors import FairboardError
+from grader.errors import ErrorKind, FairboardError, OrganizerRefusal, Refusal
 from grader.models import Competition, Role
 from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
@@ -29,6 +29,7 @@ from webapp.http.parameters import whole_number
 from webapp.presentation.form_fields import entered_moment
 
 Action = Callable[..., Any]
+OWN_PAGE = (ErrorKind.LOGIN_NEEDED, ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,6 @@ class Family:
         find: Callable[[Any, str], Competition],
         after: Callable[[Act, Any], None],
     ) -> Callable[..., ResponseReturnValue]:
-        refusals: tuple[type[FairboardError], ...] = (*self.refusals, UnreadableFields)
-
         def form(slug: str, **given: Any) -> ResponseReturnValue:
             if not context.has_login():
                 return auth.ask_to_log_in()
@@ -154,8 +153,8 @@ class Family:
                     if takes is not None:
                         sent["sent"] = _validated(takes, read(act, **given) if read else entered(takes))
                     outcome = run(act, **sent, **prepared, **given)
-            except refusals as error:
-                if wants_json():
+            except FairboardError as error:
+                if wants_json() or not self._explains(error):
                     raise
                 return self.show(slug=slug, problem=error, **given), status_of(error), headers_of(error)
             after(act, outcome)
@@ -172,6 +171,13 @@ class Family:
 
         form.__module__ = run.__module__
         return form
+
+    def _explains(self, error: FairboardError) -> bool:
+        """Return whether the family's page shows the error."""
+        if isinstance(error, (*self.refusals, UnreadableFields)):
+            return True
+        hidden = isinstance(error, OrganizerRefusal) and self.role is None
+        return isinstance(error, Refusal | OrganizerRefusal) and error.kind not in OWN_PAGE and not hidden
 
     def _view(
         self,
