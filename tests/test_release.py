@@ -203,56 +203,6 @@ def test_each_extra_is_sufficient_for_its_modules(install, tmp_path: Path, extra
         run(python, "-c", IMPORTS_OF_COMMANDS, extra, cwd=tmp_path)
 
 
-def test_every_extra_is_tested():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert IMPORTS.keys() == {"", *extras} - {"dev"}
-
-
-@pytest.mark.long
-def test_packages_of_the_image_are_precompiled_and_serve_requests(wheel: Path, tmp_path: Path):
-    """Run the last step of the build in an empty environment; a long test runs all steps with pip."""
-    locked = ("--require-hashes", "--no-deps", "-r", ROOT / "requirements/image.lock")
-    programs = installed(tmp_path / "image", *locked)
-    run(BIN / "uv", "pip", "install", "--quiet", "--python", programs / "python", "--no-deps", wheel)
-    run(programs / "python", ROOT / "requirements/precompile.py", cwd=tmp_path)
-    packages = next((tmp_path / "image").glob("lib/*/site-packages"))
-    for name in ("grader", "webapp"):
-        assert list((packages / name).glob("__pycache__/*.pyc")), name
-    with serving(programs, tmp_path / "data"):
-        pass
-
-
-@pytest.mark.long
-def test_wheel_and_its_commands_run_the_readmes_metric_examples(install, tmp_path: Path):
-    shutil.copy(ROOT / "README.md", tmp_path)
-    run(install("") / "python", "-m", "doctest", "README.md", cwd=tmp_path)
-    bin_folder = install("cli")
-    rows = [(f"r{row}", row % 2, row // 2 % 2) for row in range(40)]
-    solution = ["id,target,cat", *(",".join(map(str, row)) for row in rows)]
-    predictions = ["id,prediction", *(f"{name},{label * 0.5 + 0.1}" for name, label, _ in rows)]
-    (tmp_path / "solution.csv").write_text("\n".join(solution))
-    (tmp_path / "predictions.csv").write_text("\n".join(predictions))
-    found = run(bin_folder / "fairboard", "score", "solution.csv", "predictions.csv", cwd=tmp_path)
-    assert "1.00000" in found
-
-
-@pytest.mark.long
-def test_server_and_client_extras_run_a_site_without_scikit_learn(install, tmp_path: Path):
-    server, client = install("server"), install("client")
-    absent = "from importlib.util import find_spec; print([find_spec(name) for name in ('sklearn', 'scipy')])"
-    assert run(server / "python", "-c", absent) == "[None, None]\n"
-    administrator = {"FAIRBOARD_ADMIN_NAME": "ada", "FAIRBOARD_ADMIN_PASSWORD": "correct horse battery"}
-    with serving(server, tmp_path / "site", **administrator) as (address, environment):
-        token = run(server / "fairboard", "token", "create", "ada", **environment).strip()
-        asked = {"FAIRBOARD_TOKEN": token, "FAIRBOARD_SITE": address}
-        assert run(client / "fairboard", "competition", "list", **asked) == ""
-
-
-@pytest.mark.long
-def test_server_extra_runs_the_demo(install):
-    assert "Traceback" not in run(install("server") / "fairboard", "demo", "--check")
-
-
 @pytest.mark.long
 def test_image_is_small_and_serves(tmp_path: Path):
     """Run the steps of the build stage in a folder, and measure the tree that the image contains."""

@@ -42,21 +42,6 @@ def test_a_rescoring_is_published_after_confirmation(
     context.close()
 
 
-def test_state_of_a_rescoring_is_updated_with_its_progress(
-    people: dict[str, Any], check: Callable[..., int], live, browser: Browser
-):
-    begin(people, check())
-    cookie = people["Eva"].browser.get_cookie("fairboard_login").value
-    context = browser.new_context(base_url=live.address)
-    context.add_cookies([{"name": "fairboard_login", "value": cookie, "url": live.address}])
-    page = context.new_page()
-    page.goto(f"{ROOT}/rescoring/2")
-    expect(page.locator("#state")).to_have_text("preparing")
-    live.score_all()
-    expect(page.locator("#state")).to_have_text("ready")
-    context.close()
-
-
 def _ask(page: Page):
     page.goto(f"{ROOT}/rescoring/2")
     page.get_by_label("Message to participants").fill(NOTICE)

@@ -1,7 +1,7 @@
 """Passkeys and authenticator apps in Chromium, with its virtual authenticator."""
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Page
 
 from tests.browser.looks import faults
 from tests.fixtures.arena import PASSWORD
@@ -56,25 +56,6 @@ def test_a_passkey_is_added_and_then_logs_in(live, address: str, page: Page):
     assert page.url == f"{address}/account"
     keys = devices.send("WebAuthn.getCredentials", added)["credentials"]
     assert [(key["rpId"], key["signCount"] > 1) for key in keys] == [("localhost", True)]
-
-
-def test_an_app_works_without_javascript(live, address: str, browser: Browser):
-    live.person("Ann")
-    context: BrowserContext = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    log_in(page, address)
-    unlock(page, address)
-    assert page.get_by_role("button", name="Add passkey").is_hidden()
-    secret = secret_in(page.content())
-    page.get_by_label("Code in the app").fill(code_at(secret, live.now(), steps=-1))
-    page.get_by_role("button", name="Add app").click()
-    page.get_by_text("Store these recovery codes now").wait_for()
-    context.clear_cookies()
-    log_in(page, address)
-    page.get_by_label("Code").fill(code_at(secret, live.now()))
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_role("heading", name="Ann").wait_for()
-    context.close()
 
 
 def test_the_pages_are_accessible(live, address: str, page: Page):

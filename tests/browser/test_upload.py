@@ -85,18 +85,6 @@ def test_a_dropped_file_that_is_rejected_shows_all_its_problems(live, page: Page
     expect(page.get_by_text("Nothing here yet.")).to_be_visible()
 
 
-def test_a_file_over_the_limit_is_rejected_before_it_is_sent(live, page: Page, tmp_path: Path):
-    live.competition()
-    _logged_in(live, page)
-    page.goto(live.address + SUBMIT)
-    large = tmp_path / "large.csv"
-    with large.open("wb") as file:
-        file.truncate(61_300_000)
-    page.get_by_label("Drop a file here").set_input_files(large)
-    expect(page.get_by_text("The file is 61.3 MB; the limit is 1.0 MB.")).to_be_visible()
-    expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
-
-
 def test_everything_works_without_javascript(live, browser, predictions: Path, tmp_path: Path):
     live.competition()
     broken = tmp_path / "broken.csv"
@@ -144,18 +132,6 @@ def test_times_are_shown_in_utc_and_in_the_users_time_zone(live, browser):
     context.close()
 
 
-def test_an_identical_file_is_reported_next_to_the_file_and_submitted_anyway(
-    live, page: Page, predictions: Path
-):
-    live.competition()
-    live.submit(_logged_in(live, page), predictions.read_bytes())
-    page.goto(live.address + SUBMIT)
-    page.get_by_label("Drop a file here").set_input_files(predictions)
-    expect(page.get_by_text("identical to submission #1")).to_be_visible()
-    page.get_by_role("button", name="Submit anyway").click()
-    expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
-
-
 def test_submitting_during_the_check_waits_for_its_end(live, page: Page):
     live.competition()
     _logged_in(live, page)
@@ -166,34 +142,6 @@ def test_submitting_during_the_check_waits_for_its_end(live, page: Page):
     expect(page.get_by_text("2 problems. No submission was used.")).to_be_visible()
     expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
     assert page.url.endswith(SUBMIT)
-
-
-def test_two_selected_files_are_compared_without_javascript(live, browser):
-    live.competition()
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    ann = _logged_in(live, page)
-    for seed in (1, 2):
-        live.submit(ann, live.truth.predictions(noise=2, seed=seed))
-    live.score_all()
-    page.goto(live.address + SUBMIT)
-    page.get_by_label("Compare #1").check()
-    page.get_by_role("button", name="Compare selected files").click()
-    expect(page.get_by_text("Select two files to compare them. You selected 1.")).to_be_visible()
-    page.get_by_label("Compare #1").check()
-    page.get_by_label("Compare #2").check()
-    page.get_by_role("button", name="Compare selected files").click()
-    assert page.url.endswith("/submissions/compare?candidate=2&baseline=1")
-    context.close()
-
-
-def test_the_pages_can_be_used_with_the_keyboard(live, page: Page):
-    live.competition()
-    page.goto(live.address + "/competitions/toxicity")
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
-    page.keyboard.press("Enter")
-    assert page.url.endswith("#content")
 
 
 def test_hostile_names_run_no_script(live, page: Page):
