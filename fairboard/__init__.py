@@ -1,14 +1,16 @@
-"""Metrics of unintended bias: exact AUCs per identity; requires only NumPy.
+"""Metrics of unintended bias, and 23 other metrics, overall and by group; requires only NumPy.
 
-`bias_report` measures a model, and `bias_bootstrap` estimates how far its values, or the differences to those
-of a baseline, depend on the rows. To score many submissions, prepare the split once with `prepare`, then call
-`count_pairs` and `report` for each submission. To score the same predictions repeatedly, rank them once with
-`dense_ranks`, then call `count_ranks`.
+`score` computes any metric. `bias_report` measures a model, and `bias_bootstrap` estimates how far its
+values, or the differences to those of a baseline, depend on the rows. To score many submissions, prepare
+the split once with `prepare`, then call `count_pairs` and `report` for each submission. To score the same
+predictions repeatedly, rank them once with `dense_ranks`, then call `count_ranks`.
 """
+
+from importlib.metadata import version
 
 from fairboard.bias.bootstrap import BootstrapInterval, BootstrapReport, bias_bootstrap
 from fairboard.bias.counts import IdentityCounts, PairCounts
-from fairboard.bias.inputs import identities_from_text
+from fairboard.bias.mentions import identities_from_text
 from fairboard.bias.metric_settings import MetricSettings, UndefinedPolicy, Weights
 from fairboard.bias.pair_counting import count_pairs, count_ranks
 from fairboard.bias.prepared import PreparedSplit, prepare
@@ -16,10 +18,14 @@ from fairboard.bias.reports import BiasReport, PowerMeans, bias_report, report
 from fairboard.bias.score import power_mean, unintended_bias_score
 from fairboard.bias.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
 from fairboard.bias.subgroups import BIAS_AUCS, SubgroupReport, Undefined
+from fairboard.metrics import METRICS, score
 from fairboard.ranks import RankArray, dense_ranks
+
+__version__ = version("fairboard")
 
 __all__ = [
     "BIAS_AUCS",
+    "METRICS",
     "METRIC_CODE_VERSION",
     "BiasReport",
     "BootstrapInterval",
@@ -44,5 +50,6 @@ __all__ = [
     "power_mean",
     "prepare",
     "report",
+    "score",
     "unintended_bias_score",
 ]

@@ -1,15 +1,18 @@
 """The interface of a metric: the data it needs, the values it computes, and how exact they are.
 
-The platform depends only on this module. `grader.metrics.registry` lists the built-in metrics.
+The platform depends only on this module. `fairboard.metrics` lists the built-in metrics.
 """
 
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 RowArray = NDArray[np.int64]
@@ -172,6 +175,18 @@ class MetricResult:
     terms: Mapping[str, float] = field(default_factory=dict)
     evidence: Mapping[str, Any] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a pandas data frame with the score, the terms and the values of groups."""
+        import pandas as pd
+
+        values = [("", "", name, value) for name, value in {"score": self.score, **self.terms}.items()]
+        values += [
+            (column, group, "score", each["score"])
+            for column, groups in self.groups.items()
+            for group, each in groups.items()
+        ]
+        return pd.DataFrame(values, columns=["column", "group", "term", "value"])
 
 
 class UnsuitableTruth(ValueError):

@@ -1,18 +1,20 @@
 """Intervals of all values of a bias report, by the bootstrap."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairboard.bias.inputs import Inputs
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_ranks
-from fairboard.bias.prepared import IndexArray, PreparedSplit, as_vector, cluster_numbers
+from fairboard.bias.prepared import IndexArray, PreparedSplit, as_vector, prepare
 from fairboard.bias.reports import BiasReport, report
 from fairboard.measured import CONFIDENCE, FloatArray
 from fairboard.ranks import dense_ranks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class BootstrapInterval(NamedTuple):
@@ -43,11 +45,21 @@ class BootstrapReport(NamedTuple):
     overall: dict[str, BootstrapInterval]
     by_group: dict[str, dict[str, BootstrapInterval]]
 
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a pandas data frame with a row for each value; `identity` is empty for overall values."""
+        import pandas as pd
+
+        named = {("", name): each for name, each in self.overall.items()}
+        for group, values in self.by_group.items():
+            named |= {(group, name): each for name, each in values.items()}
+        index = pd.MultiIndex.from_tuples(named, names=["identity", "term"])
+        return pd.DataFrame(list(named.values()), index, dtype=float)
+
 
 def bias_bootstrap(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    subgroups: Any,
+    subgroups: Mapping[str, ArrayLike],
     *,
     baseline: ArrayLike | None = None,
     cluster: ArrayLike | None = None,
@@ -89,8 +101,8 @@ def bias_bootstrap(
     >>> found.by_group["cat"]["subgroup_auc"].value
     0.75
     """
-    inputs = Inputs.of(y_true, y_score, subgroups, settings=settings)
-    split, files = inputs.split, [dense_ranks(inputs.y_score)]
+    chosen, split = settings or MetricSettings(), prepare(y_true, subgroups, settings=settings)
+    files = [dense_ranks(as_vector("y_score", y_score, rows=split.rows, finite=True))]
     if baseline is not None:
         files.append(dense_ranks(as_vector("baseline", baseline, rows=split.rows, finite=True)))
     inside = np.zeros((len(split.members), split.rows), np.bool_)
@@ -100,13 +112,13 @@ def bias_bootstrap(
     def values_of(rows: IndexArray) -> FloatArray:
         members = tuple(map(np.flatnonzero, inside[:, rows]))
         drawn = PreparedSplit(split.labels[rows], split.names, split.in_score, members)
-        values = [_flat(report(count_ranks(drawn, each[rows]), inputs.settings)) for each in files]
+        values = [_flat(report(count_ranks(drawn, each[rows]), chosen)) for each in files]
         return values[0] - values[1] if baseline is not None else values[0]
 
     rng, draw = np.random.default_rng(seed), _drawing(split.rows, cluster)
     drawn = np.array([values_of(draw(rng)) for _ in range(samples)])
     intervals = map(_interval, values_of(np.arange(split.rows)), drawn.T)
-    names = report(count_ranks(split, files[0]), inputs.settings)
+    names = report(count_ranks(split, files[0]), chosen)
     overall = {name: next(intervals) for name in names.overall}
     by_group = {
         name: {str(cell): next(intervals) for cell in cells} for name, cells in names.by_group.items()
@@ -118,9 +130,18 @@ def _drawing(rows: int, cluster: ArrayLike | None) -> Callable[[np.random.Genera
     """Return a function that draws rows, or clusters of rows, with replacement."""
     if cluster is None:
         return lambda rng: rng.integers(0, rows, rows)
-    codes = cluster_numbers(cluster, rows)
+    codes = _cluster_numbers(np.asarray(cluster, object).tolist(), rows)
     members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     return lambda rng: np.concatenate([members[each] for each in rng.integers(0, len(members), len(members))])
+
+
+def _cluster_numbers(clusters: list[object], rows: int) -> IndexArray:
+    """Return the number of each row's cluster; a row without a value is a cluster of its own."""
+    if len(clusters) != rows:
+        raise ValueError(f"`cluster` must have {rows} values, not {len(clusters)}.")
+    numbers = dict[object, int]()
+    keys = (object() if each in (None, "") or each != each else each for each in clusters)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def _flat(found: BiasReport) -> FloatArray:

@@ -1,8 +1,6 @@
 """Prepared splits for scoring many submissions."""
 
-import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -132,8 +130,8 @@ class MentionLayout:
 
 
 def prepare(
-    labels: ArrayLike,
-    identities: Mapping[str, ArrayLike],
+    y_true: ArrayLike,
+    subgroups: Mapping[str, ArrayLike],
     *,
     settings: MetricSettings | None = None,
     in_score: Collection[str] | None = None,
@@ -142,9 +140,9 @@ def prepare(
 
     Parameters
     ----------
-    labels : array_like, shape (n,)
+    y_true : array_like, shape (n,)
         Booleans or finite numbers; a row is positive if ``label >= settings.label_threshold``.
-    identities : mapping of str to array_like, each of shape (n,)
+    subgroups : mapping of str to array_like, each of shape (n,), or data frame
         For each identity, in the order of the report, an array of booleans or numbers. A row mentions the
         identity if ``value >= settings.identity_threshold``. NaN is a blank: the row does not mention the
         identity and belongs to its background.
@@ -163,6 +161,8 @@ def prepare(
     ------
     ValueError
         If an array has the wrong shape, length or content, or `in_score` contains an unknown identity.
+    TypeError
+        If `subgroups` does not map names to arrays, or `settings` are no `MetricSettings`.
 
     Examples
     --------
@@ -170,114 +170,37 @@ def prepare(
     >>> prepare([0.6, 0.2, 0.5], {"cat": [0.8, np.nan, 0.4]}).labels.tolist()
     [True, False, True]
     """
-    return prepare_as("labels", labels, "identities", identities, settings=settings, in_score=in_score)
-
-
-def prepare_as(
-    labels_argument: str,
-    labels: ArrayLike,
-    identities_argument: str,
-    identities: Mapping[str, ArrayLike],
-    *,
-    settings: MetricSettings | None,
-    in_score: Collection[str] | None = None,
-) -> PreparedSplit:
-    """Prepare a split like `prepare`, with custom argument names for error messages."""
     settings = MetricSettings() if settings is None else settings
     if not isinstance(settings, MetricSettings):
         raise TypeError(f"`settings` must be MetricSettings(...), not {settings!r}.")
-    truth = as_vector(labels_argument, labels)
+    if not hasattr(subgroups, "keys") or hasattr(subgroups, "dtype"):  # a Series has keys: its index
+        raise TypeError("`subgroups` must map names to arrays or be a data frame.")
+    truth = as_vector("y_true", y_true, finite=True)
     if truth.size > MAX_ROWS:
-        raise ValueError(f"`{labels_argument}` has {truth.size} rows; at most {MAX_ROWS} can be counted.")
-    problems = Problems()
-    with problems.collect():
-        refuse_where(~np.isfinite(truth), labels_argument, "finite")
-    in_score = [in_score] if isinstance(in_score, str) else in_score
-    unknown = sorted(map(str, set(in_score or ()) - set(identities)))
-    with problems.collect():
-        if unknown:
-            raise ValueError(f"`in_score` contains unknown identities: {', '.join(unknown)}.")
-    members = []
-    for name, values in identities.items():
-        argument = f"{identities_argument}[{name!r}]"
-        with problems.collect():
-            mentions = as_vector(argument, values, rows=truth.size)
-            refuse_where(np.isinf(mentions), argument, "finite or blank")
-            members.append(_frozen(np.flatnonzero(mentions >= settings.identity_threshold)))
-    problems.raise_all()
+        raise ValueError(f"`y_true` has {truth.size} rows; at most {MAX_ROWS} can be counted.")
+    members = {}
+    for name in subgroups:
+        argument = f"subgroups[{name!r}]"
+        mentions = as_vector(argument, subgroups[name], rows=truth.size)
+        refuse_where(np.isinf(mentions), argument, "finite or blank")
+        if str(name) in members:
+            raise ValueError(f"`subgroups` contains the identity {str(name)!r} more than once.")
+        members[str(name)] = _frozen(np.flatnonzero(mentions >= settings.identity_threshold))
+    scored = [in_score] if isinstance(in_score, str) else in_score
+    if unknown := sorted(map(str, set(scored or ()) - set(members))):
+        raise ValueError(f"`in_score` contains unknown identities: {', '.join(unknown)}.")
     return PreparedSplit(
         labels=_frozen(truth >= settings.label_threshold),
-        names=tuple(identities),
-        in_score=tuple(in_score is None or name in in_score for name in identities),
-        members=tuple(members),
+        names=tuple(members),
+        in_score=tuple(scored is None or name in scored for name in members),
+        members=tuple(members.values()),
     )
-
-
-class Problems:
-    """The errors in several arguments, raised together."""
-
-    def __init__(self) -> None:
-        self._found: list[Exception] = []
-
-    @contextmanager
-    def collect(self) -> Iterator[None]:
-        """Collect a TypeError or ValueError instead of raising it."""
-        try:
-            yield
-        except (TypeError, ValueError) as error:
-            self._found.append(error)
-
-    def raise_all(self) -> None:
-        """Raise all errors as one: a TypeError if all are type errors, and otherwise a ValueError."""
-        if self._found:
-            only_types = all(isinstance(error, TypeError) for error in self._found)
-            raise (TypeError if only_types else ValueError)("\n".join(map(str, self._found)))
-
-
-def as_array(argument: str, values: Any) -> NDArray[Any]:
-    """Convert any column or table to an array, in which missing values are NaN or None."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ValueError(f"`{argument}` must contain rows of equal length.") from None
-    if array.dtype.kind in "US" and not hasattr(values, "__array__"):
-        array = np.array(values, object)  # NumPy converts the missing values of a list of texts to texts.
-    if array.dtype.kind == "O" and (pandas := sys.modules.get("pandas")):
-        # Replace NA, because NA == NA is not a boolean.
-        is_missing = np.frompyfunc(lambda value: value is pandas.NA, 1, 1)(array)
-        return np.where(np.asarray(is_missing, np.bool_), np.array(None), array)
-    return array
-
-
-def as_column(argument: str, values: Any, *, rows: int | None = None) -> NDArray[Any]:
-    """Convert any column to a one-dimensional array of the given length."""
-    array = as_array(argument, values)
-    if array.ndim != 1:
-        raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
-    if rows is not None and array.size != rows:
-        raise ValueError(f"`{argument}` must have {rows} values, not {array.size}.")
-    return array
-
-
-def is_missing(array: NDArray[Any]) -> BoolArray:
-    """Return a mask of None, NaN and NaT."""
-    if array.dtype.kind == "O":
-        return np.array([value is None or value != value for value in array.tolist()], np.bool_)
-    return np.asarray(array != array, np.bool_)
-
-
-def cluster_numbers(clusters: ArrayLike, rows: int) -> IndexArray:
-    """Return the number of each row's cluster; a row without a value is a cluster of its own."""
-    values, numbers = as_column("cluster", clusters, rows=rows), dict[object, int]()
-    labels = zip(is_missing(values).tolist(), values.tolist(), strict=True)
-    keys = (object() if is_blank or value == "" else value for is_blank, value in labels)
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def as_vector(
     argument: str, values: ArrayLike, *, rows: int | None = None, finite: bool = False
 ) -> FloatArray:
-    """Convert values to a one-dimensional float64 array.
+    """Convert values to a one-dimensional float64 array, in which missing values are NaN.
 
     Raises
     ------
@@ -285,9 +208,25 @@ def as_vector(
         If the values are not numbers or booleans (with `finite`, finite ones), the array is not
         one-dimensional, or its length is not `rows`. The message contains the argument's name.
     """
-    array = as_column(argument, values, rows=rows)
+    try:
+        # A nullable column of pandas would become an array of objects.
+        array = (
+            values.to_numpy(np.float64, na_value=np.nan)
+            if hasattr(values, "to_numpy")
+            else np.asarray(values)
+        )
+        if array.dtype.kind == "O" and not any(isinstance(each, str | bytes) for each in array.flat):
+            array = array.astype(np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(
+            f"`{argument}` must contain only numbers or booleans, in rows of equal length."
+        ) from None
     if array.dtype.kind not in "biuf":
-        array = _from_objects(argument, array)
+        raise ValueError(f"`{argument}` must contain numbers or booleans, not {array.dtype}.")
+    if array.ndim != 1:
+        raise ValueError(f"`{argument}` must be one-dimensional, not of shape {array.shape}.")
+    if rows is not None and array.size != rows:
+        raise ValueError(f"`{argument}` must have {rows} values, not {array.size}.")
     vector = np.ascontiguousarray(array, dtype=np.float64)
     if finite:
         refuse_where(~np.isfinite(vector), argument, "finite")
@@ -303,15 +242,6 @@ def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
             f"`{argument}` must be {expected}, but {count} of {wrong.size} values "
             f"are not; the first is at position {first}."
         )
-
-
-def _from_objects(argument: str, array: NDArray[Any]) -> FloatArray:
-    if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
-        raise ValueError(f"`{argument}` must contain numbers or booleans, not {array.dtype}.")
-    try:
-        return array.astype(np.float64)
-    except (OverflowError, TypeError, ValueError):
-        raise ValueError(f"`{argument}` must contain only numbers or booleans.") from None
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -1,17 +1,16 @@
 """Bias report on a submission for one split: score, terms, AUCs of each identity."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from fairboard.bias import report_tables
 from fairboard.bias.counts import Comparison, PairCounts
-from fairboard.bias.inputs import Inputs
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_pairs
+from fairboard.bias.prepared import prepare
 from fairboard.bias.score import EXACT, exact_mean, exact_score, rounded
 from fairboard.bias.subgroups import (
     BIAS_AUCS,
@@ -25,7 +24,6 @@ from fairboard.bias.subgroups import (
     reason,
     subgroup_report,
 )
-from grader.text import not_installed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,13 +100,12 @@ class BiasReport:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas data frame with one row per identity; undefined values are NaN."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(not_installed("pandas", "`to_frame`", "cli")) from None
-        columns = [field.name for field in fields(SubgroupReport)]
-        frame = pd.DataFrame([line.as_dict() for line in self.subgroups], columns=columns)
-        return frame.astype(dict.fromkeys(CELLS, float)).set_index("name").rename_axis("identity")
+        import pandas as pd
+
+        columns = [field for field in SubgroupReport.__slots__ if field != "name"]
+        lines = [[getattr(line, column) for column in columns] for line in self.subgroups]
+        names = pd.Index([line.name for line in self.subgroups], name="identity", dtype=object)
+        return pd.DataFrame(lines, names, columns).astype(dict.fromkeys(CELLS, float))
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, used for each split in ``fairboard score --json``."""
@@ -116,16 +113,48 @@ class BiasReport:
         return values | {key: list(values[key]) for key in ("subgroups", "undefined")}
 
     def __str__(self) -> str:
-        return (report_tables.as_text({"": {"": self}}) + "\n".join(map(str, self.undefined))).rstrip()
+        return (self.to_text() + "\n".join(map(str, self.undefined))).rstrip()
+
+    def to_text(self, title: str = "") -> str:
+        """Return the score, its terms and a line for each identity, rounded."""
+        rows = f"{self.rows:,} {'row' if self.rows == 1 else 'rows'}, {self.positives:,} positive"
+        overall = f"score {_rounded(self.score, 5) or 'undefined'}"
+        overall += f", overall AUC {_rounded(self.overall_auc) or 'undefined'}"
+        head = ["identity", "rows", "positives", *HEADINGS.values()]
+        lines = [head, ["power mean", "", "", *(_rounded(self.terms.get(cell)) for cell in CELLS)]]
+        for line in self.subgroups:
+            name = " ".join((line.name if line.in_score else f"({line.name})").splitlines())
+            cells = (_rounded(getattr(line, cell)) for cell in CELLS)
+            lines.append([name, f"{line.size:,}", f"{line.positives:,}", *cells])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = "".join(
+            "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]).rstrip() + "\n"
+            for name, *cells in lines
+        )
+        outside = (
+            "" if all(line.in_score for line in self.subgroups) else "(in parentheses: not in the score)\n"
+        )
+        return f"{title and title + ': '}{rows}\n{overall}\n\n{table}{outside}"
+
+
+HEADINGS: Mapping[Cell, str] = {
+    "subgroup_auc": "Subgroup AUC",
+    "bpsn_auc": "BPSN AUC",
+    "bnsp_auc": "BNSP AUC",
+    "positive_aeg": "positive AEG",
+    "negative_aeg": "negative AEG",
+}
+
+
+def _rounded(value: float | None, decimals: int = 4) -> str:
+    return "" if value is None else f"{value:.{decimals}f}"
 
 
 def bias_report(
-    y_true: ArrayLike | str,
-    y_score: ArrayLike | str,
-    subgroups: Any,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    subgroups: Mapping[str, ArrayLike],
     *,
-    data: Any = None,
-    positive: object = None,
     settings: MetricSettings | None = None,
     in_score: Collection[str] | None = None,
 ) -> BiasReport:
@@ -133,27 +162,10 @@ def bias_report(
 
     Parameters
     ----------
-    y_true : array_like, shape (n,), or str
-        Labels. A boolean or number is positive if ``value >= settings.label_threshold``; with `positive`, a
-        label of any type is positive if it equals `positive`.
-    y_score : array_like, shape (n,), or str
+    y_true, subgroups, settings, in_score
+        As in `prepare`: labels, and a mapping or data frame with a column for each identity.
+    y_score : array_like, shape (n,)
         Predictions: one finite number per row, never thresholded.
-    subgroups : mapping of str to array_like, data frame, array_like, or sequence of str
-        For each identity, booleans or numbers of shape (n,). A row mentions the identity if
-        ``value >= settings.identity_threshold``. A missing value counts as not mentioned. Alternatively:
-
-        - an array of shape (n, k); its identities are named "0" to "k-1".
-        - one column of texts, of shape (n,); each category is an identity, in alphabetical order.
-        - names of columns of `data`; a single name selects a column of categories.
-    data : data frame or mapping of str to array_like, optional
-        If given, a str in place of an array is the name of one of its columns.
-    positive : object, optional
-        The positive label; required if labels are texts.
-    settings : MetricSettings, optional
-        By default, the settings of Jigsaw Unintended Bias in Toxicity Classification.
-    in_score : collection of str, optional
-        The identities, or the name of one, that enter the power means; all others are only reported. By
-        default, all identities enter.
 
     Returns
     -------
@@ -163,7 +175,7 @@ def bias_report(
     Raises
     ------
     ValueError, TypeError
-        If an argument has the wrong type, shape, length or content. The message contains all problems.
+        If an argument has the wrong type, shape, length or content.
 
     Notes
     -----
@@ -182,8 +194,8 @@ def bias_report(
     >>> report.score, report.subgroups[0].positive_aeg
     (1.0, 0.5)
     """
-    inputs = Inputs.of(y_true, y_score, subgroups, data, positive, settings, in_score)
-    return report(count_pairs(inputs.split, inputs.y_score), inputs.settings)
+    split = prepare(y_true, subgroups, settings=settings, in_score=in_score)
+    return report(count_pairs(split, y_score), settings or MetricSettings())
 
 
 def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:

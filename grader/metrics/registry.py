@@ -1,15 +1,12 @@
 """The metrics by name; the only place that lists them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
-from types import MappingProxyType
 from typing import Any
 
 from fairboard.bias.metric import BiasMetric
 from fairboard.bias.metric_settings import MetricSettings
-from fairboard.classification import CLASSIFICATION
-from fairboard.columns import COLUMNS
 from fairboard.groups import GroupedMetric, GroupRules
 from fairboard.interface import (
     ColumnKind,
@@ -22,23 +19,12 @@ from fairboard.interface import (
     TermSpec,
     UnsuitableTruth,
 )
-from fairboard.ranking import RANKING
-from fairboard.regression import REGRESSION
+from fairboard.metrics import METRICS as METRICS
+from fairboard.metrics import metric as metric
 from grader.metrics.python_metric import PythonMetric
 from grader.sandbox import SandboxClient
 
 TAG, BIAS, PYTHON = "name", BiasMetric.name, PythonMetric.name
-METRICS: Mapping[str, Callable[[Options], Metric]] = MappingProxyType(
-    {each.name: each for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
-    | {each.name: each for each in COLUMNS}
-)
-
-
-def metric(name: str, options: Options) -> Metric:
-    """Return a built-in metric; raise ValueError if it does not exist or needs other options."""
-    if name not in METRICS:
-        raise ValueError(f"There is no metric {name!r}. Metrics: {', '.join(METRICS)}.")
-    return METRICS[name](options)
 
 
 def default() -> Description:

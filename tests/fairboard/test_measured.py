@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairboard import MetricSettings, Weights, bias_report, dense_ranks
+from fairboard import MetricSettings, Weights, bias_report, dense_ranks, prepare
 from fairboard.bias.influence import influences
-from fairboard.bias.inputs import Inputs
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.groups import GroupedMetric, GroupRules
 from fairboard.interface import Metric, Options
 from fairboard.jackknife import GROUPS, Jackknife, measuring
 from fairboard.measured import paired_difference, quantile
-from grader.metrics.registry import METRICS, metric
+from fairboard.metrics import METRICS, metric
 from tests.fairboard.test_registry import CASES, taken
 
 BIAS = BiasMetric(("cat", "dog"), MetricSettings())
@@ -94,7 +93,7 @@ def test_an_influence_is_the_change_of_the_score_by_one_row(power: float):
     settings = MetricSettings(power=power, weights=Weights(0.4, 0.3, 0.2, 0.1))
     subgroups = {name: truth[identity_column(name)] for name in ("cat", "dog")}
     labels, predictions = truth["target"], guesses["prediction"]
-    split = Inputs.of(labels, predictions, subgroups).split
+    split = prepare(labels, subgroups)
     values = bias_report(labels, predictions, subgroups, settings=settings)
     found = influences(split, dense_ranks(predictions), values, settings)
     for row in range(0, rows, 50):
@@ -111,7 +110,7 @@ def test_an_influence_is_the_change_of_the_score_by_one_row(power: float):
 def test_sets_of_one_row_and_undefined_values_have_no_influences():
     labels, cat = [1, 1, 1, 0, 0, 0], [0, 0, 1, 0, 1, 1]
     predictions = [0.6, 0.9, 0.8, 0.4, 0.5, 0.7]
-    split = Inputs.of(labels, predictions, {"cat": cat}).split
+    split = prepare(labels, {"cat": cat})
     values = bias_report(labels, predictions, {"cat": cat})
     found = influences(split, dense_ranks(predictions), values, MetricSettings())
     assert set(found) == {"overall_auc", "bpsn_auc"}

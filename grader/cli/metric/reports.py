@@ -7,12 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairboard import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare, report
-from fairboard.bias.report_tables import Reports, as_markdown, as_text, table_of
+from fairboard.bias.reports import HEADINGS
+from fairboard.bias.subgroups import CELLS
 from grader.files import ScoredTable, Solution
 from grader.files.solution.columns import SPLITS
-from grader.text import csv_lines
+from grader.text import csv_lines, markdown_table
 
 Rows = slice | NDArray[np.bool_]
+Reports = Mapping[str, Mapping[str, BiasReport]]  # maps models and splits to reports
+_TEXTS = ("model", "split", "identity", "in_score")
+_COLUMNS = (*_TEXTS, "rows", "positives", "score", "overall_auc", *CELLS)
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,58 @@ def _rows_of_splits(usage: NDArray[np.int8] | None) -> dict[str, Rows]:
     return {name: slice(None) if rows.all() else rows for name, rows in splits.items() if rows.any()}
 
 
+def _table(reports: Reports) -> tuple[list[str], list[list[object]]]:
+    """Return the columns, and lines with the values of each split, then of each of its identities.
+
+    The names of unnamed models are left out.
+    """
+    columns = [name for name in _COLUMNS if name != "model" or set(reports) != {""}]
+    lines = list[list[object]]()
+    for model, splits in reports.items():
+        for split, each in splits.items():
+            place = {"model": model, "split": split}
+            values = [
+                {**place, "rows": each.rows, "positives": each.positives, "score": each.score, **each.terms}
+            ]
+            for line in each.subgroups:
+                values.append({**place, **line.as_dict(), "identity": line.name, "rows": line.size})
+            lines += [[value.get(name) for name in columns] for value in values]
+    return columns, lines
+
+
+def as_text(reports: Reports) -> str:
+    """Return a block for each split with the score, its terms and one line per identity."""
+    return "\n".join(
+        each.to_text(f"{model}, {split}" if len(reports) > 1 else split)
+        for model, splits in reports.items()
+        for split, each in splits.items()
+    )
+
+
 def as_csv(reports: Reports) -> str:
     """Return all values as CSV; the row without an identity contains a split's score and power means."""
-    columns, rows = table_of(reports)
-    return csv_lines([columns, *rows], line_end="\n")
+    columns, lines = _table(reports)
+    return csv_lines([columns, *lines], line_end="\n")
+
+
+def as_markdown(reports: Reports) -> str:
+    """Return a Markdown table with rounded values."""
+    columns, lines = _table(reports)
+    headings: dict[str, str] = {"in_score": "in score", "overall_auc": "overall AUC"}
+    headings |= {str(cell): heading for cell, heading in HEADINGS.items()}
+    rounded = [[_rounded(*cell) for cell in zip(columns, line, strict=True)] for line in lines]
+    ruler = ["---" if name in _TEXTS else "---:" for name in columns]
+    return markdown_table([[headings.get(name, name) for name in columns], *rounded], ruler)
+
+
+def _rounded(column: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{5 if column == 'score' else 4}f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 FORMATS: Mapping[str, Callable[[Reports], str]] = {

@@ -34,21 +34,6 @@ def test_thresholds_are_configurable():
     assert split.members[0].tolist() == [0]
 
 
-@pytest.mark.parametrize("values", [[True, False], [1, 0], np.array([1, 0], np.int8)])
-def test_booleans_and_integers_are_valid_labels(values):
-    assert prepare(values, {"cat": values}).labels.tolist() == [True, False]
-
-
-def test_nullable_columns_are_valid_labels_and_identities():
-    import pandas as pd
-
-    labels = pd.Series([1, 0, 1], dtype="Int64")
-    identity = pd.Series([True, None, False], dtype="boolean")
-    split = prepare(labels, {"cat": identity})
-    assert split.labels.tolist() == [True, False, True]
-    assert split.members[0].tolist() == [0]
-
-
 @pytest.fixture
 def split() -> PreparedSplit:
     rng = np.random.default_rng(3)
@@ -67,25 +52,3 @@ def test_pickled_split_has_the_same_counts(split):
 def test_prepared_split_is_immutable(split):
     with pytest.raises(ValueError, match="read-only"):
         split.labels[0] = True
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([1, np.nan], {}), "`labels` must be finite, but 1 of 2 values are not; .* position 1"),
-        (([[1, 0]], {}), "`labels` must be one-dimensional"),
-        ((["yes", "no"], {}), "`labels` must contain numbers or booleans"),
-        (([1, 0], {"cat": [1]}), r"`identities\['cat'\]` must have 2 values, not 1"),
-        (([1, 0], {"cat": [1, np.inf]}), r"`identities\['cat'\]` must be finite or blank"),
-        (([1, 0], {"cat": [1, "no"]}), r"`identities\['cat'\]` must contain numbers"),
-        (([1, 0], {"cat": [None, object()]}), r"`identities\['cat'\]` must contain only numbers"),
-    ],
-)
-def test_invalid_argument_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        prepare(*arguments)
-
-
-def test_unknown_identity_in_the_score_is_rejected():
-    with pytest.raises(ValueError, match="unknown identities: dog"):
-        prepare([1, 0], {"cat": [1, 0]}, in_score=["dog"])

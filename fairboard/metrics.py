@@ -1,0 +1,132 @@
+"""All metrics by name, and the score of predictions with any of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairboard.bias.metric import BiasMetric, identity_column
+from fairboard.bias.metric_settings import MetricSettings
+from fairboard.bias.prepared import as_vector, refuse_where
+from fairboard.classification import CLASSIFICATION
+from fairboard.columns import COLUMNS
+from fairboard.groups import GroupedMetric, GroupRules
+from fairboard.interface import ColumnKind, ColumnSpec, Metric, MetricResult, Options
+from fairboard.ranking import RANKING
+from fairboard.regression import REGRESSION
+
+METRICS: Mapping[str, Callable[[Options], Metric]] = MappingProxyType(
+    {each.name: each for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
+    | {each.name: each for each in COLUMNS}
+)
+Values = ArrayLike | Mapping[str, ArrayLike]
+
+
+def metric(name: str, options: Options) -> Metric:
+    """Return a built-in metric; raise ValueError if it does not exist or needs other options."""
+    if name not in METRICS:
+        raise ValueError(f"There is no metric {name!r}. Metrics: {', '.join(METRICS)}.")
+    return METRICS[name](options)
+
+
+def score(
+    name: str,
+    y_true: Values,
+    y_score: Values,
+    *,
+    groups: Mapping[str, ArrayLike] | None = None,
+    classes: Sequence[str] | None = None,
+    positive: str | None = None,
+    cutoff: int = 5,
+    settings: MetricSettings | None = None,
+) -> MetricResult:
+    """Compute a metric and its terms, overall and in each group.
+
+    Parameters
+    ----------
+    name : str
+        The name of a metric, such as ``"rmse"``; ``"bias"`` is the unintended bias metric.
+    y_true, y_score : array_like, or mapping of str to array_like
+        Targets and predictions, one for each row: numbers, classes, or lists of classes. A mapping (or a
+        data frame) contains the columns of a metric with several columns.
+    groups : mapping of str to array_like, optional
+        For the bias metric, the identities as in `bias_report`. For other metrics, columns of texts: each of
+        their values is a group, and an empty text is none.
+    classes : sequence of str, optional
+        All classes in their order; by default, the sorted ones of `y_true`.
+    positive : str, optional
+        The positive class; by default, the last one.
+    cutoff : int
+        The number of classes that count in a list.
+    settings : MetricSettings, optional
+        The settings of the bias metric.
+
+    Returns
+    -------
+    MetricResult
+        The score, the terms and the values of the groups.
+
+    Raises
+    ------
+    ValueError
+        If the metric does not exist, needs other options, or is undefined for the values; also as
+        `UnsuitableTruth` and `UnsuitablePredictions`.
+
+    Examples
+    --------
+    >>> score("rmse", [1, 2, 3], [1, 2, 5], groups={"city": ["Rome", "Rome", "Oslo"]}).groups["city"]["Oslo"]
+    {'rows': 1, 'score': 2.0}
+    >>> score("f1", ["ham", "spam"], ["ham", "spam"]).terms
+    {'precision': 1.0, 'recall': 1.0}
+    >>> score("bias", [1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], groups={"cat": [1, 1, 0, 0]}).score
+    1.0
+    """
+    targets: Any = y_true
+    columns = tuple(targets.keys()) if hasattr(y_true, "keys") else ()
+    named = {group: np.asarray(values) for group, values in (groups or {}).items()}
+    if name == BiasMetric.name:
+        scored: Metric = BiasMetric(tuple(named), settings or MetricSettings())
+        named = {identity_column(each): as_vector(each, values) for each, values in named.items()}
+    else:
+        kind = metric(name, Options(columns, classes=("0", "1"))).describe().truth[0].kind
+        if classes is None and kind is not ColumnKind.NUMBER:
+            classes = sorted({each for row in _lists(y_true, kind) for each in row})
+        scored = metric(name, Options(columns, tuple(classes or ()), positive, cutoff))
+        scored = GroupedMetric(scored, GroupRules(tuple(named))) if named else scored
+    about = scored.describe()
+    expected = about.truth[:1] if name == BiasMetric.name else about.truth
+    truth = _columns(expected, y_true, classes or ()) | named
+    predictions = _columns(about.predictions, y_score, classes or ())
+    (rows,) = {len(each) for each in (*truth.values(), *predictions.values())}
+    return scored.score(scored.prepare(truth, np.arange(rows)), scored.encode(predictions))
+
+
+def _columns(columns: Sequence[ColumnSpec], values: Any, classes: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return the values of a metric's columns: numbers, or the positions of classes."""
+    if not hasattr(values, "keys"):
+        values = {columns[0].name: values}
+    if missing := [each.name for each in columns if each.name not in values]:
+        raise ValueError(f"There are no values of {', '.join(missing)}.")
+    return {each.name: _column(each, values[each.name], classes) for each in columns}
+
+
+def _column(column: ColumnSpec, values: Any, classes: Sequence[str]) -> NDArray[Any]:
+    if column.kind is ColumnKind.NUMBER:
+        numbers = as_vector(column.name, values, finite=True)
+        within = f"between {column.lowest:g} and {column.highest:g}"
+        refuse_where((numbers < column.lowest) | (numbers > column.highest), column.name, within)
+        return numbers
+    codes, rows = {name: code for code, name in enumerate(classes)}, _lists(values, column.kind)
+    if unknown := sorted({each for row in rows for each in row if each not in codes}):
+        raise ValueError(f"`{column.name}` contains unknown classes: {', '.join(unknown)}.")
+    table = np.full((len(rows), max(map(len, rows), default=0)), -1)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = [codes[each] for each in row]
+    return table if column.kind is ColumnKind.CLASSES else table[:, 0]
+
+
+def _lists(values: Any, kind: ColumnKind) -> list[list[str]]:
+    """Return the classes of each row as texts."""
+    return [[str(each) for each in (row if kind is ColumnKind.CLASSES else [row])] for row in values]

@@ -1,0 +1,74 @@
+"""The public function for all metrics, and the library in a folder of a course."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairboard
+from fairboard.interface import Options, UnsuitablePredictions, UnsuitableTruth
+from tests.fairboard.test_registry import CASES
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_score_equals_that_of_the_metric(name: str):
+    options, make, value = CASES[name]
+    truth, guesses = make(np.random.default_rng(1), 60)
+    is_table = bool(options.columns)
+    classes = options.classes or [str(code) for code in range(12)]
+    kind = fairboard.METRICS[name](options or Options()).describe().truth[0].kind
+
+    def named(columns):
+        texts = {
+            each: [[classes[code] for code in row if code >= 0] for row in values]
+            if values.ndim == 2
+            else [classes[code] for code in values]
+            if kind == "class" and values.dtype.kind == "i"
+            else values
+            for each, values in columns.items()
+        }
+        return texts if is_table or len(texts) > 1 else next(iter(texts.values()))
+
+    found = fairboard.score(name, named(truth), named(guesses), classes=classes if kind != "number" else None)
+    assert found.score == pytest.approx(value(truth, guesses), rel=1e-9)
+
+
+def test_groups_and_identities_have_values():
+    cities = {"city": ["Rome", "Rome", "Oslo", ""]}
+    found = fairboard.score("rmse", [1, 2, 3, 4], [1, 2, 5, 5], groups=cities)
+    assert found.groups["city"] == {"Rome": {"rows": 2, "score": 0.0}, "Oslo": {"rows": 1, "score": 2.0}}
+    assert found.to_frame()["value"].tolist() == [found.score, 2.0, 0.0]
+    labels, predictions, cat = [1, 0, 1, 0], [0.9, 0.3, 0.4, 0.5], {"cat": [1, 1, None, 0]}
+    report = fairboard.bias_report(
+        labels, predictions, cat, settings=fairboard.MetricSettings(undefined="skip")
+    )
+    settings = fairboard.MetricSettings(undefined="skip")
+    scored = fairboard.score("bias", labels, predictions, groups=cat, settings=settings)
+    assert (scored.score, scored.terms["bpsn_auc"]) == (report.score, report.power_means.bpsn_auc)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("unknown", [1], [1]), ValueError),
+        (("log_loss", [0, 1], [0.5, 1.5]), ValueError),
+        (("accuracy", ["ham", "spam"], ["ham", "eggs"]), ValueError),
+        (("mean_rmse", {"a": [1]}, {"b": [1]}), ValueError),
+        (("roc_auc", [1, 1], [0.5, 0.6]), UnsuitableTruth),
+        (("multi_class_log_loss", ["a", "b"], {"a": [0, 1], "b": [0, 1]}), UnsuitablePredictions),
+    ],
+)
+def test_values_without_a_score_are_rejected(arguments, error):
+    with pytest.raises(error):
+        fairboard.score(*arguments)
+
+
+def test_the_library_works_next_to_a_file_called_grader(tmp_path: Path):
+    (tmp_path / "grader.py").write_text("raise SystemExit('imported')")
+    code = "import fairboard; print(fairboard.__version__, fairboard.score('mae', [1], [3]).score)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [fairboard.__version__, "2.0"]
