@@ -10,6 +10,7 @@ from grader.identity_providers import SignUp
 from grader.models import Role
 from grader.services.competitions import organizers
 from grader.services.identity import identities
+from webapp import surface
 from webapp.closing import exports
 from webapp.closing import pages as closing_pages
 from webapp.competitions import (
@@ -86,6 +87,7 @@ def init_app(app: Flask) -> None:
     app.add_template_global(_organizers_pages, "organizers_pages")
     app.add_template_global(_organizers_page, "organizers_page")
     app.add_template_global(site_link)
+    app.add_template_global(surface.start_of_list)
     app.add_template_global(answers.stages, "stages_of")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.add_template_global(app.extensions["fairboard"].settings.sends_mail(), "sends_mail")

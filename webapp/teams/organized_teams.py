@@ -1,39 +1,33 @@
 """Teams (pages and API): search, rename, disqualify, grant extra submissions."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, url_for
 from pydantic import Field
 
-from grader import db
-from grader.errors import FairboardError
 from grader.models import (
     MAIN_BOARD,
     Competition,
     Role,
+    Team,
 )
-from grader.services.competitions import boards, lookup, team_names
+from grader.services.competitions import lookup, team_names
 from grader.services.competitions.acting import Act
-from grader.services.competitions.lookup import UnknownDivision
-from grader.services.identity import names
 from grader.services.submissions import decisions
-from grader.services.teams import carry_over, divisions, grants, limits, moderation, rosters, team_search
+from grader.services.teams import carry_over, divisions, grants, limits, moderation, team_search
 from grader.services.teams.carry_over import CarriedOver
 from grader.services.teams.grants import GivenGrant
-from webapp.competitions.views import CompetitionView
-from webapp.http import api
-from webapp.http.actions import Family
 from webapp.http.api import ending
-from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Confirmation, Moment, Number, PageSize, Sent, Text
-from webapp.http.organizer_operations import DESK, Reasoned, Searched, organizers_operation
-from webapp.http.parameters import asked_page, asked_text
+from webapp.http.organizer_operations import Reasoned, Searched
 from webapp.presentation import formats
 from webapp.submissions.answers import Limits, allowance
 from webapp.submissions.views import AllowanceView
+from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
 
@@ -147,113 +141,6 @@ class TeamDivisions(Sent):
     lines: Annotated[Text, Field(max_length=100_000, description="CSV without a header: team, division.")]
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str, *, problem: FairboardError | None = None, carried: CarriedOver | None = None) -> str:
-    """List the teams that match the filters, or show the result of a carry-over."""
-    text, disqualified_only = asked_text("q"), request.args.get("state") == "disqualified"
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        found = team_search.find(
-            session,
-            competition=competition,
-            text=text,
-            disqualified_only=disqualified_only,
-            page=asked_page(),
-        )
-        given = grants.list_newest(session, competition=competition)
-        days = grants.choice(competition, now=now)
-    return render_template(
-        "teams/organized_teams.html",
-        carried=carried,
-        competition=CompetitionView(competition, now),
-        page=found,
-        text=text,
-        disqualified_only=disqualified_only,
-        given=given,
-        days=days,
-        problems=_sentences(problem),
-        form=request.form,
-    )
-
-
-@blueprint.get("/<int:team_id>")
-@organizers_only(Role.VIEWER)
-def show(slug: str, team_id: int, *, problem: FairboardError | None = None) -> str:
-    """Show a team and the decisions that organizers can make about it."""
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        line = team_search.get(session, competition=competition, team_id=team_id)
-        given = grants.list_newest(session, competition=competition, team=line.team)
-        days = grants.choice(competition, now=now)
-        allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
-    return render_template(
-        "teams/organized_team.html",
-        competition=CompetitionView(competition, now),
-        line=line,
-        team=line.team,
-        given=given,
-        allowance=AllowanceView(allowance),
-        days=days,
-        problems=_sentences(problem),
-        form=request.form,
-    )
-
-
-def _sentences(problem: FairboardError | None) -> list[str]:
-    return [] if problem is None else problem.message.splitlines()
-
-
-@api.blueprint.get(f"{DESK}/teams")
-@organizers_operation(Role.VIEWER, answers=OrganizersTeamList, tag="running")
-def organized_teams(slug: str, query: TeamQuery) -> OrganizersTeamList:
-    """List the teams that match the filters, newest first."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        found = team_search.find_after(
-            session,
-            competition=competition,
-            text=query.q,
-            disqualified_only=query.disqualified,
-            part=query.part,
-        )
-    return OrganizersTeamList(
-        teams=[OrganizersTeam(**_fields(line, competition)) for line in found.rows],
-        **ending(found),
-    )
-
-
-@api.blueprint.get(f"{DESK}/teams/<int:team_id>")
-@organizers_operation(Role.VIEWER, answers=OrganizersTeamDetails, tag="running")
-def organized_team(slug: str, team_id: int) -> OrganizersTeamDetails:
-    """Return a team with its remaining submissions and its extra submissions."""
-    with reading() as session:
-        return _details(session, competition_of(session, slug), team_id)
-
-
-@api.blueprint.get(f"{DESK}/teams/grants")
-@organizers_operation(Role.VIEWER, answers=GrantList, tag="running")
-def grant_list(slug: str) -> GrantList:
-    """List the newest grants of extra submissions, to single teams and to all teams."""
-    with reading() as session:
-        given = grants.list_newest(session, competition=competition_of(session, slug))
-    return GrantList(grants=[_grant_line(each) for each in given])
-
-
-def _details(session: Any, competition: Competition, team_id: int) -> OrganizersTeamDetails:
-    """Return a team with its remaining and extra submissions."""
-    now = db.now(session)
-    line = team_search.get(session, competition=competition, team_id=team_id)
-    given = grants.list_newest(session, competition=competition, team=line.team)
-    left = limits.allowance(session, competition=competition, team=line.team, now=now)
-    return OrganizersTeamDetails(
-        **_fields(line, competition),
-        is_name_fixed=line.team.is_name_fixed,
-        limits=allowance(left),
-        grants=[_grant_line(each) for each in given],
-    )
-
-
 def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, Any]:
     """Return the fields of a team in the API."""
     return {
@@ -274,54 +161,83 @@ def _grant_line(given: GivenGrant) -> Grant:
     return Grant.of(given.grant, team=given.team, ends_at=given.ends_at)
 
 
-TEAM = Family(
-    pages=blueprint,
-    tag="running",
-    refusals=(
-        grants.InvalidGrant,
-        moderation.ReasonNeeded,
-        decisions.AlreadyDisqualified,
-        decisions.NotDisqualified,
-        moderation.MergedTeam,
-        moderation.NameOfOtherTeam,
-        moderation.SameName,
-        names.InvalidName,
-        divisions.InvalidDivisions,
-        UnknownDivision,
-        carry_over.NotCarried,
-        boards.UnknownBoard,
-        rosters.TeamsFrozen,
-    ),
-    show=lambda **shown: (show if "team_id" in shown else index)(**shown),
-    home=lambda slug, team_id=None: url_for(
-        "organize_teams.show" if team_id else "organize_teams.index", slug=slug, team_id=team_id
-    ),
-    answers=OrganizersTeamDetails,
-    answer=lambda act, _outcome, team_id: _details(act.session, act.competition, team_id),
-    role=Role.EDITOR,
+def _days(ask: Ask, _team: Answer) -> dict[str, Any]:
+    """Return the days for which extra submissions can be granted."""
+    return {"days": grants.choice(ask.competition, now=ask.now)}
+
+
+def _grants(ask: Ask, teams: Answer) -> dict[str, Any]:
+    """Return the extra submissions of all teams, and the days for which more can be granted."""
+    return {"carried": None, "given": grant_list(ask).grants, **_days(ask, teams)}
+
+
+TEAMS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
+
+
+@TEAMS.read("", OrganizersTeamList, endpoint="index", page="teams/organized_teams.html", extra=_grants)
+def organized_teams(ask: Ask, query: TeamQuery) -> OrganizersTeamList:
+    """List the teams that match the filters, newest first."""
+    found = team_search.find(
+        ask.session,
+        competition=ask.competition,
+        text=query.q,
+        disqualified_only=query.disqualified,
+        part=query.part,
+    )
+    return OrganizersTeamList(
+        teams=[OrganizersTeam(**_fields(line, ask.competition)) for line in found.rows],
+        **ending(found),
+    )
+
+
+@TEAMS.read(
+    "/<int:team_id>", OrganizersTeamDetails, endpoint="show", page="teams/organized_team.html", extra=_days
 )
+def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
+    """Return a team with its remaining submissions and its extra submissions."""
+    session, competition = ask.session, ask.competition
+    line = team_search.get(session, competition=competition, team_id=team_id)
+    given = grants.list_newest(session, competition=competition, team=line.team)
+    left = limits.allowance(session, competition=competition, team=line.team, now=ask.now)
+    ask.shown |= {"team": line.team, "members": line.members, "allowance": AllowanceView(left)}
+    return OrganizersTeamDetails(
+        **_fields(line, competition),
+        is_name_fixed=line.team.is_name_fixed,
+        limits=allowance(left),
+        grants=[_grant_line(each) for each in given],
+    )
+
+
+@TEAMS.read("/grants", GrantList)
+def grant_list(ask: Ask) -> GrantList:
+    """List the newest grants of extra submissions, to single teams and to all teams."""
+    given = grants.list_newest(ask.session, competition=ask.competition)
+    return GrantList(grants=[_grant_line(each) for each in given])
 
 
 def _name(act: Act, team_id: int) -> str:
     return team_search.get_team(act.session, competition=act.competition, team_id=team_id).name
 
 
-@TEAM.action("/<int:team_id>/name", method="PUT", page="rename", done="Team renamed.")
+@TEAMS.act("/<int:team_id>/name", method="PUT", form="rename", back=organized_team, done="Team renamed.")
 def give_team_name(act: Act, sent: TeamNameRequest, team_id: int) -> None:
     """Rename a team."""
     moderation.rename(act, team=_name(act, team_id), name=sent.name, reason=sent.reason)
 
 
-@TEAM.action("/<int:team_id>/division", method="PUT", page="divide", done="Division changed.")
+@TEAMS.act(
+    "/<int:team_id>/division", method="PUT", form="divide", back=organized_team, done="Division changed."
+)
 def set_team_division(act: Act, sent: TeamDivision, team_id: int) -> None:
     """Set the division of a team; an empty name removes it."""
     divisions.assign_all(act, [(moderation.find(act, _name(act, team_id)), sent.division or None)])
 
 
-@TEAM.action(
+@TEAMS.act(
     "/divisions",
     method="PUT",
-    page="divide_all",
+    form="divide_all",
+    back=organized_teams,
     done=lambda count: f"Divisions changed: {formats.counted(count, 'team')}.",
     status=204,
 )
@@ -330,7 +246,9 @@ def set_team_divisions(act: Act, sent: TeamDivisions) -> int:
     return divisions.assign_lines(act, sent.lines)
 
 
-@TEAM.action("/<int:team_id>/disqualification", page="disqualify", done="Team disqualified.")
+@TEAMS.act(
+    "/<int:team_id>/disqualification", form="disqualify", back=organized_team, done="Team disqualified."
+)
 def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
     """Disqualify a team: its members are notified, and it cannot submit until it is reinstated."""
     team = decisions.disqualify(act, team=_name(act, team_id), reason=sent.reason)
@@ -352,50 +270,40 @@ def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
     )
 
 
-@TEAM.action("/<int:team_id>/reinstatement", page="reinstate", done="Team reinstated.")
+@TEAMS.act("/<int:team_id>/reinstatement", form="reinstate", back=organized_team, done="Team reinstated.")
 def reinstate_team(act: Act, sent: Reasoned, team_id: int) -> None:
     """Reinstate a team."""
     decisions.reinstate(act, team=_name(act, team_id), reason=sent.reason)
 
 
-def _given(given: GivenGrant, **_: Any) -> str:
+def _message(granted: Grant, **_: int) -> str:
     """Return the success message, with the period in which the extra submissions are valid."""
-    granted_at = given.grant.granted_at
-    beginning = max(datetime.combine(given.grant.day, time(tzinfo=UTC)), granted_at)
-    valid = f"until {formats.moment(given.ends_at)}, for {formats.span(given.ends_at - beginning)}"
-    if beginning != granted_at:
+    beginning = max(datetime.combine(granted.day, time(tzinfo=UTC)), granted.granted_at)
+    valid = f"until {formats.moment(granted.ends_at)}, for {formats.span(granted.ends_at - beginning)}"
+    if beginning != granted.granted_at:
         valid = f"from {formats.moment(beginning)} {valid}"
-    whom = "" if given.team else " to every team"
+    whom = "" if granted.team else " to every team"
     return f"Extra submissions given{whom}. They are valid {valid}."
 
 
-GRANT: dict[str, Any] = {
-    "done": _given,
-    "answers": Grant,
-    "answer": lambda _act, given, **_: _grant_line(given),
-    "status": 201,
-}
-
-
-@TEAM.action("/<int:team_id>/grants", page="grant", **GRANT)
-def grant_submissions(act: Act, sent: GrantRequest, team_id: int) -> GivenGrant:
+@TEAMS.act(
+    "/<int:team_id>/grants", form="grant", back=organized_team, done=_message, answers=Grant, status=201
+)
+def grant_submissions(act: Act, sent: GrantRequest, team_id: int) -> Grant:
     """Grant a team extra submissions on a UTC day."""
-    return _grant(act, sent, team_id)
+    return _grant(act, sent, team_search.get_team(act.session, competition=act.competition, team_id=team_id))
 
 
-@TEAM.action("/grants", page="grant_to_all", **GRANT)
-def grant_submissions_to_all(act: Act, sent: GrantRequest) -> GivenGrant:
+@TEAMS.act("/grants", form="grant_to_all", back=organized_teams, done=_message, answers=Grant, status=201)
+def grant_submissions_to_all(act: Act, sent: GrantRequest) -> Grant:
     """Grant every team extra submissions on a UTC day."""
     return _grant(act, sent, None)
 
 
-def _grant(act: Act, sent: GrantRequest, team_id: int | None) -> GivenGrant:
-    team = None
-    if team_id is not None:
-        team = team_search.get_team(act.session, competition=act.competition, team_id=team_id)
+def _grant(act: Act, sent: GrantRequest, team: Team | None) -> Grant:
     given = grants.grant(act, team=team, day=sent.day, count=sent.count, reason=sent.reason)
     ends_at = grants.ends_at(act.competition, day=given.day)
-    return GivenGrant(given, team.name if team else None, ends_at)
+    return _grant_line(GivenGrant(given, team.name if team else None, ends_at))
 
 
 def _after_previous(session: Any, slug: str) -> Competition:
@@ -406,13 +314,12 @@ def _after_previous(session: Any, slug: str) -> Competition:
     return competition
 
 
-@TEAM.action(
+@replace(TEAMS, find=_after_previous).act(
     "/carry-over",
-    page="carry_over",
-    find=_after_previous,
-    shown=lambda carried, slug: index(slug=slug, carried=carried),
+    form="carry_over",
+    back=organized_teams,
+    done=lambda carried: {"carried": carried},
     answers=CarriedOverAnswer,
-    answer=lambda _act, carried: CarriedOverAnswer.model_validate(carried),
 )
 def carry_over_teams(act: Act, sent: CarryOverRequest) -> CarriedOver:
     """Carry over teams with their members from the previous stage; repeated calls skip carried teams."""

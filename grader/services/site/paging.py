@@ -52,6 +52,9 @@ class Part:
     size: int = PAGE_SIZE
 
 
+FIRST = Part()
+
+
 @dataclass(frozen=True, slots=True)
 class Paging:
     """The position of a page in a list of `count` rows; `start` overrides the offset of its first row."""

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
-from grader.services.site.paging import PAGE_SIZE, Page, Part, Slice, page_of_list, slice_of_list
+from grader.services.site.paging import FIRST, Part, Slice, slice_of_list
 from grader.text import folded
 
 
@@ -38,25 +38,11 @@ def find(
     competition: Competition,
     text: str = "",
     disqualified_only: bool = False,
-    page: int = 1,
-) -> Page[TeamMatch]:
-    """Return a page of the unmerged teams with `text` in the team's name or alias, or a member's name."""
-    ids = _ids(session, competition, folded(text.strip()), disqualified_only)
-    matching = page_of_list(ids, page=page, page_size=PAGE_SIZE)
-    return matching.with_rows(_lines(session, matching.rows))
-
-
-def find_after(
-    session: Session,
-    *,
-    competition: Competition,
-    text: str = "",
-    disqualified_only: bool = False,
-    part: Part,
+    part: Part = FIRST,
 ) -> Slice[TeamMatch]:
-    """Return a slice of the teams that `find` returns, newest first."""
+    """Return a slice of the unmerged teams with `text` in a team's name or alias, or a member's name."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
-    matching = slice_of_list(ids, key=int, part=part)
+    matching = slice_of_list(list(ids), key=int, part=part)
     return matching.with_rows(_lines(session, matching.rows))
 
 
@@ -73,7 +59,7 @@ def get_team(session: Session, *, competition: Competition, team_id: int) -> Tea
     return team
 
 
-def _ids(session: Session, competition: Competition, wanted: str, disqualified_only: bool) -> list[int]:
+def _ids(session: Session, competition: Competition, wanted: str, disqualified_only: bool) -> set[int]:
     conditions: list[ColumnElement[bool]] = [
         Team.competition_id == competition.id,
         Team.merged_into_id.is_(None),
@@ -93,7 +79,7 @@ def _ids(session: Session, competition: Competition, wanted: str, disqualified_o
             .where(TeamMember.competition_id == competition.id)
         )
         matching |= {team_id for team_id, name in members if team_id in names and wanted in folded(name)}
-    return sorted(matching, key=lambda team_id: (names[team_id], team_id))
+    return matching
 
 
 def _lines(session: Session, ids: Sequence[int]) -> tuple[TeamMatch, ...]:

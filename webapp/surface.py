@@ -1,0 +1,461 @@
+"""Reads and acts, each declared once for both a page and an API operation.
+
+A read is a function that returns one read model: the page renders it with a template, the operation returns
+it as JSON. An act is a function that changes something in one transaction: the form of a page and the
+operation call it with the same validated input.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from pydantic import BaseModel, ValidationError
+from werkzeug.exceptions import Forbidden
+
+from grader import db
+from grader.errors import ErrorKind, FairboardError, ParticipantError
+from grader.models import Competition, Role, User
+from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
+from grader.services.identity.api_tokens import Scope
+from webapp.competitions.views import CompetitionView
+from webapp.http import api, auth, context
+from webapp.http.actions import entered, sentences
+from webapp.http.api import UnreadableFields, operation
+from webapp.http.confirmation import Unconfirmed, wants_to_change
+from webapp.http.context import actor, competition_of, reading, require_role, writing
+from webapp.http.errors import headers_of, status_of, wants_json
+from webapp.http.fields import FileForm, is_list
+from webapp.http.responses import conditional
+
+Model = TypeVar("Model")
+Function = TypeVar("Function", bound=Callable[..., Any])
+Done = str | Mapping[str, str] | Callable[..., Any]
+# These errors are shown on the general error page, not on the page of the form.
+ELSEWHERE = frozenset(
+    {ErrorKind.LOGIN_NEEDED, ErrorKind.TOO_LARGE, ErrorKind.NO_ROOM, ErrorKind.NOT_YET, ErrorKind.GONE}
+)
+
+
+class Access(Enum):
+    """Who may use a surface that does not belong to the organizers of a competition."""
+
+    PUBLIC = "public"
+    USER = "user"
+    ADMIN = "admin"
+
+
+SCOPES = {Access.PUBLIC: None, Access.USER: Scope.READ, Access.ADMIN: Scope.ADMIN}
+
+
+@dataclass
+class Ask:
+    """A request for a read model: session, competition, time, and for a page the refused act's error."""
+
+    session: Any
+    slug: str | None = None
+    is_page: bool = False
+    problem: FairboardError | None = None
+    find: Callable[[Any, str], Competition] = competition_of
+    shown: dict[str, Any] = field(default_factory=dict)
+    """Values for the template beside the read model."""
+
+    @property
+    def user(self) -> User:
+        """The user who asks; None for a visitor of a public page."""
+        user: User = g.user
+        return user
+
+    @cached_property
+    def competition(self) -> Competition:
+        """The competition of the URL; raises UnknownCompetition, also for other users' drafts."""
+        return self.find(self.session, str(self.slug))
+
+    @cached_property
+    def now(self) -> datetime:
+        """The time by the database's clock."""
+        return db.now(self.session)
+
+    @cached_property
+    def competition_view(self) -> CompetitionView:
+        """The competition as the templates show it."""
+        return CompetitionView(self.competition, self.now)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Reads and acts with the same blueprint, documentation tag and audience.
+
+    `role` may read and `acts` may act; `scope` overrides the scope of a token that the role implies. `api` is
+    the URL prefix of the operations if it differs from that of the pages. `find` returns, and may lock, the
+    competition. `unchanged` raises an error if what the user has read has changed since. With `spans`, tokens
+    bound to one competition are accepted although the URL contains none. Variants for single declarations are
+    made with `dataclasses.replace`.
+    """
+
+    pages: Blueprint
+    tag: str
+    role: Role | Access
+    acts: Role | Access | None = None
+    scope: Scope | None = None
+    api: str | None = None
+    find: Callable[[Any, str], Competition] = competition_of
+    unchanged: Callable[..., None] | None = None
+    spans: bool = False
+
+    def read(
+        self,
+        path: str,
+        model: type[Model] | None,
+        *,
+        endpoint: str = "",
+        page: str = "",
+        api_path: str | None = None,
+        extra: Callable[..., Mapping[str, Any]] | None = None,
+    ) -> "Callable[[Callable[..., Model]], Read[Model]]":
+        """Register a function as a page with a template, if any, and as the operation with its name.
+
+        The function receives the `Ask`, the validated `query` if it has this parameter, and the URL
+        parameters except `slug`. A page without operation has no `model`; its function returns the values for
+        its template. `api_path` is the operation's path if it differs. `extra` returns further values for the
+        template; it receives the `Ask` and the read model.
+        """
+
+        def register(run: Callable[..., Model]) -> Read[Model]:
+            found = Read(
+                self,
+                run,
+                model,
+                f"{self.pages.url_prefix or ''}{path}",
+                self.pages.name + f".{endpoint}",
+                page,
+                extra,
+            )
+            if page:
+                self.pages.add_url_rule(path, endpoint, found.view, methods=["GET"])
+            if model is not None:
+                rule = self._address(path if api_path is None else api_path)
+                api.blueprint.add_url_rule(rule, run.__name__, found.operation(), methods=["GET"])
+            return found
+
+        return register
+
+    def act(
+        self,
+        path: str,
+        *,
+        back: "Read[Any]",
+        form: str = "",
+        done: Done = "",
+        method: str = "POST",
+        answers: type[BaseModel] | None = None,
+        status: int = 200,
+        before: Callable[..., Any] | None = None,
+    ) -> Callable[[Function], Function]:
+        """Register a function as the page's form with the endpoint `form`, if any, and as an operation.
+
+        The function receives the `Act`, the validated input `sent` if it has this parameter, and the URL
+        parameters except `slug`. An error is shown on the page `back`, and a success leads there with the
+        message `done`: a text, a text for each `verb` of the URL, or a function of the outcome and the URL
+        parameters that returns a text, a text and another URL, values for the page, which is then shown at
+        once, or a response. The operation answers with the outcome, as `answers`; without an outcome, with
+        the read model of `back`; with status 204, with nothing. `before` runs before the transaction, such
+        as to store a file; the function receives its result, if any, as `prepared`.
+        """
+
+        def register(run: Function) -> Function:
+            declared = _Declared(self, run, back, done, answers or back.model, status, before)
+            if form:
+                view: Callable[..., ResponseReturnValue] = declared.form
+                if before is None:
+                    context.ACTIONS.add(f"{self.pages.name}.{form}")
+                elif isinstance(self.acts, Role):
+                    view = auth.organizers_only(self.acts)(view)
+                rule = path if method in ("POST", "PUT") else f"{path}/{form.replace('_', '-')}"
+                self.pages.add_url_rule(rule, form, view, methods=["POST"])
+            api.blueprint.add_url_rule(
+                self._address(path), run.__name__, declared.operation(), methods=[method]
+            )
+            return run
+
+        return register
+
+    def _address(self, path: str) -> str:
+        return f"{self.pages.url_prefix or '' if self.api is None else self.api}{path}"
+
+
+@dataclass(frozen=True)
+class Read(Generic[Model]):
+    """A declared read; calling it runs its function."""
+
+    surface: Surface
+    run: Callable[..., Model]
+    model: type[Any] | None
+    rule: str
+    endpoint: str
+    template: str
+    more: Callable[..., Mapping[str, Any]] | None
+
+    def __call__(self, ask: Ask, **given: Any) -> Model:
+        """Return the read model."""
+        made = self.run(ask, **given)
+        if ask.slug is not None:
+            _ = ask.competition  # denies a draft even if the function has not read the competition
+        return made
+
+    def url(self, **given: Any) -> str:
+        """Return the URL of the page for an act's URL parameters."""
+        return url_for(self.endpoint, **self.taken(given))
+
+    def taken(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the URL parameters of this read among those of an act."""
+        return {name: value for name, value in given.items() if f"{name}>" in self.rule}
+
+    def page(
+        self, problem: FairboardError | None = None, shown: Mapping[str, Any] | None = None, **given: Any
+    ) -> ResponseReturnValue:
+        """Return the page, or a redirect to the login page; `shown` are further values for its template."""
+        if (denied := _denied(self.surface.role)) is not None:
+            return denied
+        with reading() as session:
+            wanted = self.taken(given)
+            slug = wanted.pop("slug", None)
+            if isinstance(self.surface.role, Role):
+                require_role(session, str(slug), self.surface.role)
+            ask = Ask(session, slug, True, problem, self.surface.find, dict(shown or {}))
+            if "query" in self.run.__annotations__:
+                wanted["query"] = _query(self.run.__annotations__["query"])
+            made = self(ask, **wanted)
+            if self.model is not None and problem is None and request.method == "GET" and wants_json():
+                return self._json(made)
+            values = {
+                "page": made,
+                "query": wanted.get("query"),
+                "problem": problem,
+                "problems": sentences(problem),
+                "form": request.form,
+                **({"competition": ask.competition_view} if slug is not None else {}),
+                **(made if isinstance(made, Mapping) else {}),
+                **(self.more(ask, made) if self.more is not None else {}),
+                **ask.shown,
+            }
+            return render_template(self.template, **values)
+
+    def view(self, **given: Any) -> ResponseReturnValue:
+        """Answer a request for the page; clients that prefer JSON get the read model with an ETag."""
+        return self.page(**given)
+
+    def operation(self) -> Callable[..., Any]:
+        """Return the view of the operation."""
+        role = self.surface.role
+        scope = Scope.ORGANIZE if isinstance(role, Role) else SCOPES[role]
+
+        def view(slug: str | None = None, **given: Any) -> Any:
+            with reading() as session:
+                return self(Ask(session, slug, find=self.surface.find), **given)
+
+        _dress(view, self.run)
+        if "query" in self.run.__annotations__:
+            view.__annotations__["query"] = self.run.__annotations__["query"]
+        described = operation(
+            self.surface.scope or scope, answers=self.model, tag=self.surface.tag, spans=self.surface.spans
+        )(view)
+        return auth.organizers_only(role)(described) if isinstance(role, Role) else described
+
+    def _json(self, made: Any) -> ResponseReturnValue:
+        body = made.model_dump_json(exclude_unset=True) + "\n"
+        response = conditional((body, 200, {"Content-Type": "application/json"}))
+        response.vary.add("Accept")
+        return response
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """A declared act."""
+
+    surface: Surface
+    run: Callable[..., Any]
+    back: Read[Any]
+    done: Done
+    answers: type[BaseModel] | None
+    status: int
+    before: Callable[..., Any] | None
+
+    @property
+    def takes(self) -> type[BaseModel] | None:
+        """The model of the input."""
+        taken: type[BaseModel] | None = self.run.__annotations__.get("sent")
+        return taken
+
+    @property
+    def role(self) -> Role | Access:
+        """Who may act."""
+        return self.surface.acts or self.surface.role
+
+    def form(self, **given: Any) -> ResponseReturnValue:
+        """Act for the page's form, and redirect to the page or show it with the error."""
+        if not context.has_login():
+            return auth.ask_to_log_in()
+        if wants_to_change() or request.form.get("act") == "preview":
+            context.identify()
+            return self.back.page(**given)
+        try:
+            outcome = self._act(given, _entered)
+        except _NotLoggedIn:
+            return auth.ask_to_log_in()
+        except FairboardError as error:
+            if not self._is_shown(error):
+                raise
+            page = self.back.page(error, **given)
+            return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
+        told = self.done[given["verb"]] if isinstance(self.done, Mapping) else self.done
+        if callable(told):
+            told = told(outcome, **{name: value for name, value in given.items() if name != "slug"})
+        if isinstance(told, Mapping):
+            page = self.back.page(shown=told, **given)
+            return (page, self.status) if isinstance(page, str) else page
+        if not isinstance(told, str | tuple):
+            response: ResponseReturnValue = told
+            return response
+        message, target = (told, self.back.url(**given)) if isinstance(told, str) else told
+        if message:
+            flash(message)
+        if self.takes is not None and issubclass(self.takes, FileForm) and wants_json():
+            return {"location": target}, 201, {"Location": target}  # the page's script opens it
+        return redirect(target, 303)
+
+    def operation(self) -> Callable[..., Any]:
+        """Return the view of the operation."""
+        role, takes = self.role, self.takes
+        is_file = takes is not None and issubclass(takes, FileForm)
+
+        def view(**given: Any) -> Any:
+            return self._act(given, _body, answer=True)
+
+        _dress(view, self.run)
+        scope = {Access.USER: Scope.SUBMIT, Access.PUBLIC: None, Access.ADMIN: Scope.ADMIN}
+        described = operation(
+            self.surface.scope or (Scope.ORGANIZE if isinstance(role, Role) else scope[role]),
+            answers=None if self.status == 204 else self.answers,
+            status=self.status,
+            tag=self.surface.tag,
+            spans=self.surface.spans,
+            takes=None if is_file else takes,
+            takes_file=takes if is_file else None,  # type: ignore[arg-type]
+            checks_version=self.surface.unchanged is not None,
+        )(view)
+        return auth.organizers_only(role)(described) if isinstance(role, Role) else described
+
+    def _act(self, given: dict[str, Any], read: Callable[..., BaseModel], *, answer: bool = False) -> Any:
+        """Act in one transaction, which identifies the user and checks the role again."""
+        others = {name: value for name, value in given.items() if name != "slug"}
+        prepared = None if self.before is None else self.before(**given)
+        g.after_commit = []
+        with writing() as session:
+            if g.user is None:
+                raise _NotLoggedIn
+            _require(self.role, session, given.get("slug"))
+            act = acting.begin(session, competition=self.surface.find(session, given["slug"]), actor=actor())
+            if self.surface.unchanged is not None:
+                self.surface.unchanged(act, **others)
+            sent = {} if self.takes is None else {"sent": read(self.takes, act, **others)}
+            if prepared is not None:
+                sent["prepared"] = prepared
+            outcome = self.run(act, **sent, **others)
+            answered = self._answer(act, outcome, others) if answer else outcome
+        for after in g.after_commit:
+            after()
+        return answered
+
+    def _answer(self, act: Act, outcome: Any, others: dict[str, Any]) -> Any:
+        """Return the operation's response."""
+        if self.status == 204:
+            return "", 204
+        if outcome is None:
+            ask = Ask(act.session, act.competition.slug)
+            vars(ask).update(competition=act.competition, now=act.now)
+            outcome = self.back(ask, **self.back.taken(others))
+        elif not isinstance(outcome, BaseModel) and self.answers is not None:
+            outcome = self.answers.model_validate(outcome)
+        url = getattr(outcome, "url", None)
+        return outcome, self.status, {"Location": url} if url and self.status in (201, 202) else {}
+
+    def _is_shown(self, error: FairboardError) -> bool:
+        """Return whether the page shows an error; organizers' errors are hidden from others."""
+        if isinstance(error, Unconfirmed) or error.kind in ELSEWHERE or wants_json():
+            return False
+        return isinstance(error, ParticipantError) or g.get("organizer_role") is not None
+
+
+class _NotLoggedIn(Exception):
+    """The session ended before the act."""
+
+
+def after_commit(do: Callable[..., Any], *arguments: Any) -> None:
+    """Call a function when the transaction of the current act is committed."""
+    g.after_commit.append(lambda: do(*arguments))
+
+
+def start_of_list() -> str | None:
+    """Return the URL of the requested list without its `cursor`, or None at its start."""
+    if "cursor" not in request.args:
+        return None
+    asked = {**request.args.to_dict(), **(request.view_args or {})}
+    return url_for(str(request.endpoint), **{name: asked[name] for name in asked if name != "cursor"})
+
+
+def _denied(role: Role | Access) -> ResponseReturnValue | None:
+    """Return the redirect of a visitor to the login page, if the page needs a login."""
+    if role is Access.PUBLIC:
+        return None
+    if g.user is None:
+        return auth.ask_to_log_in()
+    if role is Access.ADMIN and not g.user.is_admin:
+        raise Forbidden
+    return None
+
+
+def _require(role: Role | Access, session: Any, slug: str | None) -> None:
+    if isinstance(role, Role):
+        require_role(session, str(slug), role)
+    else:
+        _denied(role)
+
+
+def _query(model: type[BaseModel]) -> BaseModel:
+    """Return the query of a page: other and empty parameters are ignored, as forms send all of theirs."""
+    sent = {
+        name: request.args.getlist(name) if is_list(each.annotation) else request.args[name]
+        for name, each in model.model_fields.items()
+        if request.args.get(name)
+    }
+    try:
+        return model.model_validate(sent)
+    except ValidationError as error:
+        raise UnreadableFields(error) from None
+
+
+def _entered(takes: type[BaseModel], act: Act, **given: Any) -> BaseModel:
+    """Return the input of a form; a model with fields named otherwise has a function `of_form`."""
+    read = getattr(takes, "of_form", None)
+    try:
+        return takes.model_validate(read(act, **given) if read is not None else entered(takes))  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise UnreadableFields(error) from None
+
+
+def _body(takes: type[BaseModel], act: Act, **given: Any) -> BaseModel:
+    """Return the input of an operation."""
+    if issubclass(takes, FileForm):
+        return _entered(takes, act, **given)
+    sent: BaseModel = request.context.json  # type: ignore[attr-defined]
+    return sent
+
+
+def _dress(view: Callable[..., Any], run: Callable[..., Any]) -> None:
+    view.__name__, view.__doc__, view.__module__ = run.__name__, run.__doc__, run.__module__
