@@ -17,7 +17,15 @@ from grader.demo.dataset import generate
 from grader.models import Competition
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_file
-from grader.services.competitions.settings_model import NAMES, CompetitionSettings
+from grader.services.competitions.settings_model import (
+    KINDS,
+    METRIC_PARTS,
+    NAMES,
+    SETTINGS,
+    WEIGHTS,
+    CompetitionSettings,
+    Kind,
+)
 from grader.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -60,15 +68,18 @@ def test_table_of_competition_settings_matches_the_code():
 
 
 def _rows_of_settings() -> Iterator[str]:
-    """Return a table row for every setting: its key, default and meaning, as in a new draft's file."""
-    table = ""
+    """Return a table row for every setting: its key, its default in a new draft's file, and its meaning."""
+    table, defaults = "", {}
     for line in settings_file.write("slug", CompetitionSettings()).splitlines():
-        if found := re.fullmatch(r"\[(\w+)\]", line):
+        if found := re.fullmatch(r"\[([\w.]+)\]", line):
             table = f"{found[1]}."
-        elif found := re.fullmatch(r"(\w+) = (.*?)  # (.*)", line):
-            yield f"| `{table}{found[1]}` | `{found[2]}` | {found[3]} |"
-        elif found := re.fullmatch(r"# (\w+) = …  (.*)", line):
-            yield f"| `{table}{found[1]}` | not set | {found[2]} |"
+        elif found := re.fullmatch(r"(\w+) = (.*)", line):
+            defaults[table + found[1]] = f"`{found[2]}`"
+    settings = {name: each for name, each in SETTINGS.items() if name != "metric"} | METRIC_PARTS
+    for name, setting in settings.items():
+        key = f"{setting.key}.{name}" if name in WEIGHTS else setting.key
+        day = f" A date without a time means {setting.day:%H:%M} UTC." if KINDS[name] is Kind.DATE else ""
+        yield f"| `{key}` | {defaults.get(key, 'not set')} | {setting.description}{day} |"
 
 
 def test_database_has_the_same_defaults_as_the_settings():

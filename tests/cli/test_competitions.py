@@ -108,7 +108,7 @@ def test_all_problems_of_a_file_are_reported_before_anything_is_created(competit
     (folder / "wrong.toml").write_text('titel = "x"\n[limits]\ndaily = "x"\n[files]\nsolution = "no.csv"\n')
     refused = competition("create", folder / "wrong.toml")
     assert refused.exit_code == 1
-    for words in ("titel is unknown", "limits.daily must be", "no.csv does not exist"):
+    for words in ("titel is unknown", "limits.daily: ", "no.csv does not exist"):
         assert words in refused.stderr, words
     assert competition("list").stdout == ""
 

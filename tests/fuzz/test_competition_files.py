@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.services.competitions import settings as competition_settings
-from grader.services.competitions import settings_file
+from grader.services.competitions import settings_file, settings_problems
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from tests.fixtures.examples import examples
@@ -57,8 +56,8 @@ def read(text: str):
     if problems:
         assert all(problem.strip().endswith((".", "?")) for problem in problems)
         return
-    after = competition_settings.cleaned(CompetitionSettings().changed(**found.changes))
-    if not competition_settings.problems(after, is_draft=True):
+    after = CompetitionSettings().changed(**found.changes)
+    if not settings_problems.problems(after, is_draft=True):
         for name, value in dict(after).items():
             assert not isinstance(value, int) or value <= LARGEST_COUNT, name
             assert not isinstance(value, str) or "\0" not in value, name

@@ -3,14 +3,13 @@
 from typing import Annotated, Any
 
 from flask import url_for
-from pydantic import ConfigDict, Field, ValidationInfo, field_serializer, field_validator
+from pydantic import ConfigDict, Field, field_serializer
 
 from fairboard import MetricSettings
 from grader.models import (
     Figure,
 )
-from grader.services.competitions.settings_model import DATES, KINDS, CompetitionSettings, Kind
-from grader.text import is_storable
+from grader.services.competitions.settings_model import DATES, CompetitionSettings
 from grader.visibility import Step
 from webapp.http.confirmation import FIELD
 from webapp.http.fields import Answer, Moment, Sent, Text, allow_more
@@ -41,27 +40,6 @@ class SettingsSent(CompetitionSettings):
     """The settings of a competition. A null limit means no limit; a null date is derived from the close."""
 
     model_config = ConfigDict(title="CompetitionSettings")
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_flags(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, bool) and KINDS.get(info.field_name or "") in (Kind.COUNT, Kind.LIMIT):
-            raise ValueError("must be a whole number")
-        return value
-
-    @field_validator(*DATES)
-    @classmethod
-    def _zoned(cls, moment: Any) -> Any:
-        if moment is not None and moment.tzinfo is None:
-            raise ValueError("must include a time zone, as in 2030-01-31T12:00:00Z")
-        return moment
-
-    @field_validator("identities")
-    @classmethod
-    def _storable(cls, names: Any) -> Any:
-        if not all(map(is_storable, names or ())):
-            raise ValueError("must be strings without NUL (U+0000)")
-        return names
 
     @field_serializer(*DATES)
     def _iso(self, moment: Any) -> str | None:

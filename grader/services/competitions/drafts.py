@@ -104,13 +104,13 @@ def create(
     now: datetime,
 ) -> Competition:
     """Create a draft owned by `owner` or, by default, by the actor; raise InvalidCompetition."""
+    if faults := problems(session, slug=slug, settings=settings):
+        raise InvalidCompetition(sentences(faults))
+    settings = CompetitionSettings.model_validate(dict(settings))
     draft = Competition(
         slug=slug, title=settings.title, state=CompetitionState.DRAFT, created_at=now, draft_metric=None
     )
-    faults = problems(session, slug=slug, settings=settings)
-    if faults:
-        raise InvalidCompetition(sentences(faults))
-    competition_settings.apply(competition_settings.cleaned(settings), draft)
+    competition_settings.apply(settings, draft)
     try:
         with session.begin_nested():
             session.add(draft)
@@ -126,7 +126,7 @@ def create(
 def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> list[Fault]:
     """Return all problems that prevent the creation of a draft with this slug and settings."""
     faults = [Fault(sentence, ("slug",)) for sentence in lookup.slug_problems(session, slug)]
-    return faults + settings_problems.problems(competition_settings.cleaned(settings), is_draft=True)
+    return faults + settings_problems.problems(settings, is_draft=True)
 
 
 def lock(session: Session, competition: Competition) -> Competition:

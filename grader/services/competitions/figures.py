@@ -1,10 +1,13 @@
 """Figures in competition texts: image validation, upload, listing, removal."""
 
 import re
+import struct
 from collections.abc import Sequence
 from datetime import datetime
+from io import BytesIO
 from typing import NamedTuple
 
+import imagesize
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
@@ -15,11 +18,6 @@ from grader.services.competitions.acting import Act
 from grader.storage.stores import StoredBlob
 from grader.text import is_storable, one_line
 
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-JPEG_START = b"\xff\xd8\xff"
-# JPEG markers that start a frame header, which contains the image size. C4, C8 and CC have other meanings.
-_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_STANDS_ALONE = frozenset({0x01, *range(0xD0, 0xD8)})
 MAX_BYTES = 2_000_000
 MAX_COUNT = 50
 MAX_SIDE = 10_000  # pixels; a browser needs memory for each pixel even if the file is small
@@ -27,6 +25,11 @@ SUFFIXES = {
     "image/png": (".png",),
     "image/jpeg": (".jpg", ".jpeg"),
     "image/webp": (".webp",),
+}
+_STARTS = {
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n.{4}IHDR.{17}", re.DOTALL),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/webp": re.compile(rb"RIFF.{4}WEBPVP8", re.DOTALL),
 }
 _FIGURE = "!["  # matches the start of each image in Markdown
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -42,52 +45,14 @@ class Picture(NamedTuple):
 
 def picture_of(data: bytes) -> Picture | None:
     """Return the type and size of a PNG, JPEG or WebP image; None if the header is not valid."""
-    for media_type, size_of in (("image/png", _png), ("image/jpeg", _jpeg), ("image/webp", _webp)):
-        size = size_of(data)
-        if size is not None and min(size) > 0:
-            return Picture(media_type, *size)
-    return None
-
-
-def _png(data: bytes) -> tuple[int, int] | None:
-    if len(data) < 33 or not data.startswith(PNG_SIGNATURE) or data[12:16] != b"IHDR":
+    media_type = next((kind for kind, start in _STARTS.items() if start.match(data)), None)
+    if media_type is None:
         return None
-    return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
-
-
-def _jpeg(data: bytes) -> tuple[int, int] | None:
-    if not data.startswith(JPEG_START):
+    try:
+        width, height = imagesize.get(BytesIO(data))
+    except (ValueError, struct.error):
         return None
-    place = 2
-    while place + 9 <= len(data):
-        if data[place] != 0xFF:
-            return None
-        marker = data[place + 1]
-        if marker == 0xFF:  # fill byte
-            place += 1
-        elif marker in _STANDS_ALONE:
-            place += 2
-        elif marker in _FRAMES:
-            return int.from_bytes(data[place + 7 : place + 9]), int.from_bytes(data[place + 5 : place + 7])
-        else:
-            place += 2 + int.from_bytes(data[place + 2 : place + 4])
-    return None
-
-
-def _webp(data: bytes) -> tuple[int, int] | None:
-    if len(data) < 30 or data[:4] != b"RIFF" or data[8:12] != b"WEBP":
-        return None
-    match data[12:16]:
-        case b"VP8 " if data[23:26] == b"\x9d\x01\x2a":
-            width, height = (int.from_bytes(data[at : at + 2], "little") & 0x3FFF for at in (26, 28))
-            return width, height
-        case b"VP8L" if data[20] == 0x2F:
-            bits = int.from_bytes(data[21:25], "little")
-            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-        case b"VP8X":
-            width, height = (int.from_bytes(data[at : at + 3], "little") + 1 for at in (24, 27))
-            return width, height
-    return None
+    return Picture(media_type, width, height) if min(width, height) > 0 else None
 
 
 class InvalidFigure(OrganizerError):

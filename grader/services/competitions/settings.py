@@ -19,18 +19,21 @@ from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_model import (
     FOLLOWING_DATES,
     KINDS,
-    MAX_LENGTHS,
     METRIC,
     NAMES,
-    OPTIONAL,
     SETTINGS,
     YEARS,
     CompetitionSettings,
     Kind,
     division_names,
 )
-from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
-from grader.text import one_line, without_directions
+from grader.services.competitions.settings_problems import (
+    Fault,
+    InvalidCompetition,
+    problems,
+    read,
+    sentences,
+)
 from grader.visibility import Phase
 
 WEEK = timedelta(days=7)
@@ -164,7 +167,7 @@ def change(
     if faults := refusals(competition, changes, act.now, is_upload=is_upload):
         raise InvalidCompetition(sentences(faults))
     before, before_shown = of(competition), _shown(competition)
-    after = _changed(before, changes)
+    after = _changed(before, read(changes)[0])
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
     if not changed:
@@ -199,10 +202,12 @@ def refusals(
 ) -> list[Fault]:
     """Return all reasons why these changes would be rejected."""
     before = of(competition)
-    after = _changed(before, changes)
+    valid, faults = read(changes)
+    after = _changed(before, valid)
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
-    faults = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
+    faults += [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
+    faults = list(dict.fromkeys(faults))
     live = competition.live_scoring_version
     if live is not None and "boards" in changed and "metric" not in changed:
         known = {fault.sentence for fault in faults}
@@ -220,11 +225,6 @@ def refusals(
     return faults
 
 
-def cleaned(settings: CompetitionSettings) -> CompetitionSettings:
-    """Return settings in their stored form (see `_clean`)."""
-    return settings.changed(**_clean(dict(settings)))
-
-
 def apply(settings: CompetitionSettings, competition: Competition) -> None:
     """Store settings without validation; set the derived dates."""
     rules = competition.rules
@@ -240,7 +240,7 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
 
 def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> CompetitionSettings:
     """Return the settings after a change, and reset an entry code or reveal date that no longer applies."""
-    after = before.changed(**_clean(changes))
+    after = before.changed(**changes)
     if after.entry_mode is not EntryMode.CODE and "entry_code" not in changes:
         after = after.changed(entry_code=None)
     if after.reveal_rule is RevealRule.ORGANIZER and "reveals_at" not in changes:
@@ -255,23 +255,6 @@ def _shown(competition: Competition) -> CompetitionSettings:
 
 def _differing(before: CompetitionSettings, after: CompetitionSettings) -> frozenset[str]:
     return frozenset(name for name in NAMES if getattr(before, name) != getattr(after, name))
-
-
-def _clean(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return changes in their stored form: one-line values, and texts with normalized line endings."""
-    cleaned = dict(changes)
-    for name, value in changes.items():
-        match KINDS.get(name):
-            case Kind.LINE:
-                line = one_line(value or "", MAX_LENGTHS[name] + 1)
-                cleaned[name] = line or (None if name in OPTIONAL else "")
-            case Kind.LINES:
-                lines = (one_line(line, MAX_LENGTHS[name] + 1) for line in value.splitlines())
-                cleaned[name] = "\n".join(filter(None, lines))
-            case Kind.TEXT:
-                lines = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
-                cleaned[name] = without_directions(lines).strip()
-    return cleaned
 
 
 def _lock_problems(competition: Competition, changed: frozenset[str], now: datetime) -> Iterable[Fault]:

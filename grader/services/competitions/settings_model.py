@@ -11,19 +11,29 @@ from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationInfo,
+    WrapValidator,
+    field_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from fairboard import MetricSettings
 from grader.metrics import registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
-from grader.text import listed
+from grader.text import is_storable, listed, one_line, utc, without_directions
 from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Phase, Step
 
 MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
 TEXT_MAX_LENGTH = 20_000
+LINE_CUT = 5_000  # above the maximum length of every line, so that longer ones are refused
 YEARS = range(2000, 3000)  # leaves room for datetimes a week earlier or later
 START_OF_DAY = time(0, 0, tzinfo=UTC)
 END_OF_DAY = time(23, 59, tzinfo=UTC)
@@ -113,11 +123,24 @@ def _linked(address: str) -> str:
 def _dated(moment: datetime) -> datetime:
     if moment.year not in YEARS:
         raise PydanticCustomError("year", "year out of range")
-    return moment
+    if moment.tzinfo is None:
+        raise PydanticCustomError("zone", "must include a time zone, as in 2030-01-31T12:00:00Z")
+    return utc(moment)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(filter(None, (one_line(line, LINE_CUT) for line in text.splitlines())))
+
+
+def _text(text: str) -> str:
+    """Return a text with line feeds as its line endings."""
+    return without_directions(text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
 def _identified(names: tuple[str, ...]) -> tuple[str, ...]:
     problems = [] if names else ["No identity is selected for the score. Choose at least one."]
+    if not all(map(is_storable, names)):
+        raise ValueError("Remove the character NUL (U+0000); a name of an identity cannot contain it.")
     if len(names) > MAX_IDENTITIES:
         problems.append(f"The score has {len(names):,} identities. The limit is {MAX_IDENTITIES:,}.")
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -171,9 +194,18 @@ def _metric(metric: Any, _union: Any) -> AnyMetric:
         if metric.get(registry.TAG, registry.BIAS) != registry.BIAS:
             return NamedMetric.model_validate(metric)
         metric = {name: each for name, each in metric.items() if name != registry.TAG}
-        if unknown := sorted(metric.keys() - {field.name for field in fields(MetricSettings)}):
+        weights = metric.get("weights")
+        known = {field.name for field in fields(MetricSettings)} | WEIGHTS.keys()
+        if unknown := sorted({*metric, *(weights if isinstance(weights, dict) else ())} - known):
             raise ValueError(f"{listed(unknown)}: not a part of the bias metric")
     return metric if isinstance(metric, NamedMetric) else _BIAS.validate_python(metric)
+
+
+def merged_metric(metric: AnyMetric, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of a metric after a change, not validated; another metric starts with its defaults."""
+    before = {registry.TAG: registry.BIAS} | metric.as_dict()
+    name = parts.get(registry.TAG, before[registry.TAG])
+    return (before if name == before[registry.TAG] else {}) | dict(parts) | {registry.TAG: name}
 
 
 ChosenMetric = Annotated[AnyMetric, WrapValidator(_metric)]
@@ -542,6 +574,25 @@ class CompetitionSettings(BaseModel):
         Text,
         Setting("texts.data", "Data", "data text", help="Shown above the list of files. Markdown."),
     ] = ""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _clean(cls, value: Any, info: ValidationInfo) -> Any:
+        """Return a value in its stored form: one-line values, and texts with normalized line endings."""
+        name = str(info.field_name)
+        kind = KINDS.get(name)
+        if isinstance(value, bool) and kind in (Kind.COUNT, Kind.LIMIT):
+            raise PydanticCustomError("int_type", "must be a whole number")
+        if not isinstance(value, str):
+            return value
+        match kind:
+            case Kind.LINE:
+                return one_line(value, LINE_CUT) or (None if name in OPTIONAL else "")
+            case Kind.LINES:
+                return _lines(value)
+            case Kind.TEXT:
+                return _text(value)
+        return value
 
     def changed(self, **changes: Any) -> Self:
         """Return a copy with these changes, which are not validated."""

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from grader.errors import OrganizerError, SeveralProblems
 from grader.metrics import boards
@@ -12,14 +13,19 @@ from grader.models import EntryMode, RevealRule
 from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
 
-# Messages by pydantic error type. Other errors carry their own messages.
-_SENTENCES: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+# Messages by the start of pydantic's error type. Other errors carry their own messages.
+_SENTENCES: Mapping[str, Callable[[Any, dict[str, Any]], str]] = {
     "greater_than_equal": lambda value, limit: f"must be at least {limit['ge']}, not {value}.",
     "less_than_equal": lambda _, limit: f"must be at most {limit['le']:,}.",
     "string_too_long": lambda _, limit: f"must have at most {limit['max_length']:,} characters.",
-    "year": lambda moment, _: (
-        f"must be between the years {YEARS.start} and {YEARS.stop - 1}, not in {moment.year}."
-    ),
+    "year": lambda _, __: f"must be between the years {YEARS.start} and {YEARS.stop - 1}.",
+    "int": lambda value, _: f"must be a whole number, not {value!r}.",
+    "float": lambda value, _: f"must be a number, not {value!r}.",
+    "date": lambda value, _: f"must be a time such as 2026-12-31 23:59, not {value!r}.",
+    "bool": lambda value, _: f"must be true or false, not {value!r}.",
+    "string": lambda value, _: f"must be a text, not {value!r}.",
+    "tuple": lambda value, _: f"must be a list of names, not {value!r}.",
+    "enum": lambda value, choices: f"must be {choices['expected']}, not {value!r}.",
 }
 
 
@@ -30,10 +36,11 @@ class InvalidCompetition(SeveralProblems, OrganizerError):
 
 
 class Fault(NamedTuple):
-    """A problem's message and the names of the affected settings."""
+    """A problem's message, the names of the affected settings, and the part of the metric, if known."""
 
     sentence: str
     names: tuple[str, ...]
+    part: str = ""
 
     def as_problem(self) -> dict[str, Any]:
         """Return the fault as an item of `problems` in an error."""
@@ -55,39 +62,57 @@ class RefusedSettings(InvalidCompetition):
         return {"problems": [fault.as_problem() for fault in self.faults]}
 
 
+def read(changes: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
+    """Return the valid changes in their stored form, and the problems with the other ones."""
+    try:
+        model, faults = CompetitionSettings.model_validate(changes), []
+    except ValidationError as error:
+        faults = [fault for each in error.errors(include_url=False) for fault in _faults(each)]
+        wrong = {name for fault in faults for name in fault.names}
+        model = CompetitionSettings.model_validate({n: each for n, each in changes.items() if n not in wrong})
+    return {name: getattr(model, name) for name in changes if name in model.model_fields_set}, faults
+
+
+def _faults(error: ErrorDetails) -> Iterable[Fault]:
+    name, context = str(error["loc"][0]), error.get("ctx", {})
+    if name not in SETTINGS:
+        yield Fault(f"{name} is not a setting.", (name,))
+        return
+    part = str(error["loc"][1]) if name == "metric" and len(error["loc"]) > 1 else ""
+    words = f"part {part} of the metric" if part else SETTINGS[name].words
+    for start, reason in _SENTENCES.items():
+        if error["type"].startswith(start):
+            yield Fault(f"The {words} {reason(error['input'], context)}", (name,), part)
+            return
+    if error["type"] != "value_error":
+        yield Fault(f"The {words} is invalid: {error['msg']}.", (name,), part)
+    for sentence in str(context.get("error", "")).replace("`", "").splitlines():
+        in_a_line = sentence.startswith("Line ")
+        label = f"{SETTINGS[name].label}, l" if in_a_line else ""
+        text = label + sentence[in_a_line:]
+        yield Fault(text if text.endswith((".", "?")) else f"The {words}: {text}.", (name,), part)
+
+
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
-    """Return all problems with the settings; a draft may lack dates."""
-    faults = [*_value_problems(settings), *_class_problems(settings), *_entry_problems(settings)]
+    """Return all problems with settings, which need not be valid; a draft may lack dates."""
+    values, faults = read(dict(settings))
+    settings = CompetitionSettings().changed(**values)
+    faults += [*_class_problems(settings), *_entry_problems(settings)]
     if isinstance(settings.metric, NamedMetric):
         faults += [Fault(sentence, ("metric",)) for sentence in settings.metric.problems()]
     faults += [Fault(sentence, ("boards",)) for sentence in boards.parse(settings.boards, None).faults]
-    if settings.opens_at is None and not is_draft:
+    wrong = {name for fault in faults for name in fault.names}
+    if settings.opens_at is None and not is_draft and "opens_at" not in wrong:
         faults.append(Fault("A published competition needs an opening time.", ("opens_at",)))
-    if not settings.contact and not is_draft:
+    if not settings.contact and not is_draft and "contact" not in wrong:
         sentence = "Enter a contact, such as an e-mail address, for questions and appeals of teams."
         faults.append(Fault(sentence, ("contact",)))
     return [*faults, *_order_problems(settings), *_reveal_problems(settings)]
 
 
-def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
-    """Return the messages of all faults except those that concern settings in `unread`."""
-    return [fault.sentence for fault in faults if not set(fault.names) & set(unread)]
-
-
-def _value_problems(settings: CompetitionSettings) -> Iterable[Fault]:
-    try:
-        CompetitionSettings.model_validate(dict(settings))
-    except ValidationError as error:
-        for each in error.errors(include_url=False):
-            name, context = str(each["loc"][0]), each.get("ctx", {})
-            if each["type"] in _SENTENCES:
-                text = _SENTENCES[each["type"]](each["input"], context)
-                yield Fault(f"The {SETTINGS[name].words} {text}", (name,))
-            else:
-                for sentence in str(context.get("error", f"{name}: {each['msg']}.")).splitlines():
-                    in_a_line = sentence.startswith("Line ")
-                    label = f"{SETTINGS[name].label}, l" if in_a_line else ""
-                    yield Fault(label + sentence[in_a_line:], (name,))
+def sentences(faults: Iterable[Fault]) -> list[str]:
+    """Return the messages of all faults."""
+    return [fault.sentence for fault in faults]
 
 
 def _class_problems(settings: CompetitionSettings) -> Iterable[Fault]:
