@@ -42,6 +42,10 @@ ELSEWHERE = frozenset(
 )
 
 
+READS: "dict[str, Read[Any]]" = {}
+"""All reads with an operation, by its name."""
+
+
 class Access(Enum):
     """Who may use a surface that does not belong to the organizers of a competition."""
 
@@ -141,6 +145,7 @@ class Surface:
             if model is not None:
                 rule = self._address(path if api_path is None else api_path)
                 api.blueprint.add_url_rule(rule, run.__name__, found.operation(), methods=["GET"])
+                READS[run.__name__] = found
             return found
 
         return register

@@ -1,11 +1,16 @@
-"""API response fields: entries in the visibility table, and permitted viewers."""
+"""Fields of the read models: entries in the visibility table, and permitted viewers."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_args
 
 import pytest
+from pydantic import BaseModel
 
+from grader.services.identity.api_tokens import Scope
 from grader.visibility import Feedback, Field, Phase, Viewer, visible
-from tests.fixtures.worlds import Truth, World
+from tests.fixtures.worlds import SLUG, Truth, World
+from webapp.http.api import OPERATIONS
+from webapp.surface import READS
 
 pytestmark = pytest.mark.system
 
@@ -40,6 +45,7 @@ TOLD_OF_ONE = (
     "feedback_note",
     "metric",
     "boards",
+    "stages",
 )
 ON_A_PAGE = (
     "next",
@@ -72,6 +78,7 @@ LINE = {
     "standard_error": Field.PUBLIC_SCORE,
     "terms": Field.PUBLIC_TERMS,
     "submission": Field.COUNTED,
+    "worst_group": Field.PUBLIC_IDENTITIES,
 }
 BOARD = {
     **dict.fromkeys(ON_A_PAGE, Field.COMPETITION),
@@ -82,6 +89,7 @@ RESULT = {
     "score": Field.PUBLIC_SCORE,
     "terms": Field.PUBLIC_TERMS,
     "identities": Field.PUBLIC_IDENTITIES,
+    "groups": Field.PUBLIC_IDENTITIES,
     **{f"identities.{cell}": Field.PUBLIC_IDENTITIES for cell in ("name", *AUCS)},
     **{f"identities.{cell}": Field.PUBLIC_GAPS for cell in GAPS},
 }
@@ -120,31 +128,118 @@ LIST = {
     "page_size": Field.FILE,
 }
 TEAM = {
-    **dict.fromkeys(("entry", "accepted_rules_version", "joined_at"), Field.TEAM_AFFAIRS),
+    **dict.fromkeys(("entry", "accepted_rules_version", "joined_at", "invitations"), Field.TEAM_AFFAIRS),
     **dict.fromkeys(("team.id", "team.name", "team.division", "team.members", "team.leader"), Field.TEAM),
     "team": Field.TEAM_AFFAIRS,
     "limits": Field.ALLOWANCE,
     "selection": Field.SELECTION,
 }
-# Each URL with its reader's role and the fields to which its keys belong.
-ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
-    f"{API}/competitions": (
+RESULTS = {
+    **dict.fromkeys(("lines.submission_id", "lines.file_name", "lines.description"), Field.FILE),
+    **dict.fromkeys(("lines.submitted_at", "lines.is_late"), Field.FILE),
+    **dict.fromkeys(("team", "team_count", "disqualification"), Field.TEAM_AFFAIRS),
+    **dict.fromkeys(("lines.is_picked", "lines.counted", "selection_count"), Field.SELECTION),
+    **dict.fromkeys(("lines", "lines.private_score", "missed"), Field.PRIVATE_SCORE),
+    "lines.public_score": Field.PUBLIC_SCORE,
+    "rank": Field.PRIVATE_RANK,
+    "public_rank": Field.PUBLIC_RANK,
+}
+RESCORED = {
+    **dict.fromkeys(("number", "replaced_number", "published_at", "text"), Field.COMPETITION),
+    **dict.fromkeys(("submissions.submission_id", "submissions.file_name"), Field.FILE),
+    "submissions": Field.FILE,
+    **dict.fromkeys(("submissions.before", "submissions.after"), Field.PUBLIC_SCORE),
+}
+Fields = tuple[Viewer, Mapping[str, Field]]
+# The reads of participants and visitors, by operation, with their readers and the fields of their keys.
+READERS: dict[str, Fields] = {
+    "competition_list": (
         Viewer.PUBLIC,
         {f"competitions.{key}": field for key, field in COMPETITION.items()}
-        | dict.fromkeys(("next", "page_size"), Field.COMPETITION),
+        | dict.fromkeys(("competitions", "next", "page_size"), Field.COMPETITION),
     ),
-    HERE: (Viewer.PUBLIC, COMPETITION | dict.fromkeys(TOLD_OF_ONE, Field.COMPETITION)),
-    f"{HERE}/team": (Viewer.TEAM, TEAM),
-    f"{HERE}/leaderboard": (Viewer.PUBLIC, BOARD),
-    f"{HERE}/leaderboard?split=private": (
+    "competition": (Viewer.PUBLIC, COMPETITION | dict.fromkeys(TOLD_OF_ONE, Field.COMPETITION)),
+    "competition_pages": (
         Viewer.PUBLIC,
-        {key: PRIVATE.get(field, field) for key, field in BOARD.items()},
+        dict.fromkeys(("overview", "evaluation", "data", "rules", "announcements"), Field.COMPETITION),
     ),
-    f"{HERE}/leaderboard/private/1": (Viewer.PUBLIC, COUNTED),
-    f"{HERE}/submissions": (Viewer.TEAM, LIST),
-    f"{API}/submissions/1": (Viewer.TEAM, OWN),
-    f"{API}/submissions/6": (Viewer.TEAM, OWN),
+    "data_file_list": (Viewer.PUBLIC, dict.fromkeys(("files", "next"), Field.COMPETITION)),
+    "public_log": (Viewer.PUBLIC, dict.fromkeys(("entries", "page_size", "next"), Field.COMPETITION)),
+    "last_rescoring": (Viewer.TEAM, RESCORED),
+    "leaderboard": (Viewer.PUBLIC, BOARD | {"rows": Field.PUBLIC_RANK}),
+    "counted": (Viewer.PUBLIC, COUNTED | {"public": Field.COUNTED, "private": Field.COUNTED}),
+    "own_results": (Viewer.TEAM, RESULTS),
+    "team": (Viewer.TEAM, TEAM),
+    "team_of_link": (Viewer.TEAM, dict.fromkeys(("name", "members", "invited_by"), Field.TEAM_AFFAIRS)),
+    "merger_outlook": (
+        Viewer.TEAM,
+        dict.fromkeys(("taken", "into", "sum", "max_daily", "selection_count"), Field.TEAM_AFFAIRS),
+    ),
+    "waiting_list": (Viewer.TEAM, {"waiting": Field.TEAM_AFFAIRS}),
+    "submission_list": (Viewer.TEAM, LIST),
+    "submission": (Viewer.TEAM, OWN),
+    "submission_losses": (
+        Viewer.TEAM,
+        {"terms": Field.PUBLIC_TERMS, **dict.fromkeys(("losses", "within_chance"), Field.PUBLIC_IDENTITIES)},
+    ),
+    "comparison": (
+        Viewer.TEAM,
+        {
+            **dict.fromkeys(("id", "state", "is_final", "submission", "baseline"), Field.FILE),
+            "differences": Field.PUBLIC_DIFFERENCES,
+        },
+    ),
 }
+OF_ACCOUNTS = {"me", "token_list"}  # what the site stores of the user who asks
+PRIVATE_BOARD = {key: PRIVATE.get(field, field) for key, field in READERS["leaderboard"][1].items()}
+# Addresses that the test requests, with their reads.
+ANSWERS: dict[str, Fields] = {
+    f"{API}/competitions": READERS["competition_list"],
+    HERE: READERS["competition"],
+    f"{HERE}/pages": READERS["competition_pages"],
+    f"{HERE}/data": READERS["data_file_list"],
+    f"{HERE}/log": READERS["public_log"],
+    f"{HERE}/team": READERS["team"],
+    f"{HERE}/leaderboard": READERS["leaderboard"],
+    f"{HERE}/leaderboard?split=private": (Viewer.PUBLIC, PRIVATE_BOARD),
+    f"{HERE}/leaderboard/private/1": READERS["counted"],
+    f"{HERE}/results": READERS["own_results"],
+    f"{HERE}/submissions": READERS["submission_list"],
+    f"{API}/submissions/1": READERS["submission"],
+    f"{API}/submissions/6": READERS["submission"],
+    f"{API}/submissions/1/losses": READERS["submission_losses"],
+    f"{API}/waiting": READERS["waiting_list"],
+}
+ONLY_AFTER_THE_REVEAL = 3
+
+
+def test_every_field_of_a_read_of_participants_is_in_the_table(arena):
+    reads = {
+        name: OPERATIONS[name].answers
+        for rule in arena.app.url_map.iter_rules()
+        for name in [rule.endpoint.removeprefix("api.")]
+        if rule.endpoint.startswith("api.") and "GET" in (rule.methods or ())
+        if OPERATIONS[name].scope not in (Scope.ORGANIZE, Scope.ADMIN)
+    }
+    assert {name for name, model in reads.items() if model} == READERS.keys() | OF_ACCOUNTS
+    for name, (_, fields) in READERS.items():
+        for path in _paths(reads[name]):
+            _field(path, fields)
+
+
+def _paths(model: Any, before: str = "") -> Iterator[str]:
+    """Yield the paths of a model's fields."""
+    for name, field in model.model_fields.items():
+        yield f"{before}{name}"
+        for inner in _models(field.annotation):
+            yield from _paths(inner, f"{before}{name}.")
+
+
+def _models(annotation: Any) -> Iterator[Any]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _models(each)
 
 
 @pytest.mark.parametrize(
@@ -176,8 +271,22 @@ def _assert_keys_may_be_seen(world: World, phase: Phase):
         for key in _keys(answer.json):
             field = _field(key, fields)
             assert visible(field, viewer, phase, world.feedback), f"{path}: {key} ({field}) to {viewer}"
-    unshown = 0 if phase is Phase.REVEALED else 2
+        _assert_the_page_returns_the_same(world, path, answer.json)
+    unshown = 0 if phase is Phase.REVEALED else ONLY_AFTER_THE_REVEAL
     assert answered == len(ANSWERS) - unshown
+
+
+def _assert_the_page_returns_the_same(world: World, path: str, answered: Any):
+    """Compare the read model of a page with that of its operation; only links to next parts differ."""
+    adapter = world.arena.app.url_map.bind("localhost")
+    address, _, query = path.partition("?")
+    operation, arguments = adapter.match(address, method="GET")
+    read = READS.get(operation.removeprefix("api."))
+    if read is not None and read.template:
+        page = adapter.build(read.endpoint, {"slug": SLUG, **arguments})
+        browser = world.people["Ann"].browser
+        told = browser.get(f"{page}?{query}", headers={"Accept": "application/json"})
+        assert told.json | {"next": None} == answered | {"next": None}, path
 
 
 def _keys(value, path: str = "") -> Iterator[str]:

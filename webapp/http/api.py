@@ -96,6 +96,7 @@ class Operation:
     takes_file: type[FileForm] | None = None
     answers_file: str | None = None
     checks_version: bool = False
+    answers: type[BaseModel] | None = None
 
 
 class _Plugin(FlaskPlugin):
@@ -197,6 +198,7 @@ def operation(
             takes_file=takes_file,
             answers_file=answers_file,
             checks_version=checks_version,
+            answers=answers,
         )
         OPERATIONS[view.__name__] = known
         described = Answers(**{f"HTTP_{status}": answers})

@@ -23,7 +23,6 @@ PAGES = (
     f"{HERE}/submissions",
     f"{HERE}/log",
     f"{HERE}/organize/audit?by=tests",
-    f"{HERE}/organize/teams?q=n",
     f"{HERE}/organize/submissions?state=scored",
 )
 NO_PAGES = ("x", "", "0", "-1", "1.5", "+1", "1_0", "%201", "%D9%A1", "1e3", "2147483648", "9" * 5000, "1%00")
@@ -120,6 +119,23 @@ def test_a_cursor_list_rejects_page_numbers_and_invalid_cursors(people):
             assert answer.json["message"].startswith("`cursor`"), value
         answer = api.get(with_page(address, 2), headers=ann.bearer)
         assert (answer.status_code, answer.json["message"]) == (400, "`page` is not a field of this request.")
+
+
+def test_the_parts_of_a_page_are_those_of_its_operation(people):
+    ann, root = people
+    arena = ann.arena
+    for name in ("Ben", "Jan", "Nan"):
+        arena.submit(arena.person(name), arena.truth.predictions())
+    address: str | None = f"{HERE}/organize/teams?q=n&per_page=2"
+    parts = []
+    while address:
+        assert root.browser.get(address).status_code == 200
+        told = root.browser.get(address, headers={"Accept": "application/json"}).json
+        parts.append([each["name"] for each in told["teams"]])
+        address = told["next"]
+    assert parts == [["Nan", "Jan"], ["Ben", "Ann"]]
+    assert "Start of the list" in root.browser.get(f"{HERE}/organize/teams?cursor=2").text
+    assert root.browser.get(f"{HERE}/organize/teams?cursor=x").status_code == 400
 
 
 def test_a_leaderboard_returns_the_requested_number_of_rows(people):
