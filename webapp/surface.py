@@ -167,10 +167,10 @@ class Surface:
         The function receives the `Act`, the validated input `sent` if it has this parameter, and the URL
         parameters except `slug`. An error is shown on the page `back`, and a success leads there with the
         message `done`: a text, a text for each `verb` of the URL, or a function of the outcome and the URL
-        parameters that returns a text, a text and another URL, values for the page, which is then shown at
-        once, or a response. The operation answers with the outcome, as `answers`; without an outcome, with
-        the read model of `back`; with status 204, with nothing. `before` runs before the transaction, such
-        as to store a file; the function receives its result, if any, as `prepared`.
+        parameters, including `slug`, that returns a text, a text and another URL, values for the page, which
+        is then shown at once, or a response. The operation answers with the outcome, as `answers`; without an
+        outcome, with the read model of `back`; with status 204, with nothing. `before` runs before the
+        transaction, such as to store a file; the function receives its result, if any, as `prepared`.
         """
 
         def register(run: Function) -> Function:
@@ -320,7 +320,7 @@ class _Declared:
             return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
         told = self.done[given["verb"]] if isinstance(self.done, Mapping) else self.done
         if callable(told):
-            told = told(outcome, **{name: value for name, value in given.items() if name != "slug"})
+            told = told(outcome, **given)
         if isinstance(told, Mapping):
             page = self.back.page(shown=told, **given)
             return (page, self.status) if isinstance(page, str) else page

@@ -2,14 +2,11 @@
 
 from typing import Any, Literal
 
-from flask import Blueprint, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, request, url_for
 
-from grader import db
 from grader.models import (
     Role,
     Split,
-    Submission,
     SubmissionKind,
     SubmissionStatus,
 )
@@ -17,25 +14,14 @@ from grader.services.competitions.acting import Act
 from grader.services.submissions import decisions, retries, submission_search
 from grader.services.submissions.submission_search import EqualFiles, SubmissionFilter, SubmissionSort
 from grader.services.teams import team_search
-from webapp.competitions.views import CompetitionView
-from webapp.http import api, auth
-from webapp.http.actions import Family
+from webapp.http import auth
 from webapp.http.api import ending
-from webapp.http.auth import organizers_only
-from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sent
 from webapp.http.organizer_operations import (
-    DESK,
     Searched,
-    organizers_operation,
-)
-from webapp.http.parameters import (
-    asked_choice,
-    asked_number,
-    asked_page,
-    asked_text,
 )
 from webapp.http.site import current_site
+from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint(
     "organize_submissions", __name__, url_prefix="/competitions/<slug>/organize/submissions"
@@ -57,6 +43,8 @@ class SubmissionQuery(Searched):
     state: SubmissionStatus | None = None
     kind: SubmissionKind | None = None
     team: Number | None = None
+    sort: SubmissionSort = SubmissionSort.ID
+    order: Literal["asc", "desc"] = "desc"
 
 
 class OrganizersSubmission(Answer):
@@ -131,99 +119,6 @@ class Marked(Answer):
     kind: SubmissionKind
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str, *, problem: Any = None, **_: Any) -> str:
-    """List the submissions that match the filters."""
-    wanted = _wanted()
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        found = submission_search.find(session, competition=competition, wanted=wanted)
-        failed_count = retries.count_failed(session, competition=competition)
-        team = (
-            team_search.get(session, competition=competition, team_id=wanted.team_id).team
-            if wanted.team_id
-            else None
-        )
-    return render_template(
-        "submissions/organized_submissions.html",
-        competition=CompetitionView(competition, now),
-        page=found,
-        wanted=wanted,
-        team=team,
-        query=_query(wanted),
-        columns=COLUMNS,
-        statuses=tuple(SubmissionStatus),
-        kinds=tuple(SubmissionKind),
-        failed_count=failed_count,
-        problem=problem.message if problem else "",
-    )
-
-
-@blueprint.get("/equal-files")
-@organizers_only(Role.VIEWER)
-def same_bytes(slug: str) -> ResponseReturnValue:
-    """List the files that more than one team submitted."""
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        groups = submission_search.equal_files(session, competition=competition)
-    return render_template(
-        "submissions/equal_files.html", competition=CompetitionView(competition, now), groups=groups
-    )
-
-
-def back(slug: str, **_: Any) -> str:
-    """Return the URL of the list with the filters from the form."""
-    here = url_for("organize_submissions.index", slug=slug)
-    asked = request.form.get("back", "")
-    return auth.safe_target(asked) if asked.startswith(here) else here
-
-
-def _wanted() -> SubmissionFilter:
-    """Return the filters in the query string; raise Unreadable."""
-    return SubmissionFilter(
-        status=asked_choice("state", SubmissionStatus),
-        kind=asked_choice("kind", SubmissionKind),
-        team_id=asked_number("team"),
-        text=asked_text("q"),
-        sort=asked_choice("sort", SubmissionSort) or SubmissionSort.ID,
-        descending=request.args.get("order", "desc") != "asc",
-        page=asked_page(),
-    )
-
-
-def _query(wanted: SubmissionFilter) -> dict[str, str | int | None]:
-    """Return the query parameters for links to other pages of the list."""
-    return {
-        "state": wanted.status and wanted.status.value,
-        "kind": wanted.kind and wanted.kind.value,
-        "team": wanted.team_id,
-        "q": wanted.text or None,
-        "sort": None if wanted.sort is SubmissionSort.ID else wanted.sort.value,
-        "order": None if wanted.descending else "asc",
-    }
-
-
-@api.blueprint.get(f"{DESK}/submissions")
-@organizers_operation(Role.VIEWER, answers=OrganizersSubmissionList, tag="running")
-def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmissionList:
-    """List all teams' submissions that match the filters, newest first."""
-    wanted = SubmissionFilter(status=query.state, kind=query.kind, team_id=query.team, text=query.q)
-    with reading() as session:
-        competition = competition_of(session, slug)
-        found = submission_search.find_after(session, competition=competition, wanted=wanted, part=query.part)
-    return OrganizersSubmissionList(submissions=[_line(line) for line in found.rows], **ending(found))
-
-
-@api.blueprint.get(f"{DESK}/submissions/equal-files")
-@organizers_operation(Role.VIEWER, answers=EqualFileList, tag="running")
-def equal_file_list(slug: str) -> EqualFileList:
-    """List the files that more than one team submitted."""
-    with reading() as session:
-        groups = submission_search.equal_files(session, competition=competition_of(session, slug))
-    return EqualFileList(files=[_equal_file(group) for group in groups])
-
-
 def _line(line: submission_search.SubmissionMatch) -> OrganizersSubmission:
     """Return a submission as the API model."""
     found = line.submission
@@ -244,53 +139,104 @@ def _equal_file(group: EqualFiles) -> EqualFile:
     return EqualFile.of(group, senders=senders)
 
 
-def _wake_workers(_act: Act, job_ids: list[int]) -> None:
-    current_site().hints.send(job_ids)
+SUBMISSIONS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
 
 
-SUBMISSIONS = Family(
-    pages=blueprint,
-    tag="running",
-    refusals=(),
-    show=index,
-    home=back,
-    answers=Retried,
-    answer=lambda _act, job_ids, **_: Retried(job_count=len(job_ids)),
-    role=Role.EDITOR,
+def _of_list(ask: Ask, _submissions: Answer) -> dict[str, Any]:
+    """Return the number of failed submissions, and the choices of the filters."""
+    return {
+        "failed_count": retries.count_failed(ask.session, competition=ask.competition),
+        "scale": ask.competition.scale,
+        "columns": COLUMNS,
+        "statuses": tuple(SubmissionStatus),
+        "kinds": tuple(SubmissionKind),
+    }
+
+
+@SUBMISSIONS.read(
+    "",
+    OrganizersSubmissionList,
+    endpoint="index",
+    page="submissions/organized_submissions.html",
+    extra=_of_list,
 )
+def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmissionList:
+    """List all teams' submissions that match the filters, newest first."""
+    team = None
+    if query.team:
+        team = team_search.get_team(ask.session, competition=ask.competition, team_id=query.team)
+    found = submission_search.find(
+        ask.session,
+        competition=ask.competition,
+        wanted=SubmissionFilter(
+            status=query.state,
+            kind=query.kind,
+            team_id=query.team,
+            text=query.q,
+            sort=query.sort,
+            descending=query.order == "desc",
+        ),
+        part=query.part,
+    )
+    of_organizers = {line.submission.id for line in found.rows if line.submission.team.is_organizers}
+    ask.shown |= {"team": team, "of_organizers": of_organizers}
+    return OrganizersSubmissionList(submissions=[_line(line) for line in found.rows], **ending(found))
 
 
-@SUBMISSIONS.action(
+@SUBMISSIONS.read("/equal-files", EqualFileList, endpoint="same_bytes", page="submissions/equal_files.html")
+def equal_file_list(ask: Ask) -> EqualFileList:
+    """List the files that more than one team submitted."""
+    groups = submission_search.equal_files(ask.session, competition=ask.competition)
+    ask.shown["teams"] = {each.submission_id: each.team for group in groups for each in group.senders}
+    return EqualFileList(files=[_equal_file(group) for group in groups])
+
+
+def _done(message: str, slug: str) -> tuple[str, str]:
+    """Return a success message and the URL of the list with the filters from the form."""
+    here = url_for("organize_submissions.index", slug=slug)
+    asked = request.form.get("back", "")
+    return message, auth.safe_target(asked) if asked.startswith(here) else here
+
+
+@SUBMISSIONS.act(
     "/<int:submission_id>/retry",
-    page="retry",
-    done=lambda _, submission_id: f"#{submission_id} is being retried.",
+    form="retry",
+    back=organized_submissions,
+    done=lambda _, slug, submission_id: _done(f"#{submission_id} is being retried.", slug),
+    answers=Retried,
     status=202,
-    after=_wake_workers,
 )
-def retry_submission(act: Act, submission_id: int) -> list[int]:
+def retry_submission(act: Act, submission_id: int) -> Retried:
     """Retry a failed submission."""
-    return retries.retry(act, submission_id=submission_id)
+    return _retried(retries.retry(act, submission_id=submission_id))
 
 
-@SUBMISSIONS.action(
+@SUBMISSIONS.act(
     "/retry",
-    page="retry_all",
-    done="All failed submissions are being retried.",
+    form="retry_all",
+    back=organized_submissions,
+    done=lambda _, slug: _done("All failed submissions are being retried.", slug),
+    answers=Retried,
     status=202,
-    after=_wake_workers,
 )
-def retry_submissions(act: Act) -> list[int]:
+def retry_submissions(act: Act) -> Retried:
     """Retry all failed submissions."""
-    return retries.retry_all(act)
+    return _retried(retries.retry_all(act))
 
 
-@SUBMISSIONS.action(
+def _retried(job_ids: list[int]) -> Retried:
+    after_commit(current_site().hints.send, job_ids)
+    return Retried(job_count=len(job_ids))
+
+
+@SUBMISSIONS.act(
     "/<int:submission_id>/kind",
-    page="mark",
-    done=lambda marked, **_: f"#{marked.id} is now {marked.kind}.",
+    form="mark",
+    back=organized_submissions,
+    done=lambda marked, slug, **_: _done(f"#{marked.id} is now {marked.kind}.", slug),
     answers=Marked,
-    answer=lambda _act, marked, **_: Marked(id=marked.id, kind=marked.kind),
 )
-def mark_submission(act: Act, sent: KindRequest, submission_id: int) -> Submission:
+def mark_submission(act: Act, sent: KindRequest, submission_id: int) -> Marked:
     """Make a submission a benchmark, hide it, or rank it again."""
-    return decisions.mark(act, submission_id=submission_id, kind=SubmissionKind(sent.kind))
+    marked = decisions.mark(act, submission_id=submission_id, kind=SubmissionKind(sent.kind))
+    return Marked(id=marked.id, kind=marked.kind)

@@ -238,7 +238,7 @@ def set_team_division(act: Act, sent: TeamDivision, team_id: int) -> None:
     method="PUT",
     form="divide_all",
     back=organized_teams,
-    done=lambda count: f"Divisions changed: {formats.counted(count, 'team')}.",
+    done=lambda count, **_: f"Divisions changed: {formats.counted(count, 'team')}.",
     status=204,
 )
 def set_team_divisions(act: Act, sent: TeamDivisions) -> int:
@@ -276,7 +276,7 @@ def reinstate_team(act: Act, sent: Reasoned, team_id: int) -> None:
     decisions.reinstate(act, team=_name(act, team_id), reason=sent.reason)
 
 
-def _message(granted: Grant, **_: int) -> str:
+def _message(granted: Grant, **_: Any) -> str:
     """Return the success message, with the period in which the extra submissions are valid."""
     beginning = max(datetime.combine(granted.day, time(tzinfo=UTC)), granted.granted_at)
     valid = f"until {formats.moment(granted.ends_at)}, for {formats.span(granted.ends_at - beginning)}"
@@ -318,7 +318,7 @@ def _after_previous(session: Any, slug: str) -> Competition:
     "/carry-over",
     form="carry_over",
     back=organized_teams,
-    done=lambda carried: {"carried": carried},
+    done=lambda carried, **_: {"carried": carried},
     answers=CarriedOverAnswer,
 )
 def carry_over_teams(act: Act, sent: CarryOverRequest) -> CarriedOver:

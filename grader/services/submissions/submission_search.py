@@ -25,7 +25,7 @@ from grader.models import (
     Team,
     User,
 )
-from grader.services.site.paging import PAGE_SIZE, Page, Part, Slice, paging, slice_of_query
+from grader.services.site.paging import FIRST, Part, Slice, slice_of_query
 from grader.text import folded
 
 MAX_FOUND_NAMES = 500
@@ -47,7 +47,7 @@ class SubmissionSort(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFilter:
-    """The requested submissions: filters, order and page.
+    """The requested submissions: filters and order.
 
     `text` is part of a description or of the name of a team, person or file. It can also be a submission's id
     or a file's hash.
@@ -59,7 +59,6 @@ class SubmissionFilter:
     text: str = ""
     sort: SubmissionSort = SubmissionSort.ID
     descending: bool = True
-    page: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +70,19 @@ class SubmissionMatch:
     attempt_count: int
 
 
-def find(session: Session, *, competition: Competition, wanted: SubmissionFilter) -> Page[SubmissionMatch]:
-    """Return a page of the requested submissions; a page past the end is empty."""
-    conditions = _conditions(session, competition, wanted)
-    count = session.scalar(select(func.count()).select_from(Submission).where(*conditions)) or 0
-    place = paging(count, page=wanted.page, page_size=PAGE_SIZE)
-    ids = session.scalars(
-        _sorted(competition, wanted).where(*conditions).limit(PAGE_SIZE).offset(place.first)
-    ).all()
-    return place.of(_lines(session, competition, list(ids)))
-
-
-def find_after(
-    session: Session, *, competition: Competition, wanted: SubmissionFilter, part: Part
+def find(
+    session: Session, *, competition: Competition, wanted: SubmissionFilter, part: Part = FIRST
 ) -> Slice[SubmissionMatch]:
-    """Return a slice of the requested submissions, newest first."""
+    """Return a slice of the requested submissions; in an order other than newest first, keys are offsets."""
     query = select(Submission.id).where(*_conditions(session, competition, wanted))
-    key = Submission.__table__.c.id
-    rows = slice_of_query(session, query, key=key, part=part)
-    return rows.with_rows(_lines(session, competition, list(rows.rows)))
+    if wanted.sort is SubmissionSort.ID and wanted.descending:
+        found = slice_of_query(session, query, key=Submission.__table__.c.id, part=part)
+    else:
+        start = part.after or 0
+        query = _sorted(query, competition, wanted).limit(part.size + 1).offset(start)
+        ids = session.scalars(query).all()
+        found = Slice(tuple(ids[: part.size]), start + part.size if len(ids) > part.size else None, part.size)
+    return found.with_rows(_lines(session, competition, list(found.rows)))
 
 
 def _conditions(
@@ -135,8 +128,7 @@ def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
     return [row_id for row_id, _ in zip(matching, range(MAX_FOUND_NAMES), strict=False)]
 
 
-def _sorted(competition: Competition, wanted: SubmissionFilter) -> Select[int]:
-    query = select(Submission.id)
+def _sorted(query: Select[int], competition: Competition, wanted: SubmissionFilter) -> Select[int]:
     key: SQLColumnExpression[Any]
     match wanted.sort:
         case SubmissionSort.TEAM:

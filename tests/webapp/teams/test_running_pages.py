@@ -119,8 +119,7 @@ def test_the_list_of_submissions_filters_sorts_and_searches_known_columns_only(d
     assert listed("q=ann") == [True, True]
     assert listed("q=nobody") == [False, False]
     assert listed("sort=private_score&order=asc") == [True, True]
-    # A page past the end is empty, as in every list.
-    assert listed("sort=private_score&order=asc&page=9") == [False, False]
+    assert listed("sort=private_score&order=asc&cursor=9") == [False, False]
     assert desk.vic.browser.get(f"{DESK}/submissions?sort=label;drop").status_code == 400
     assert desk.vic.browser.get(f"{DESK}/submissions?team=999").status_code == 404
 
