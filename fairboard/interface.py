@@ -6,7 +6,7 @@ The platform depends only on this module. `fairboard.metrics` lists the built-in
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,10 @@ class TermSpec:
         in the group `{name}`. `{positive}`, `{negative}` and `{rows}` stand for the competition's own words.
     chance : float or None
         The value of predictions that are not related to the target, if there is one.
+    weight : float or None
+        The weight of the term if the score is a weighted sum of the terms, whose best value is 1.
+    is_over_groups : bool
+        Whether the value is a mean over the values of groups.
     """
 
     name: str
@@ -86,6 +90,8 @@ class TermSpec:
     low: str = ""
     fault: str = ""
     chance: float | None = None
+    weight: float | None = None
+    is_over_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +132,12 @@ class Description:
         The columns of the solution and of a submission, without ids.
     terms : tuple of TermSpec
         The values reported in addition to the score.
-    decimals : int
-        The number of displayed decimals.
+    decimals, term_decimals : int
+        The number of displayed decimals of the score, and of the terms if it is another one.
     cells : tuple of TermSpec
-        The values of each group.
+        The values of each group, if they are computed from the evidence.
+    group_words, target_word : tuple of str, str
+        What a group is called, in singular and plural, and what a true value is called.
     has_best : bool
         Whether the best possible score is known: 1 if the highest score is the best, else 0.
     is_nonnegative : bool
@@ -144,7 +152,10 @@ class Description:
     predictions: tuple[ColumnSpec, ...]
     terms: tuple[TermSpec, ...] = ()
     decimals: int = 5
+    term_decimals: int | None = None
     cells: tuple[TermSpec, ...] = ()
+    group_words: tuple[str, str] = ("group", "groups")
+    target_word: str = "target"
     formula: str = ""
     has_best: bool = True
     is_nonnegative: bool = True
@@ -153,6 +164,16 @@ class Description:
     def best(self) -> float | None:
         """The best possible score, or None if it is unknown."""
         return (1.0 if self.direction is Direction.HIGHEST else 0.0) if self.has_best else None
+
+    @property
+    def is_weighted_sum(self) -> bool:
+        """Whether the score is a weighted sum of the terms."""
+        return bool(self.terms) and all(each.weight is not None for each in self.terms)
+
+    @property
+    def decimals_of_terms(self) -> int:
+        """The number of displayed decimals of the terms."""
+        return self.decimals if self.term_decimals is None else self.term_decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +256,25 @@ class Metric(Protocol):
 
     def score(self, prepared: Any, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLine:
+    """The number of rows of a group, by what is counted, and its values; undefined ones are None."""
+
+    name: str
+    counts: Mapping[str, int]
+    cells: Mapping[str, float | None]
+
+
+@runtime_checkable
+class Recounted(Metric, Protocol):
+    """A metric whose receipts need no other proof, because the evidence contains the counts of each group."""
+
+    def recount(self, evidence: Mapping[str, Any]) -> tuple[Mapping[str, int], Sequence[GroupLine]]:
+        """Return the counts of the rows and the values of each group."""
+
+    def loss_parts(
+        self, terms: Mapping[str, float], groups: Sequence[GroupLine]
+    ) -> dict[tuple[str, str], float]:
+        """Return the parts of the distance to the best score by term and group, given displayed values."""

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fairboard.bias.metric import BiasMetric
 from fairboard.interface import Columns, Metric, RowArray, UnsuitableTruth
-from fairboard.measured import FloatArray, Measured
+from fairboard.measured import FloatArray, Measured, MeasuredMetric
 
 GROUPS = 32
 _SEED = 20190327
@@ -60,14 +59,14 @@ def _influences(without: FloatArray) -> FloatArray:
 def measuring(metric: Metric, truth: Columns, rows: RowArray) -> Callable[[Any], Measured]:
     """Return a function that measures encoded predictions on a split, for which it prepares the split once.
 
-    The bias metric has influences of rows, and every other metric those of groups of rows.
+    Some metrics have influences of rows, and all others those of groups of rows.
 
     Raises
     ------
     UnsuitableTruth
         If the metric is undefined on the split.
     """
-    if isinstance(metric, BiasMetric):
+    if isinstance(metric, MeasuredMetric):
         split = metric.prepare(truth, rows)
         return lambda encoded: metric.measured(split, encoded)
     return Jackknife.of(metric, truth, rows).measure

@@ -1,12 +1,13 @@
 """Losses: the distance of a score from the best possible one, by term and group."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
 from fairboard.bias.score import power_mean
+from fairboard.interface import TermSpec
 
 Key = TypeVar("Key")
 
@@ -22,6 +23,35 @@ class Loss:
     group: str
     units: int
     amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class TermCost:
+    """The value of a term, and its cost: how much higher the score would be if the term were 1."""
+
+    term: str
+    value: float
+    cost: float
+
+
+def term_costs(terms: Mapping[str, float], specs: Sequence[TermSpec]) -> tuple[TermCost, ...]:
+    """Return the terms that have a weight by cost, the costliest first.
+
+    `terms` contains the values that are visible to the reader.
+    """
+    weights = {each.name: each.weight for each in specs if each.weight is not None}
+    total = sum(weights.values())
+    costs = (
+        TermCost(term, value, weights[term] / total * (1 - value))
+        for term, value in terms.items()
+        if term in weights
+    )
+    return tuple(sorted(costs, key=lambda each: -each.cost))
+
+
+def weakest_term(costs: Sequence[TermCost]) -> str | None:
+    """Return the costliest term; None if all are equal."""
+    return costs[0].term if len({each.cost for each in costs}) > 1 else None
 
 
 def mean_losses(values: Mapping[Key, float], power: float, best: float, amount: float) -> dict[Key, float]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,17 @@ class Measured:
     def errors(self) -> dict[str, float]:
         """The standard errors of the score and of the terms by name."""
         return {name: standard_error(each) for name, each in self.influences.items()}
+
+
+@runtime_checkable
+class MeasuredMetric(Protocol):
+    """A metric that knows the influences of rows on its values."""
+
+    def prepare(self, truth: Any, rows: Any) -> Any:
+        """Prepare the rows of one split, as `Metric.prepare`."""
+
+    def measured(self, prepared: Any, encoded: Any) -> Measured:
+        """Return the score of one file on one split with the influences of the rows."""
 
 
 @dataclass(frozen=True, slots=True)

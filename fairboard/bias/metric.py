@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairboard.bias.counts import PairCounts
@@ -12,17 +12,20 @@ from fairboard.bias.pair_counting import count_ranks
 from fairboard.bias.prepared import PreparedSplit, prepare
 from fairboard.bias.reports import BiasReport, report
 from fairboard.bias.selfcheck import METRIC_CODE_VERSION
+from fairboard.bias.subgroups import BIAS_AUCS
 from fairboard.interface import (
     Columns,
     ColumnSpec,
     Description,
     Direction,
     Exactness,
+    GroupLine,
     MetricResult,
     RowArray,
     TermSpec,
     UnsuitableTruth,
 )
+from fairboard.losses import mean_losses, term_costs
 from fairboard.measured import Measured
 from fairboard.ranks import RankArray, dense_ranks
 
@@ -40,6 +43,7 @@ TERMS = (
         "subgroup_auc",
         "Subgroup AUC",
         heading="Subgroup",
+        is_over_groups=True,
         rows="{positive} against {negative} among {rows} that mention the identity",
         low="the model cannot separate the two classes there",
         fault="confuses {positive} and {negative} {rows} that mention {name}",
@@ -48,6 +52,7 @@ TERMS = (
         "bpsn_auc",
         "BPSN AUC",
         heading="BPSN",
+        is_over_groups=True,
         rows="{negative} {rows} that mention the identity against {positive} {rows} that do not",
         low="false alarms",
         fault="scores {negative} {rows} that mention {name} too high",
@@ -56,6 +61,7 @@ TERMS = (
         "bnsp_auc",
         "BNSP AUC",
         heading="BNSP",
+        is_over_groups=True,
         rows="{positive} {rows} that mention the identity against {negative} {rows} that do not",
         low="{positive} {rows} are missed",
         fault="scores {positive} {rows} that mention {name} too low",
@@ -108,6 +114,7 @@ class BiasMetric:
     def describe(self) -> Description:
         """Describe the metric."""
         annotations = tuple(ColumnSpec(identity_column(name)) for name in self._identities)
+        weights = self._settings.weights.as_dict()
         return Description(
             "Jigsaw unintended bias",
             "overall AUC and power means of Subgroup, BPSN and BNSP AUC",
@@ -116,8 +123,11 @@ class BiasMetric:
             (ColumnSpec(TARGET), *annotations),
             # Only the order of the predictions counts.
             (ColumnSpec(PREDICTION, lowest=-sys.float_info.max, highest=sys.float_info.max),),
-            TERMS,
+            tuple(replace(term, weight=weights[term.name]) for term in TERMS),
+            term_decimals=4,
             cells=CELLS,
+            group_words=("identity", "identities"),
+            target_word="label",
             formula=FORMULA,
         )
 
@@ -145,6 +155,33 @@ class BiasMetric:
         ranks = encoded[prepared.rows]
         values, score = self._report(count_ranks(prepared.split, ranks))
         return Measured(score, influences(prepared.split, ranks, values, self._settings))
+
+    def recount(self, evidence: Mapping[str, Any]) -> tuple[Mapping[str, int], Sequence[GroupLine]]:
+        """Return the counts of the rows and the values of each identity."""
+        values = report(PairCounts.from_dict(evidence), self._settings)
+        lines = [
+            GroupLine(
+                each.name,
+                {"size": each.size, "positives": each.positives},
+                {cell.name: getattr(each, cell.name) for cell in CELLS},
+            )
+            for each in values.subgroups
+        ]
+        return {"rows": values.rows, "positives": values.positives}, lines
+
+    def loss_parts(
+        self, terms: Mapping[str, float], groups: Sequence[GroupLine]
+    ) -> dict[tuple[str, str], float]:
+        """Divide the costs of the terms among the identities with a defined AUC."""
+        parts = dict[tuple[str, str], float]()
+        for each in term_costs(terms, self.describe().terms):
+            column = each.term if each.term in BIAS_AUCS else ""
+            aucs = {line.name: auc for line in groups if (auc := line.cells.get(column)) is not None}
+            divided = mean_losses(aucs, self._settings.power, 1.0, each.cost)
+            parts |= {(each.term, name): part for name, part in divided.items()} or {
+                (each.term, ""): each.cost
+            }
+        return parts
 
     def _report(self, counts: PairCounts) -> tuple[BiasReport, float]:
         values = report(counts, self._settings)

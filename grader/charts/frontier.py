@@ -27,7 +27,6 @@ CELL = 6  # teams that are closer to each other have one point
 LABELLED = 8
 FIRST = 4  # number of labeled teams if the Pareto front is shorter
 SMALLEST_SPREAD = 0.0015
-BIAS_NAMES = ("Overall AUC", "Worst bias term")
 LARGEST = 1e15  # larger values are shown at this value, so that differences of values stay finite
 
 
@@ -57,9 +56,7 @@ def front(spots: Sequence[Place]) -> list[int]:
     return kept
 
 
-def cloud(
-    spots: Sequence[Place], names: tuple[str, str] = BIAS_NAMES, *, is_lowest_best: bool = False
-) -> Cloud | None:
+def cloud(spots: Sequence[Place], names: tuple[str, str], *, is_lowest_best: bool = False) -> Cloud | None:
     """Render all teams for both widths; return None if there are no teams."""
     if not spots:
         return None

@@ -23,7 +23,7 @@ from grader.db import Base, stored_enum
 from grader.metrics import registry
 from grader.models.submissions import Submission
 from grader.models.teams import Team
-from grader.ranking.order import COLUMNS, SCALE, Column, Scale
+from grader.ranking.order import COLUMNS, Column, Scale
 
 
 class Solution(Base):
@@ -98,8 +98,6 @@ class ScoringVersion(Base):
     @property
     def scale(self) -> Scale:
         """The scale of the metric's scores."""
-        if registry.is_default(self.metric_settings):
-            return SCALE
         metric = registry.of_settings(self.metric_settings).describe()
         return Scale(metric.decimals, metric.direction is Direction.LOWEST)
 

@@ -18,6 +18,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 AREA = WIDE.area
 HOSTILE = 'a "b" <script>&'
+NAMES = ("Overall AUC", "Worst bias term")
 
 
 @st.composite
@@ -76,7 +77,7 @@ def test_baselines_do_not_compress_the_best_teams_in_any_chart():
         others=[[TeamEntry(2, 2, each, NOON)] for each in units],
     )
     assert steps is not None and steps.floor is not None and float(steps.floor) > 0.92
-    drawn = cloud([(each / 100_000, each / 100_000) for each in units])
+    drawn = cloud([(each / 100_000, each / 100_000) for each in units], NAMES)
     assert drawn is not None and drawn.outside == 3 and min(drawn.x.low, drawn.y.low) > 0.92
 
 
@@ -167,7 +168,7 @@ def test_front_contains_the_teams_that_no_other_team_dominates(shown: list[Place
 
 
 def drawn(shown: list[Place], *, is_narrow: bool = False) -> tuple[Cloud, str]:
-    found = cloud(shown)
+    found = cloud(shown, NAMES)
     assert found is not None
     return found, frontier_chart(found, names={0: '<a> & "b"'}, own=0)[is_narrow]
 
@@ -181,7 +182,7 @@ def test_frontier_chart_shows_each_place_once_or_counts_teams_outside(shown: lis
     assert '<a> & "b"' in [text.text for text in ElementTree.fromstring(svg).iter("text")]
     _, many = drawn(shown * 1000, is_narrow=is_narrow)
     assert 1 <= many.count('class="dot"') <= len(set(shown))
-    assert cloud([]) is None
+    assert cloud([], NAMES) is None
 
 
 def test_the_lowest_values_are_at_the_top_right_if_they_are_the_best():
@@ -198,7 +199,7 @@ def test_the_lowest_values_are_at_the_top_right_if_they_are_the_best():
 @given(st.lists(st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), min_size=1, max_size=9))
 def test_chart_of_any_values_has_finite_coordinates(shown: list[Place]):
     for is_lowest_best in (False, True):
-        found = cloud(shown, is_lowest_best=is_lowest_best)
+        found = cloud(shown, NAMES, is_lowest_best=is_lowest_best)
         assert found is not None
         svg = frontier_chart(found, names=dict.fromkeys(labeled(found), "Ann"), own=None)[0]
         ElementTree.fromstring(svg)

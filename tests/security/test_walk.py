@@ -31,7 +31,8 @@ from markupsafe import escape
 from sqlalchemy import select
 
 from fairboard import MetricSettings, PairCounts, SubgroupReport, report
-from fairboard.bias.analysis.power_means import loss_parts
+from fairboard.bias.metric import BiasMetric
+from fairboard.interface import GroupLine
 from fairboard.losses import in_units
 from grader.models import Score, Solution, Split, Standing
 from grader.ranking import order
@@ -454,7 +455,9 @@ def _losses(
     """Return the losses that a page computes from these AUCs of the public rows."""
     shown = {name: round(term, 4) for name, term in zip(TERMS, terms, strict=True)}
     total = 100_000 - order.SCALE.units(score)
-    losses = in_units(loss_parts(shown, rows, metric), total, lambda units: units / 100_000)
+    lines = [GroupLine(row.name, {}, {auc: getattr(row, auc) for auc in AUCS}) for row in rows]
+    parts = BiasMetric((), metric).loss_parts(shown, lines)
+    losses = in_units(parts, total, lambda units: units / 100_000)
     return frozenset((each.term, each.group, f"{each.amount:.5f}") for each in losses)
 
 

@@ -59,7 +59,7 @@ def is_first(board: Board, request: BoardRequest) -> bool:
 
 def has_frontier(board: Board, request: BoardRequest) -> bool:
     """Return whether the page has the chart of accuracy and fairness, which needs terms of bias or groups."""
-    return bool(board.has_terms if board.metric else board.worst) and is_first(board, request)
+    return bool(board.has_terms if board.about.is_weighted_sum else board.worst) and is_first(board, request)
 
 
 def steps(

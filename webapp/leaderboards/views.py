@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from fairboard.bias.analysis.power_means import term_costs, weakest_term
+from fairboard.losses import term_costs, weakest_term
 from grader.charts.svg import robust_floor
 from grader.models import Split
-from grader.ranking.order import TERM_DECIMALS, Scale, error_text, term_text
+from grader.ranking.order import Scale, error_text, term_text
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.leaderboard import Board, BoardRequest
 from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
@@ -15,7 +15,7 @@ from grader.services.leaderboards.team_results import ResultLine, TeamResults
 from grader.services.site.paging import PAGE_SIZE
 from grader.text import csv_lines
 from webapp.presentation import formats
-from webapp.presentation.terms import TERMS, ClassNames, Term, terms_of
+from webapp.presentation.terms import ClassNames, Term, terms_of
 
 MINUS = "\N{MINUS SIGN}"
 SMALLEST_SPREAD = 200
@@ -105,7 +105,7 @@ class BoardView:
         self.rule, self.key = board.rule, wanted.board or None
         self.is_private = board.split is Split.PRIVATE
         self.terms = terms_of(board.about) if board.has_terms else ()
-        self.about = None if board.metric else board.about
+        self.about = None if board.about.is_weighted_sum else board.about
         self.has_groups = board.worst is not None
         self.heading = _heading(board)
         self.basis = _basis(board)
@@ -202,8 +202,8 @@ class _Lines:
         self._board, self._own_team_id = board, own_team_id
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
         self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
-        terms = TERMS if board.metric else ()  # The shades are those of AUCs.
-        self.shaded = frozenset(term.key for term in terms if _differ(board.rows, term.key))
+        terms = board.about.terms if board.about.is_weighted_sum else ()  # The shades are those of AUCs.
+        self.shaded = frozenset(term.name for term in terms if _differ(board.rows, term.name))
 
     def row(self, row: ShownRow) -> RowView:
         """Return a row as displayed on the page."""
@@ -255,8 +255,8 @@ def _differ(rows: Sequence[ShownRow], term: str) -> bool:
 
 
 def _terms(terms: Mapping[str, float], board: Board, shaded: Collection[str]) -> tuple[TermCell, ...]:
-    weakest = weakest_term(term_costs(terms, board.metric)) if board.metric else None
-    usual = "plain" if board.metric else ""
+    weakest = weakest_term(term_costs(terms, board.about.terms))
+    usual = "plain" if board.about.is_weighted_sum else ""
     return tuple(
         TermCell(text, formats.shade(terms[key]) if key in shaded else usual, key == weakest)
         for key, text in term_texts(terms, board).items()
@@ -277,7 +277,7 @@ def counted_id(row: ShownRow, board: Board) -> int | None:
 def term_texts(terms: Mapping[str, float], board: Board) -> dict[str, str]:
     """Return the displayed terms in the order of the columns, empty where a score does not have the term."""
     names = [term.name for term in board.about.terms] if board.has_terms else []
-    decimals = TERM_DECIMALS if board.metric else board.about.decimals
+    decimals = board.about.decimals_of_terms
     return {name: term_text(terms[name], decimals) if name in terms else "" for name in names}
 
 

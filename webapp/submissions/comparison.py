@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, OrganizerJob, Split
-from grader.ranking.order import TERM_DECIMALS, term_text
+from grader.ranking.order import term_text
 from grader.reports.blocks import Cell, Table, table
 from grader.services.competitions import lookup
 from grader.services.leaderboards import group_tables
@@ -123,7 +123,7 @@ def _term_changes(one: SplitResult, other: SplitResult) -> list[AucChange]:
             term=terms[key].name,
             before=other.terms[key],
             after=one.terms[key],
-            digits=TERM_DECIMALS if one.metric else one.about.decimals,
+            digits=one.about.decimals_of_terms,
             contribution=before[key] - cost[key] if cost else None,
         )
         for key in cost or one.terms

@@ -47,7 +47,7 @@ class WaterfallView:
         titles = {each.name: each.heading or each.title for each in result.about.terms}
         parts, above_chance = _by_term(result), frozenset(result.losses)
         total, top = result.best_units - result.score_units, result.best_units
-        words = _words(result)
+        words = result.about.group_words
         cells, marks, bars = {row.name for row in result.identities}, dict[tuple[str, str], str](), []
 
         def add(name: str, css: str, units: int, mark: str = "") -> None:
@@ -102,7 +102,7 @@ def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
             return "No loss of a group exceeds two standard errors of the score."
         return "No group is named until the standard error of the score is known."
     equal = sum(each.units == first.units for each in losses)
-    words = _words(result)
+    words = result.about.group_words
     group = first.group + (
         f" or {counted(equal - 1, *(f'other {word}' for word in words))}" if equal > 1 else ""
     )
@@ -112,7 +112,3 @@ def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
         return f"The largest loss is {part}, {reason}."
     fault = f": {whose} {term.fault.format(name=group, **words_of(classes))}" if term.fault else ""
     return f"The largest loss is {term.title} ({whole}). Its largest part is {part}{fault}."
-
-
-def _words(result: SplitResult) -> tuple[str, str]:
-    return ("identity", "identities") if result.metric else ("group", "groups")

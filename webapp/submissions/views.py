@@ -7,7 +7,7 @@ from typing import Any
 
 from fairboard.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
-from grader.ranking.order import SCALE, TERM_DECIMALS, Scale, error_text, term_text
+from grader.ranking.order import SCALE, Scale, error_text, term_text
 from grader.services.competitions import metric
 from grader.services.competitions.metric import AnyMetric, NamedMetric
 from grader.services.leaderboards import shown_scores
@@ -133,9 +133,10 @@ class SplitView:
         """Return a result as displayed, or None if no result is visible."""
         if result is None:
             return None
-        decimals = TERM_DECIMALS if result.metric else result.about.decimals
+        decimals = result.about.decimals_of_terms
         lowest = min(result.terms.values(), default=1.0)
         low = next((low for low in TERM_SCALES if low < lowest), 0.0)
+        is_shaded = result.about.is_weighted_sum
         return cls(
             score=result.score,
             terms=tuple(
@@ -143,7 +144,7 @@ class SplitView:
                     term,
                     term_text(result.terms[term.key], decimals),
                     low,
-                    f"{100 * (result.terms[term.key] - low) / (1 - low):.1f}" if result.metric else "",
+                    f"{100 * (result.terms[term.key] - low) / (1 - low):.1f}" if is_shaded else "",
                     term.key == result.weakest_term,
                     result.errors.get(term.key),
                 )

@@ -1,6 +1,6 @@
 """Power means: effect of the exponent, and AUCs that reduce the score most."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
@@ -8,7 +8,6 @@ from typing import Protocol
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.score import exact_mean, exact_score, rounded
 from fairboard.bias.subgroups import BIAS_AUCS, BiasAuc, Flat
-from fairboard.losses import mean_losses
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
 
@@ -78,75 +77,3 @@ def column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]
     """Return one of the AUCs of every row, as exact decimals."""
     values = (getattr(line, cell) for line in lines)
     return [None if value is None else Decimal(value) for value in values]
-
-
-@dataclass(frozen=True, slots=True)
-class PowerMeanCost:
-    """The cost of a term to the score.
-
-    Attributes
-    ----------
-    term : str
-    value : float
-    cost : float
-        The weight of the term times its distance from 1, which is how much higher the score would be if the
-        term were 1.
-    """
-
-    term: str
-    value: float
-    cost: float
-
-
-def term_costs(terms: Mapping[str, float], settings: MetricSettings) -> tuple[PowerMeanCost, ...]:
-    """Rank the terms by cost.
-
-    Parameters
-    ----------
-    terms : mapping of str to float
-        The terms visible to the reader, exact or rounded.
-    settings : MetricSettings
-
-    Returns
-    -------
-    tuple of PowerMeanCost
-        The terms in descending order of cost.
-    """
-    weights = settings.weights.as_dict()
-    total = sum(weights.values())
-    costs = (PowerMeanCost(term, value, weights[term] / total * (1 - value)) for term, value in terms.items())
-    return tuple(sorted(costs, key=lambda each: -each.cost))
-
-
-def loss_parts(
-    terms: Mapping[str, float], lines: Sequence[IdentityAucs], settings: MetricSettings
-) -> dict[tuple[str, str], float]:
-    """Divide the costs of the terms among identities.
-
-    Parameters
-    ----------
-    terms : mapping of str to float
-        The terms visible to the reader, exact or rounded.
-    lines : sequence of IdentityAucs
-        The identities with the AUCs visible to the reader; undefined AUCs have no part.
-    settings : MetricSettings
-
-    Returns
-    -------
-    dict of (str, str) to float
-        The parts by term and identity; the identity is empty if the term is not divided.
-    """
-    parts: dict[tuple[str, str], float] = {}
-    for each in term_costs(terms, settings):
-        columns = [cell for cell in BIAS_AUCS if cell == each.term]
-        aucs = {
-            line.name: auc for cell in columns for line in lines if (auc := getattr(line, cell)) is not None
-        }
-        divided = mean_losses(aucs, settings.power, 1.0, each.cost)
-        parts |= {(each.term, name): part for name, part in divided.items()} or {(each.term, ""): each.cost}
-    return parts
-
-
-def weakest_term(costs: Sequence[PowerMeanCost]) -> str | None:
-    """Return the term with the highest cost; None if all are equal."""
-    return costs[0].term if len({each.cost for each in costs}) > 1 else None

@@ -12,8 +12,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from fairboard import PairCounts, report
-from fairboard.bias.subgroups import CELLS
+from fairboard.interface import Recounted
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import (
     STANDING_ORDER,
@@ -37,7 +36,6 @@ from grader.text import csv_lines
 Row = Mapping[str, Any]
 CHUNK = 500
 COUNTS = ("size", "positives")
-# Columns of metrics other than that of bias: standard errors and the values of groups.
 ERROR = "{} standard error"
 GROUP_VALUES = ("rows", "score")
 
@@ -168,14 +166,15 @@ def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
     columns[place:place] = terms
     if kind is TableKind.STANDINGS:
         return columns
-    rules = Rules.of(version)
-    if rules.is_bias:
-        cells = (f"{name}: {cell}" for name in rules.identities for cell in (*COUNTS, *CELLS))
-        return *columns, *cells
-    columns[-1:] = [*map(ERROR.format, ("score", *terms))]  # there are no positives
-    lines = version.solution.report.get("groups", ())
-    groups = (_group_columns(line["column"], line["value"]) for line in lines)
-    return *columns, *(name for names in groups for name in names.values())
+    rules, report = Rules.of(version), version.solution.report
+    columns[-1:] = [*(columns[-1:] if rules.about.cells else ()), *map(ERROR.format, ("score", *terms))]
+    cells = (*COUNTS, *(each.name for each in rules.about.cells))
+    groups = (_group_columns(line["column"], line["value"]) for line in report.get("groups", ()))
+    return (
+        *columns,
+        *(f"{name}: {cell}" for name in rules.identities for cell in cells),
+        *(name for names in groups for name in names.values()),
+    )
 
 
 def _group_columns(column: str, value: str) -> dict[str, str]:
@@ -284,17 +283,16 @@ def _score_row(score: Score, submission: Submission, rules: Rules, rows: Mapping
         "score": score.score,
         **{term: score.terms.get(term) for term in rules.term_names},
     }
-    if not rules.is_bias:
-        row["rows"] = rows[score.split]
-        row |= {ERROR.format(name): error for name, error in (score.errors or {}).items()}
-        for column, groups in score.groups.items():
-            for value, values in groups.items():
-                row |= {name: values[key] for key, name in _group_columns(column, value).items()}
-        return row
-    scored = report(PairCounts.from_dict(score.evidence), rules.bias)
-    row |= {"rows": scored.rows, "positives": scored.positives}
-    for line in scored.subgroups:
-        row |= {f"{line.name}: {cell}": getattr(line, cell) for cell in (*COUNTS, *CELLS)}
+    row["rows"] = rows[score.split]
+    row |= {ERROR.format(name): error for name, error in (score.errors or {}).items()}
+    for column, groups in score.groups.items():
+        for value, values in groups.items():
+            row |= {name: values[key] for key, name in _group_columns(column, value).items()}
+    if isinstance(scorer := rules.scorer, Recounted):
+        counts, lines = scorer.recount(score.evidence)
+        row |= counts
+        for line in lines:
+            row |= {f"{line.name}: {name}": each for name, each in {**line.counts, **line.cells}.items()}
     return row
 
 

@@ -7,7 +7,7 @@ from grader.errors import ErrorKind, OrganizerError, ParticipantError, SeveralPr
 from grader.metrics import boards
 from grader.metrics.boards import SCORE, BoardRule
 from grader.models import MAIN_BOARD, Competition, ScoringVersion, Split
-from grader.ranking.order import TERM_DECIMALS, Scale
+from grader.ranking.order import Scale
 from grader.services.competitions.metric import Rules
 from grader.visibility import Field
 
@@ -79,6 +79,6 @@ def scale(rule: BoardRule) -> Scale:
 
 
 def _vocabulary(metric: Rules) -> boards.Vocabulary:
-    decimals = TERM_DECIMALS if metric.is_bias else metric.about.decimals
+    decimals = metric.about.decimals_of_terms
     has_groups = bool(metric.as_settings().get("groups"))
     return boards.Vocabulary.of(metric.about, has_groups=has_groups, term_decimals=decimals)

@@ -214,6 +214,21 @@ class Rules(StoredJson):
         return isinstance(self.metric, MetricSettings)
 
     @property
+    def groups(self) -> Names:
+        """The columns of the groups whose values are stored."""
+        return getattr(self.metric, "groups", ())
+
+    @property
+    def scored_groups(self) -> tuple[Group, ...]:
+        """The groups in the score whose values are stored."""
+        return getattr(self.metric, "scored_groups", ()) if self.weight < 1 else ()
+
+    @property
+    def weight(self) -> float:
+        """The weight of the overall value in the score."""
+        return getattr(self.metric, "weight", 1.0)
+
+    @cached_property
     def scorer(self) -> Metric:
         """The metric."""
         return registry.of_settings(self.as_settings())

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from fairboard import MetricSettings
 from fairboard.interface import Description
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
@@ -124,9 +123,8 @@ class Board:
     """One page of a leaderboard, with totals for the whole leaderboard or division.
 
     `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
-    `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it. `metric`
-    weights the terms; it is None for metrics other than that of bias. `has_terms` is true if the viewer may
-    see the terms. `following` is the position after which the next page
+    `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it.
+    `has_terms` is true if the viewer may see the terms. `following` is the position after which the next page
     in rank order starts. `leader_units` is the displayed score of the first team. `divisions` are those of
     the competition. `worst` contains the worst groups by submission id; it is None if there are no groups or
     the viewer may not see them. `rule` is that of a named leaderboard. `named` are the rules of the named
@@ -143,7 +141,6 @@ class Board:
     scale: Scale
     found_count: int
     has_terms: bool
-    metric: MetricSettings | None
     scoring_version: int
     row_share: float
     following: BoardCursor | None
@@ -312,7 +309,6 @@ def _read(of: _Of, request: BoardRequest) -> Board:
         scale=of.scale,
         found_count=found_count,
         has_terms=of.has_terms,
-        metric=rules.bias if rules.is_bias else None,
         scoring_version=version.number,
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
         following=following,

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session, defer
 
 from fairboard.interface import Direction
 from grader.metrics.boards import BoardRule
-from grader.metrics.registry import is_default
 from grader.models import (
     STANDING_ORDER,
     Competition,
@@ -164,7 +163,7 @@ def _load_part(
 
 def term_decimals(version: ScoringVersion) -> int:
     """Return the number of displayed decimals of a term."""
-    return order.TERM_DECIMALS if is_default(version.metric_settings) else version.scale.decimals
+    return of_version(version).describe().decimals_of_terms
 
 
 def rounded_terms(values: Mapping[str, float], names: Sequence[str], decimals: int) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Select, String, and_, case, func, null, select, type_coerce
 from sqlalchemy.orm import Session
 
-from grader.charts.frontier import BIAS_NAMES, Cloud, cloud
+from grader.charts.frontier import Cloud, cloud
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     STANDING_ORDER,
@@ -169,9 +169,10 @@ class TermPoint:
 def terms_of_board(session: Session, *, competition: Competition, split: Split) -> list[TermPoint]:
     """Return a point for each team in rank order; callers check that the terms or groups are visible."""
     version = lookup.live(competition)
-    is_bias, terms = metric.Rules.of(version).is_bias, metric.term_names(version)
+    terms = metric.Rules.of(version).about.terms
+    means = [term.name for term in terms if term.is_over_groups]
     rows = session.execute(
-        select(Standing.team_id, Standing.score_units, Score.terms if is_bias else Score.groups)
+        select(Standing.team_id, Standing.score_units, Score.terms if means else Score.groups)
         .join(Score, Score.submission_id == Standing.submission_id)
         .where(
             *on_board(version.id, split),
@@ -182,10 +183,10 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
     )
     points = []
     for rank, (team_id, units, stored) in enumerate(rows, 1):
-        if is_bias:
-            overall, *others = (_rounded(stored[name]) for name in terms)
-            worst = min(others)
-            points.append(TermPoint(rank, team_id, overall, worst, terms[1 + others.index(worst)]))
+        if means:
+            others = [_rounded(stored[name]) for name in means]
+            worst, overall = min(others), _rounded(stored[terms[0].name])
+            points.append(TermPoint(rank, team_id, overall, worst, means[others.index(worst)]))
         elif group := worst_of(stored, is_lowest_best=version.scale.is_lowest_best):
             name = f"{group.column} = {group.name}"
             points.append(TermPoint(rank, team_id, version.scale.value(units), group.score, name))
@@ -194,8 +195,9 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
 
 def plot(points: Sequence[TermPoint], version: ScoringVersion) -> Cloud | None:
     """Return the scatter plot of a leaderboard, or None if there are no points."""
-    rules = metric.Rules.of(version)
-    names = BIAS_NAMES if rules.is_bias else (rules.about.title, "Worst group")
+    about = metric.Rules.of(version).about
+    means = [term for term in about.terms if term.is_over_groups]
+    names = (about.terms[0].title, "Worst bias term") if means else (about.title, "Worst group")
     spots = [(point.overall, point.worst) for point in points]
     return cloud(spots, names, is_lowest_best=version.scale.is_lowest_best)
 

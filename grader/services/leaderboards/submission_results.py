@@ -10,16 +10,8 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from fairboard import MetricSettings, PairCounts, report
-from fairboard.bias.analysis.power_means import (
-    PowerMeanCost,
-    loss_parts,
-    term_costs,
-    weakest_term,
-)
-from fairboard.bias.subgroups import BIAS_AUCS, GAPS
-from fairboard.interface import Description
-from fairboard.losses import Loss, in_units
+from fairboard.interface import Description, GroupLine, Recounted
+from fairboard.losses import Loss, TermCost, in_units, term_costs, weakest_term
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import registry
 from grader.models import (
@@ -36,7 +28,7 @@ from grader.models import (
 from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.services.competitions import lookup, team_names
-from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import group_tables, leaderboard, lines, shown_scores
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.ranks import Standings
@@ -48,8 +40,8 @@ CHUNK = 1000
 _TERMS = {Split.PUBLIC: Field.PUBLIC_TERMS, Split.PRIVATE: Field.PRIVATE_TERMS}
 _SCORES = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
 _CELLS = {
-    Split.PUBLIC: {Field.PUBLIC_IDENTITIES: BIAS_AUCS, Field.PUBLIC_GAPS: GAPS},
-    Split.PRIVATE: {Field.PRIVATE_IDENTITIES: BIAS_AUCS, Field.PRIVATE_GAPS: GAPS},
+    Split.PUBLIC: (Field.PUBLIC_IDENTITIES, Field.PUBLIC_GAPS),
+    Split.PRIVATE: (Field.PRIVATE_IDENTITIES, Field.PRIVATE_GAPS),
 }
 
 
@@ -69,18 +61,16 @@ class SplitResult:
     `terms`, `costs` (the terms sorted by cost), `identities` and `groups` are empty if hidden. `errors`
     contains the standard errors of the exact score and of the displayed terms. `parts` are the costs by term
     and group: of exact AUCs for organizers, of displayed ones for all others, because exact ones reveal more.
-    `metric` is None for metrics other than that of bias.
     """
 
     score: str
     score_units: int
     terms: Mapping[str, float]
-    costs: tuple[PowerMeanCost, ...]
+    costs: tuple[TermCost, ...]
     identities: tuple[IdentityRow, ...]
     scale: Scale = SCALE
     errors: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    metric: MetricSettings | None = field(default_factory=MetricSettings)
     groups: tuple[GroupTable, ...] = ()
     about: Description = field(default_factory=registry.default)
 
@@ -104,9 +94,9 @@ class SplitResult:
         Without a known standard error of the score, no loss of a group is listed. The largest come first.
         """
         errors = {"": self.errors.get("score", math.inf)}
-        if self.metric is not None:
-            weights = self.metric.weights.as_dict()
-            errors |= {name: weights[name] * self.errors[name] for name in weights if name in self.errors}
+        for term in self.about.terms:
+            if term.weight is not None and term.name in self.errors:
+                errors[term.name] = term.weight * self.errors[term.name]
         return tuple(
             each
             for each in self.all_losses
@@ -226,7 +216,8 @@ def split_results_of(
             )
         )
         for row in rows:
-            has_terms, cells = _TERMS[row.split] in allowed, _cells(row.split, allowed)
+            has_terms, cells = _TERMS[row.split] in allowed, _cells(row.split, allowed, rules.about)
+            has_groups = any(field in allowed for field in _CELLS[row.split])
             if is_exact or row.split is Split.PRIVATE:
                 result = _exact(
                     row,
@@ -234,12 +225,13 @@ def split_results_of(
                     own,
                     decimals,
                     has_terms=has_terms,
+                    has_groups=has_groups,
                     cells=cells,
                     is_exact=Field.LABELS in allowed,
                 )
             elif (units := shown_scores.units(competition, row.score)) is not None:
                 scale = shown_scores.scale(competition)
-                result = SplitResult(scale.text(units), units, {}, (), (), scale)
+                result = SplitResult(scale.text(units), units, {}, (), (), scale, about=rules.about)
             else:
                 continue
             results[row.submission_id][row.split] = result
@@ -265,8 +257,10 @@ def public_scores(
     return {each: results[Split.PUBLIC] for each, results in by_submission.items() if results}
 
 
-def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
-    return tuple(name for field, names in _CELLS[split].items() if field in allowed for name in names)
+def _cells(split: Split, allowed: Collection[Field], about: Description) -> tuple[str, ...]:
+    """Return the visible values of a group: those of which terms are means, and the others."""
+    terms, fields = {term.name for term in about.terms}, _CELLS[split]
+    return tuple(each.name for each in about.cells if fields[each.name not in terms] in allowed)
 
 
 def _exact(
@@ -276,46 +270,38 @@ def _exact(
     decimals: int,
     *,
     has_terms: bool,
+    has_groups: bool,
     cells: Sequence[str],
     is_exact: bool,
 ) -> SplitResult:
-    metric, units = rules.metric, scale.units(score.score)
+    about, scorer, units = rules.about, rules.scorer, scale.units(score.score)
     terms = lines.rounded_terms(score.terms, rules.term_names, decimals) if has_terms else {}
-    errors = lines.shown_errors(score.errors, terms)
-    if isinstance(metric, NamedMetric):
-        about = rules.about
-        tables = group_tables.tables(score.groups, metric, about.direction) if cells else ()
-        return SplitResult(
-            score=scale.text(units),
-            score_units=units,
-            terms=terms,
-            costs=(),
-            identities=(),
-            scale=scale,
-            errors=errors,
-            parts=group_tables.loss_parts(tables, metric, about, terms),
-            metric=None,
-            groups=tables,
-            about=about,
-        )
-    rows = report(PairCounts.from_dict(score.evidence), metric).subgroups if cells else ()
-    shown = [
-        row.with_cells({cell: order.rounded_cell(getattr(row, cell)) for cell in BIAS_AUCS}) for row in rows
-    ]
+    tables = group_tables.tables(score.groups, rules, about.direction) if has_groups else ()
+    groups: Sequence[GroupLine] = ()
+    if isinstance(scorer, Recounted):
+        _, exact = scorer.recount(score.evidence) if has_groups else ({}, ())
+        groups = [_shown(each) for each in exact]
+        parts = scorer.loss_parts(terms, exact if is_exact else groups)
+    else:
+        parts = group_tables.loss_parts(tables, rules, about, terms)
     return SplitResult(
         score=scale.text(units),
         score_units=units,
         terms=terms,
-        costs=term_costs(terms, metric),
+        costs=term_costs(terms, about.terms),
         identities=tuple(
-            IdentityRow(row.name, {cell: order.rounded_cell(getattr(row, cell)) for cell in cells})
-            for row in rows
+            IdentityRow(each.name, {cell: each.cells[cell] for cell in cells}) for each in groups
         ),
-        errors=errors,
-        parts=loss_parts(terms, rows if is_exact else shown, metric),
-        metric=metric,
         scale=scale,
+        errors=lines.shown_errors(score.errors, terms),
+        parts=parts,
+        groups=tables,
+        about=about,
     )
+
+
+def _shown(group: GroupLine) -> GroupLine:
+    return replace(group, cells={name: order.rounded_cell(each) for name, each in group.cells.items()})
 
 
 class _Public(NamedTuple):

@@ -9,8 +9,8 @@ from datetime import timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
+from fairboard.interface import Recounted
 from grader.errors import ErrorKind, ParticipantError
-from grader.metrics import registry
 from grader.models import Competition, Score, ScoringVersion, Split, Submission
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
@@ -108,8 +108,8 @@ def _receipt(
 ) -> Receipt:
     if version.solution.commitment is None:
         raise CommitmentPending
-    about = metric.of_version(version).describe()
-    is_default = registry.is_default(version.metric_settings)
+    scorer = metric.of_version(version)
+    about = None if isinstance(scorer, Recounted) else scorer.describe()
     return Receipt(
         competition=submission.competition.slug,
         submission=submission.id,
@@ -123,16 +123,16 @@ def _receipt(
         nonce=nonce,
         label=label,
         identities=identities,
-        exactness=None if is_default else about.exactness.value,
-        decimals=None if is_default else about.decimals,
+        exactness=None if about is None else about.exactness.value,
+        decimals=None if about is None else about.decimals,
     )
 
 
 def _everything(score: Score, version: ScoringVersion) -> SplitReceipt:
     terms = {term: score.terms[term] for term in metric.term_names(version) if term in score.terms}
     shown = _shown(score, version)
-    if registry.is_default(version.metric_settings):
-        return SplitReceipt(shown, score.score, terms, score.evidence)
+    if isinstance(metric.of_version(version), Recounted):
+        return SplitReceipt(shown, score.score, terms, counts=score.evidence)
     groups = {
         column: {name: {"rows": each["rows"], "score": each["score"]} for name, each in table.items()}
         for column, table in score.groups.items()

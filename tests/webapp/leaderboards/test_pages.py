@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import event, select, update
 
 from fairboard import MetricSettings, Weights
+from fairboard.bias.metric import BiasMetric
 from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking.order import SCALE, error_text
 from grader.receipts.recount import TERMS
@@ -177,7 +178,7 @@ def shades(values: Sequence[tuple[float, ...]], **errors: float) -> list[tuple[s
         scale=SCALE,
         found_count=len(rows),
         has_terms=True,
-        metric=MetricSettings(weights=Weights(0.97, 0.01, 0.01, 0.01)),
+        about=BiasMetric((), MetricSettings(weights=Weights(0.97, 0.01, 0.01, 0.01))).describe(),
         scoring_version=1,
         row_share=0.5,
         following=None,

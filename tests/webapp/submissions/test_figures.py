@@ -10,18 +10,21 @@ from typing import Any
 import pytest
 
 from fairboard import MetricSettings, Weights
-from fairboard.bias.analysis.power_means import loss_parts, term_costs
+from fairboard.bias.metric import BiasMetric
+from fairboard.interface import GroupLine
+from fairboard.losses import term_costs
 from grader.ranking.order import SCALE, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from webapp.submissions.diagnosis import WaterfallView
 from webapp.submissions.views import SplitView, figures, weakest_first
 
+METRIC = BiasMetric((), MetricSettings())
 TERMS = {"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93}
 RESULT = SplitResult(
     score="0.93412",
     score_units=93412,
     terms=TERMS,
-    costs=term_costs(TERMS, MetricSettings()),
+    costs=term_costs(TERMS, METRIC.describe().terms),
     identities=(),
     errors={"score": 0.0034},
 )
@@ -87,22 +90,23 @@ def diagnosed(
     **terms: float,
 ) -> SplitResult:
     """Return the result of a score with these Subgroup, BPSN and BNSP AUCs of the identities a, b, c, ..."""
-    metric, cells = settings or MetricSettings(), ("subgroup_auc", "bpsn_auc", "bnsp_auc")
-    rows: list[Any] = [
-        SimpleNamespace(name=name, **dict(zip(cells, values, strict=True)))
+    metric, cells = BiasMetric((), settings or MetricSettings()), ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+    about = metric.describe()
+    rows = [
+        GroupLine(name, {}, dict(zip(cells, values, strict=True)))
         for name, values in zip("abcdefghijklmn", aucs, strict=False)
     ]
     terms = dict.fromkeys(TERMS, 0.9) | terms
-    units = SCALE.units(sum(each * metric.weights.as_dict()[name] for name, each in terms.items()))
+    units = SCALE.units(sum(terms[each.name] * (each.weight or 0) for each in about.terms))
     return SplitResult(
         SCALE.text(units),
         units,
         terms,
-        term_costs(terms, metric),
-        tuple(IdentityRow(row.name, vars(row)) for row in rows),
+        term_costs(terms, about.terms),
+        tuple(IdentityRow(row.name, row.cells) for row in rows),
         errors={} if error is None else {"score": error},
-        parts=loss_parts(terms, rows, metric),
-        metric=metric,
+        parts=metric.loss_parts(terms, rows),
+        about=about,
     )
 
 
