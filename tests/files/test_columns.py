@@ -57,10 +57,11 @@ def simply_read(wanted: SubmissionColumns, data: bytes) -> list[list[object]]:
     return [[value(rows[name][column.name], column) for name in IDS] for column in wanted.columns]
 
 
-def rejection(data: bytes, wanted: SubmissionColumns) -> dict[str, str]:
+def rejection(data: bytes, wanted: SubmissionColumns) -> dict[str, int | None]:
+    """Return the first line of each problem."""
     with pytest.raises(FileRejected) as caught:
         read_submission(data, ROW_IDS, wanted=wanted)
-    return {problem.code: problem.message for problem in caught.value.problems}
+    return {problem.code: problem.line for problem in caught.value.problems}
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -79,11 +80,10 @@ def test_both_paths_and_a_simple_reader_return_the_same_values(kind: str, seed: 
         assert [columns[column.name].tolist() for column in wanted.columns] == expected
     text = with_plain_line_ends(data)
     header = read_header(text, wanted=wanted)
-    assert header.layout is not None
-    explained = read_rows(text, header.layout, ROW_IDS, wanted)
+    explained = read_rows(text, header, ROW_IDS, wanted)
     assert not explained.problems
     assert [values.tolist() for values in explained.predictions] == expected
-    proven = read_proven(text.data[header.layout.offset :], ROW_IDS, wanted)
+    proven = read_proven(text.data[header.offset :], ROW_IDS, wanted)
     if b"b,c" not in data:
         assert proven is not None
 
@@ -116,72 +116,64 @@ def test_columns_may_be_in_another_order_and_the_file_says_so():
     assert [note.code for note in submission.notes] == ["columns_reordered"]
 
 
-def test_all_problems_of_several_columns_are_reported_with_line_column_and_value():
+def test_all_problems_of_several_columns_are_reported_with_their_lines():
     rows: list[list[object]] = [[name, 0.25, 0.5, 0.25] for name in IDS]
     rows[0][1], rows[1][2], rows[2][3], rows[3][3] = "1.5", "nan", "", "x"
     rows[4], rows[5][0] = ["r4", 0.5, 0.5], "r9999"
-    problems = rejection(file_of(PROBABILITIES, rows), PROBABILITIES)
-    number = "expected a finite decimal number such as 0.25"
-    assert {
-        "out_of_range": "Line 2: column 'a': '1.5' is out of range; expected a number from 0 to 1.",
-        "nan_prediction": f"Line 3: column 'b': prediction is NaN ('nan'); {number}.",
-        "empty_prediction": f"Line 4: column 'c d': empty prediction; {number}.",
-        "not_a_number": f"Line 5: column 'c d': 'x' is not a number; {number}.",
-        "field_count": "Line 6: 3 fields, expected 4: 'r4,0.5,0.5'.",
-    }.items() <= {
-        code: message.removesuffix(" 1 affected line.") for code, message in problems.items()
-    }.items()
-    assert problems["missing_row_id"] == "1 id missing: r5."
-    assert len(problems) == 7
+    assert rejection(file_of(PROBABILITIES, rows), PROBABILITIES) == {
+        "out_of_range": 2,
+        "nan_prediction": 3,
+        "empty_prediction": 4,
+        "not_a_number": 5,
+        "field_count": 6,
+        "unknown_id": 7,
+        "missing_row_id": None,
+    }
 
 
-def test_unknown_classes_are_reported_with_the_expected_ones():
+def test_unknown_classes_are_reported():
     rows = [[name, "cat"] for name in IDS]
     rows[0][1], rows[1][1], rows[2][1] = "Dog", "bird", ""
-    problems = rejection(file_of(ONE_CLASS, rows), ONE_CLASS)
-    assert problems["unknown_class"] == (
-        "Line 2: 'Dog' is not a class; expected one of 'cat', 'dog', 'Ärger' and 'b,c' (case matters). "
-        "2 affected lines (2, 3)."
-    )
-    assert problems["empty_prediction"].startswith("Line 4: empty prediction; expected one of 'cat'")
+    assert rejection(file_of(ONE_CLASS, rows), ONE_CLASS) == {"unknown_class": 2, "empty_prediction": 4}
     rows = [[name, "dog cat"] for name in IDS]
     rows[7][1] = "dog bird"
-    message = rejection(file_of(LISTS, rows), LISTS)["unknown_class"]
-    assert "'bird' is not a class; expected classes out of 'cat', 'dog' and 'Ärger', separated by" in message
+    assert rejection(file_of(LISTS, rows), LISTS) == {"unknown_class": 9}
 
 
 @pytest.mark.parametrize(
-    ("header", "code", "part"),
+    ("header", "code"),
     [
-        ("id,a,b", "missing_column", "missing column 'c d'; expected 'id,a,b,c d'"),
-        ("id,a,b,c", "wrong_column", "found the column 'c'; expected 'c d'"),
-        ("id,A,b,c d", "wrong_header", "expected 'id,a,b,c d' (case matters)"),
-        ("id,a,b,c d,e", "unexpected_column", "has 5 columns, expected 4: unexpected column 'e'"),
-        ("Unnamed: 0,id,a,b,c d", "index_column", "Use to_csv(index=False)"),
-        ("id,a,a,b", "duplicate_column", "column 'a' appears twice"),
-        ("x,y,z,w", "wrong_header", "expected the header 'id,a,b,c d'"),
-        ("r0,0.5,0.5,0.5", "missing_header", "expected the header 'id,a,b,c d'"),
-        ("id;a;b;c d", "wrong_delimiter", "delimiter ';' found"),
+        ("id,a,b", "missing_column"),
+        ("id,a,b,c", "missing_column"),
+        ("id,A,b,c d", "wrong_header"),
+        ("id,a,b,c d,e", "unexpected_column"),
+        ("Unnamed: 0,id,a,b,c d", "index_column"),
+        ("id,a,a,b", "duplicate_column"),
+        ("r0,0.5,0.5,0.5", "wrong_header"),
+        ("id;a;b;c d", "wrong_delimiter"),
     ],
 )
-def test_a_wrong_header_is_explained(header: str, code: str, part: str):
-    mark = ";" if ";" in header else ","
-    rows = [mark.join([name, *["0.5"] * (header.count(mark))]) for name in IDS]
-    assert part in rejection("\n".join([header, *rows]).encode(), PROBABILITIES)[code]
+def test_a_wrong_header_is_reported_alone(header: str, code: str):
+    assert rejection(f"{header}\nr0,x\n".encode(), PROBABILITIES) == {code: 1}
 
 
-def test_the_header_of_many_columns_is_shortened_in_messages():
+def test_many_columns_are_read():
     wanted = SubmissionColumns(tuple(PredictedColumn(f"class {place}") for place in range(300)))
-    message = rejection(b"id,prediction\n1,2\n", wanted)["missing_column"]
-    assert message.endswith("class 5,class 6,… (301 columns)'.")
+    assert rejection(b"id,prediction\n1,2\n", wanted) == {"missing_column": 1}
     sample = write_sample_submission(ROW_IDS, wanted)
     assert len(read_submission(sample, ROW_IDS, wanted=wanted).columns) == 300
 
 
-def test_too_small_numbers_are_noted_without_a_statement_on_ties():
+def test_too_small_numbers_are_noted():
     rows = [[name, 0.25, "1e-400" if name == "r3" else 0.5, 0.25] for name in IDS]
     (note,) = read_submission(file_of(PROBABILITIES, rows), ROW_IDS, wanted=PROBABILITIES).notes
-    assert note.message == "1 value too small for a 64-bit float (first line 5), read as 0."
+    assert (note.code, note.line, note.count) == ("underflow", 5, 1)
+
+
+def test_columns_of_numbers_as_names_may_be_in_another_order():
+    wanted = SubmissionColumns(tuple(PredictedColumn(name, 0, 1) for name in ("0", "1")))
+    data = file_of(wanted, [[name, 0.25, 0.75] for name in IDS]).replace(b"id,0,1", b"id,1,0")
+    assert read_submission(data, ROW_IDS, wanted=wanted).columns["0"][0] == 0.75
 
 
 def test_texts_are_read_as_they_are():
@@ -191,7 +183,6 @@ def test_texts_are_read_as_they_are():
     assert read.columns["answer"].tolist() == [row[1] for row in rows]
     assert read.columns["share"].tolist() == [0.5] * len(IDS)
     rows[3][1] = "x" * 1001
-    found = rejection(file_of(wanted, rows), wanted)
-    assert "has 1,001 bytes; expected at most 1,000 bytes" in found["field_too_long"]
+    assert rejection(file_of(wanted, rows), wanted) == {"field_too_long": 5}
     sample = write_sample_submission(ROW_IDS, wanted)
     assert read_submission(sample, ROW_IDS, wanted=wanted).columns["answer"].tolist() == ["text"] * len(IDS)

@@ -8,9 +8,7 @@ import bz2
 import gzip
 import io
 import json
-import pickle
 import random
-import sqlite3
 import stat
 import struct
 import zipfile
@@ -81,21 +79,6 @@ def gzipped(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
 
 
-def numpy_file() -> bytes:
-    target = io.BytesIO()
-    np.save(target, np.zeros(3))
-    return target.getvalue()
-
-
-def sqlite_file() -> bytes:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("create table predictions (id, prediction)")
-    try:
-        return connection.serialize()
-    finally:
-        connection.close()
-
-
 def mark_encrypted(archive: bytes) -> bytes:
     """Set the encryption flag in the local and the central header."""
     changed = bytearray(archive)
@@ -132,13 +115,11 @@ SIMPLE: dict[str, bytes] = {
     "crlf": text(LINES, end="\r\n"),
     "carriage-returns-only": text(LINES, end="\r"),
     "mixed-line-ends": text(LINES[:810]) + "\r\n".join(LINES[810:]).encode(),
-    "no-final-line-end": CLEAN.rstrip(b"\n"),
     "blank-lines-at-the-end": CLEAN + b"\n\n  \n",
     "cr-cr-lf": text(LINES, end="\r\r\n"),
     "byte-order-mark": b"\xef\xbb\xbf" + CLEAN,
     "two-byte-order-marks": b"\xef\xbb\xbf\xef\xbb\xbf" + CLEAN,
     "utf-16": CLEAN.decode().encode("utf-16"),
-    "utf-16-be": b"\xfe\xff" + CLEAN.decode().encode("utf-16-be"),
     "utf-16-without-mark": CLEAN.decode().encode("utf-16-le"),
     "utf-32": CLEAN.decode().encode("utf-32"),
     "latin-1": with_lines({5: "7000003,0.5X"}).replace(b"0.5X", b"0.5\xe9"),
@@ -153,25 +134,14 @@ SIMPLE: dict[str, bytes] = {
     "gzip-of-blocks": b"".join(gzipped(CLEAN[at : at + 700]) for at in range(0, len(CLEAN), 700))
     + gzipped(b""),
     "gzip-of-empty-members": gzipped(b"") * 100_001 + gzipped(CLEAN),
-    "gzip-ending-in-zero-bytes": gzipped(CLEAN)[:4096] + bytes(4096),
-    "zip-ending-in-zero-bytes": zipped({"p.csv": CLEAN})[:4096] + bytes(4096),
     "zero-bytes-at-the-end": CLEAN[:8192] + bytes(len(CLEAN) - 8192),
-    "zero-bytes-at-the-end-of-old-mac-lines": CLEAN[:8192].replace(b"\n", b"\r") + bytes(4096),
-    "zero-bytes-behind-a-whole-file": CLEAN + bytes(512),
-    "zero-bytes-in-gzip": gzipped(CLEAN[:8192] + bytes(4096)),
     "zero-bytes-in-the-header": HEADER[:6].encode() + bytes(4096),
     "zero-bytes-only": bytes(8192),
-    "holes-of-zero-bytes": CLEAN[:4096] + bytes(4096) + CLEAN[8192:9000] + bytes(600) + CLEAN[9600:],
-    "a-hole-with-a-tail": CLEAN[:4096] + bytes(4096) + CLEAN[8192:9000] + bytes(4096),
     "one-zero-byte-at-the-end": CLEAN + b"\0",
     "gzip-with-padding": gzipped(CLEAN) + bytes(512),
     "zip": zipped({"predictions.csv": CLEAN}),
-    "zip-stored": zipped({"predictions.csv": CLEAN}, compression=zipfile.ZIP_STORED),
     "zip-from-a-mac": zipped({"p.csv": CLEAN, "__MACOSX/._p.csv": b"\0\5\x16\7", ".DS_Store": b"x"}),
-    "zip-from-windows": zipped({"p.csv": CLEAN, "Thumbs.db": b"x", "out/desktop.ini": b"x"}),
     "zip-with-an-apple-double": zipped({"p.csv": CLEAN, "._p.csv": b"\0\5\x16\7"}),
-    "zip-of-an-apple-double": zipped({"._p.csv": b"\0\5\x16\7"}),
-    "apple-double": b"\0\5\x16\7\0\2\0\0Mac OS X",
     "zip-in-a-folder": zipped({"out/": b"", "out/p.csv": CLEAN}),
     "zip-of-two": zipped({"a.csv": CLEAN, "b.csv": CLEAN}),
     "zip-of-none": zipped({}),
@@ -180,25 +150,15 @@ SIMPLE: dict[str, bytes] = {
     "gzip-in-gzip": gzipped(gzipped(CLEAN)),
     "gzip-in-zip": zipped({"p.csv.gz": gzipped(CLEAN)}),
     "zip-with-parent-path": zipped({"../p.csv": CLEAN}),
-    "zip-with-absolute-path": zipped({"/etc/p.csv": CLEAN}),
     "zip-with-bzip2": zipped({"p.csv": CLEAN}, compression=zipfile.ZIP_BZIP2),
     "zip-truncated": zipped({"p.csv": CLEAN})[:-40],
     "gzip-truncated": gzipped(CLEAN)[:3000],
     "gzip-with-rubbish-behind": gzipped(CLEAN) + b"rubbish",
     "excel": zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}),
-    "open-document": zipped({"content.xml": b"<x/>", "META-INF/manifest.xml": b"<x/>"}),
-    "pytorch": zipped({"model/data.pkl": b"x", "model/version": b"3"}),
-    "excel-97": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
     "parquet": b"PAR1\x15\x04" + bytes(100) + b"PAR1",
-    "pickle": pickle.dumps({"id": IDS[:3]}),
     "html": b"<!DOCTYPE html>\n<html><title>Log in</title></html>",
-    "html-lower-case": b"\n  <html lang='en'><title>Log in</title></html>",
-    "html-table": b'<table border="1" class="dataframe">\n<tr><td>7000000</td></tr></table>',
     "xml": b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>",
     "json": json.dumps([{"id": 1, "prediction": 0.5}]).encode(),
-    "hdf5": b"\x89HDF\r\n\x1a\n" + bytes(64),
-    "pdf": b"%PDF-1.7\n%\xe2\xe3",
-    "png": b"\x89PNG\r\n\x1a\n" + bytes(64),
     "bzip2": bz2.compress(CLEAN),
     "git-lfs-pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
     # Header, columns and delimiter
@@ -216,34 +176,19 @@ SIMPLE: dict[str, bytes] = {
         [f"{int(n):.18e},{v}" for n, v in zip(IDS, PREDICTIONS, strict=True)], header=f"# {HEADER}"
     ),
     "index-without-a-name": text(LINES, header=",prediction"),
-    "index-read-back": text(LINES, header="Unnamed: 0,prediction"),
     "pandas-index": columns(str, the_id, the_prediction, header=",id,prediction"),
-    "pandas-index-read-back": columns(str, the_id, the_prediction, header="Unnamed: 0,id,prediction"),
     "extra-column": columns(the_id, the_prediction, lambda _: "1", header="id,prediction,target"),
     "missing-prediction": columns(the_id, header="id"),
     "missing-id": columns(the_prediction, header="prediction"),
     "wrong-name": text(LINES, header="id,toxicity"),
-    "wrong-id-name": text(LINES, header="comment_id,prediction"),
     "both-names-wrong": text(LINES, header="a,b"),
     "two-predictions": columns(the_id, the_prediction, the_prediction, header="id,prediction,prediction"),
     "header-repeated": text([*LINES[:600], HEADER, *LINES[600:]]),
     "comment-line": b"# model v2\n" + CLEAN,
-    "comment-lines": b"# model v2\n# epoch 3\n\n" + CLEAN,
-    "blank-lines-above": b"\n\n" + CLEAN,
     "latin-1-header": CLEAN.replace(b"prediction", b"pr\xe9diction"),
     "excel-separator-line": b"sep=,\r\n" + text(LINES, end="\r\n"),
     "semicolon": CLEAN.replace(b",", b";"),
-    "tab": CLEAN.replace(b",", b"\t"),
-    "space-between": CLEAN.replace(b",", b" "),
     "no-table-at-all": b"Traceback (most recent call last):\nValueError: no model\n",
-    "class-probabilities": columns(
-        the_id, the_prediction, the_prediction, header="id,prediction_0,prediction_1"
-    ),
-    "row-names-of-r": text(
-        [f'"{n}",{line}' for n, line in enumerate(LINES, 1)], header='"","id","prediction"'
-    ),
-    "one-trailing-comma-everywhere": CLEAN.replace(b"\n", b",\n"),
-    "trailing-commas-everywhere": CLEAN.replace(b"\n", b",,\n"),
     "cut-off": CLEAN[: len(CLEAN) // 2 - 9],
     "semicolon-and-decimal-comma": CLEAN.replace(b",", b";").replace(b".", b","),
     "semicolon-rows-only": text([line.replace(",", ";") for line in LINES]),
@@ -272,19 +217,14 @@ SIMPLE: dict[str, bytes] = {
     "id-of-r": with_id("7e+06"),
     "half-an-id": with_id("7000000.5"),
     "scientific-id": with_id("7e6"),
+    "scientific-id-of-no-row": with_id("9e9"),
     "leading-zero": with_id("07000000"),
-    "signed-id": with_id("+7000000"),
     "id-with-commas": with_id('"7,000,000"'),
-    "id-with-underscores": with_id("7_000_000"),
-    "hexadecimal-id": with_id("0x6ACFC0"),
-    "arabic-digits-id": with_id("٧٠٠٠٠٠٠"),  # noqa: RUF001
     "full-width-id": with_id("７００００００"),  # noqa: RUF001
     "spaces-around": text([f" {n}\t,\t{v}  " for n, v in zip(IDS, PREDICTIONS, strict=True)]),
     "no-break-space-in-id": with_id("7000000\u00a0"),
     "zero-width-space-in-id": with_id("\u200b7000000"),
     "empty-id": with_id("", 5),
-    "negative-id": with_id("-7000000"),
-    "thirty-digit-id": with_id("7" * 30),
     "ids-of-another-file": text([f"{int(n) + 97320},{v}" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
     # Predictions
     "sample-submission": text([f"{n},0.0" for n in IDS]),
@@ -308,18 +248,8 @@ SIMPLE: dict[str, bytes] = {
     "underflow": text(
         [f"{n},{'1e-400' if k % 99 else v}" for k, (n, v) in enumerate(zip(IDS, PREDICTIONS, strict=True))]
     ),
-    "numpy-2": text([f"{n},np.float64({v})" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
-    "hexadecimal": with_prediction("0x1p-1"),
-    "percent": with_prediction("50%"),
     "unicode-minus": with_prediction("−0.5"),  # noqa: RUF001
-    "arabic-digits": with_prediction("٠.٥"),  # noqa: RUF001
-    "full-width-digits": with_prediction("１.５"),  # noqa: RUF001
-    "one-half-sign": with_prediction("½"),
-    "underscore": with_prediction("1_0"),
     "list": with_prediction("[0.5]", 2),
-    "tensor": with_prediction("tensor(0.5)", 2),
-    "two-numbers": with_prediction("0.5 0.5", 2),
-    "truth-value": with_prediction("True", 2),
     "missing-values": with_lines(
         {
             line: f"{IDS[line - 2]},{value}"
@@ -329,9 +259,6 @@ SIMPLE: dict[str, bytes] = {
     "400-digits": with_prediction("0." + "123456789" * 44 + "1234"),
     "field-too-long": with_prediction("0." + "1" * 600),
     "line-too-long": with_prediction("0." + "1" * 60_000),
-    "formula": with_prediction("=1/2"),
-    "date": with_prediction("Jan-05"),
-    "iso-date": with_prediction("2019-01-05"),
     "two-decimals": text([f"{n},{v[:4]}" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
     "saturated": text(
         [f"{n},{v if k % 3 else '1.0'}" for k, (n, v) in enumerate(zip(IDS, PREDICTIONS, strict=True))]
@@ -361,13 +288,7 @@ SIMPLE: dict[str, bytes] = {
     ),
     "shuffled": text(random.Random(7).sample(LINES, ROWS)),
     "float32-ids": text([f"{int(np.float32(20_000_000 + k))},{v}" for k, v in enumerate(PREDICTIONS)]),
-    "float32-ids-far-apart": text(
-        [f"{int(np.float32(60_000_000 + 7 * k))},{v}" for k, v in enumerate(PREDICTIONS)]
-    ),
     "decomposed-letters": text([f"cafe\u0301 {k},{v}" for k, v in enumerate(PREDICTIONS)]),
-    "numpy": numpy_file(),
-    "numpy-archive": zipped({"arr_0.npy": numpy_file()}),
-    "sqlite": sqlite_file(),
     "encrypted-zip": mark_encrypted(zipped({"p.csv": CLEAN})),
     "zip-with-symlink": symlink_zip(),
     "gzip-damaged": damaged_gzip(),
@@ -436,8 +357,6 @@ def answer(name: str) -> dict[str, object]:
 def expected_ids(name: str) -> RowIds:
     if name == "float32-ids":
         return RowIds.of(str(20_000_000 + place) for place in range(ROWS))
-    if name == "float32-ids-far-apart":
-        return RowIds.of(str(60_000_000 + 7 * place) for place in range(ROWS))
     if name == "decomposed-letters":
         return RowIds.of(f"caf\u00e9 {place}" for place in range(ROWS))
     return ROW_IDS
@@ -461,15 +380,6 @@ def test_columns_of_other_labels_are_rejected_without_other_labels_in_the_soluti
 
 def test_golden_results_match_the_cases(golden: dict[str, object]):
     assert sorted(golden) == sorted(CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_every_message_is_a_full_sentence(name: str, golden: dict[str, object]):
-    for remark in [*golden[name].get("problems", []), *golden[name].get("notes", [])]:
-        message = remark["message"]
-        assert message[0].isupper() or message[0].isdigit()
-        assert message.endswith(".")
-        assert len(message) < 400
 
 
 def rewrite_golden():

@@ -175,11 +175,13 @@ def test_unusable_solutions_are_rejected(data: bytes, codes: list[str]):
     [
         (
             b"id,target,caf\xe9\n1,1,0\n",
-            "Line 1, byte 14: invalid UTF-8 (0xE9); expected UTF-8. Save the file as 'CSV UTF-8'.",
+            "Line 1, byte 14: invalid UTF-8 (0xE9); expected UTF-8. 1 affected line. "
+            "Save the file as 'CSV UTF-8'.",
         ),
         (
             b'id,"tar\nget \xff",label\n1,1,0\n',
-            "Line 2, byte 5: invalid UTF-8 (0xFF); expected UTF-8. Save the file as 'CSV UTF-8'.",
+            "Line 2, byte 5: invalid UTF-8 (0xFF); expected UTF-8. 1 affected line. "
+            "Save the file as 'CSV UTF-8'.",
         ),
         (
             b"\xef\xbb\xbf\xef\xbb\xbfid,target\n1,1\n",
@@ -303,3 +305,10 @@ def test_predictions_of_a_scored_table_are_finite_numbers(value: str):
     (problem,) = rejection.value.problems
     assert problem.message.startswith("Line 3: the prediction 'model' is ")
     assert problem.line == 3
+
+
+def test_solution_cut_off_by_a_full_disk_is_rejected():
+    """Use a file whose last column is unused, so its last row would otherwise be complete."""
+    rows = "".join(f"{n},{n % 2},text {n}\n" for n in range(50))
+    (rejection,) = rejected(f"id,target,comment\n{rows.rstrip()}".encode() + bytes(40))
+    assert "NUL bytes" in rejection[1]

@@ -27,7 +27,7 @@ READABLE, HEADER, IDS, PREDICTIONS = "readable", "header", "ids", "predictions"
 # Check step of each problem code. Codes that are not listed belong to READABLE.
 STEPS = {
     HEADER: (
-        "wrong_header missing_header missing_column unexpected_column wrong_column duplicate_column "
+        "wrong_header missing_column unexpected_column duplicate_column "
         "index_column wrong_delimiter comment_line separator_line repeated_header"
     ),
     IDS: (
@@ -35,9 +35,8 @@ STEPS = {
         "too_many_rows no_rows"
     ),
     PREDICTIONS: (
-        "not_a_number date decimal_comma empty_prediction nan_prediction infinite_prediction "
-        "missing_prediction percent_sign formula hexadecimal too_large field_too_long out_of_range "
-        "unknown_class unsuitable_prediction"
+        "not_a_number decimal_comma empty_prediction nan_prediction infinite_prediction "
+        "missing_prediction too_large field_too_long out_of_range unknown_class unsuitable_prediction"
     ),
 }
 _STEP_OF = {code: step for step, codes in STEPS.items() for code in codes.split()}

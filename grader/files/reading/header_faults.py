@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.files.reading.problems import FileProblem, Finding
+from grader.files.reading.problems import FileProblem, Finding, Findings, not_utf8_at
 from grader.files.reading.row_ids import INVISIBLE
 from grader.files.reading.text import BLANKS, first_invalid_byte
 from grader.text import character, quoted
@@ -39,15 +39,10 @@ def describe_line_above(code: str, line: bytes, expected: str) -> Finding:
 
 def invalid_utf8(line: bytes, number: int) -> list[FileProblem]:
     """Return the problem for the first invalid UTF-8 byte in a header line, if any."""
-    offset = first_invalid_byte(line)
-    if offset is None:
-        return []
-    byte = f"0x{line[offset]:02X}"
-    message = (
-        f"Line {number:,}, byte {offset + 1}: invalid UTF-8 ({byte}); expected UTF-8. "
-        "Save the file as 'CSV UTF-8'."
-    )
-    return [FileProblem("invalid_utf8", message, number, (number,), expected="UTF-8", found=byte)]
+    found, offset = Findings(), first_invalid_byte(line)
+    if offset is not None:
+        found.add("invalid_utf8", number, not_utf8_at, line, offset)
+    return found.problems()
 
 
 def invisible_characters(names: Sequence[str], number: int, expected: str) -> Iterator[FileProblem]:

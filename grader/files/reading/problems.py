@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, ParamSpec
 
 from grader.errors import FairboardError
-from grader.text import counted
+from grader.text import counted, quoted
 
 LINES_SHOWN = 5
 P = ParamSpec("P")
@@ -174,3 +174,16 @@ class Findings:
             expected=finding.expected,
             found=finding.found,
         )
+
+
+def nul_byte(line: bytes) -> Finding:
+    """Describe a line that contains a NUL byte, which a full disk or an interrupted transfer leaves."""
+    start, _, _ = line.partition(b"\0")
+    advice = "Copy the file again."
+    return Finding(f"NUL byte after {quoted(start)}", "text without NUL bytes", "a NUL byte", advice)
+
+
+def not_utf8_at(line: bytes, offset: int) -> Finding:
+    """Describe the first byte of a line that is not UTF-8."""
+    byte, advice = f"0x{line[offset]:02X}", "Save the file as 'CSV UTF-8'."
+    return Finding(f"invalid UTF-8 ({byte}); expected UTF-8", "UTF-8", byte, advice, f"byte {offset + 1}")

@@ -4,34 +4,25 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
-from functools import cache
 from io import BytesIO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from grader.files.reading.problems import FileProblem, Note
-from grader.files.reading.zeros import ZeroRun, tail_of
 
-_BLOCK = 1 << 17
-_LF, _CR, _CRLF = ord("\n"), ord("\r"), 256
 _WIDE_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
-_OLD_MAC = Note(
-    "old_mac_line_ends", "Lines end in CR only (classic Mac style); each CR was read as a line end."
-)
 BLANKS = b" \t"
-_PLAINLY_QUOTED = re.compile(rb'(?:("?)[^",]*+\1(?:,|\Z))*+')
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_FIELD = re.compile(rb'[ \t]*+(?:"((?:[^"]|"")*+)"[ \t]*+|([^",]*+))(,|\Z)')
+_VISIBLE_BYTES = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The bytes of a CSV file that is not UTF-16; lines end in LF or CRLF.
+    """The bytes of a CSV file that is not UTF-16; lines end in LF.
 
     Attributes
     ----------
@@ -42,8 +33,6 @@ class Text:
         Remarks on the line endings.
     has_doubled_returns : bool
         Whether lines of the file end in CR CR LF, a common mistake on Windows.
-    zero_tail : ZeroRun or None
-        The zero bytes at the end of the file; the text ends before the line on which they start.
     """
 
     data: bytes
@@ -51,7 +40,6 @@ class Text:
     end: int
     notes: tuple[Note, ...] = ()
     has_doubled_returns: bool = False
-    zero_tail: ZeroRun | None = None
 
 
 def wide_encoding(head: bytes) -> str | None:
@@ -68,12 +56,8 @@ def wide_encoding(head: bytes) -> str | None:
 
 def not_utf8(encoding: str) -> FileProblem:
     """Return the problem for a file in a Unicode encoding other than UTF-8."""
-    return FileProblem(
-        "wrong_encoding",
-        f"The file is encoded in {encoding}; expected UTF-8. In Excel, choose 'Save as: CSV UTF-8'.",
-        expected="UTF-8",
-        found=encoding,
-    )
+    message = f"The file is encoded in {encoding}; expected UTF-8. In Excel, choose 'Save as: CSV UTF-8'."
+    return FileProblem("wrong_encoding", message, expected="UTF-8", found=encoding)
 
 
 def first_invalid_byte(line: bytes) -> int | None:
@@ -86,92 +70,43 @@ def first_invalid_byte(line: bytes) -> int | None:
 
 
 def with_plain_line_ends(data: bytes) -> Text:
-    """Locate the text and replace lone carriage returns with line feeds."""
+    """Locate the text and replace all line endings with line feeds."""
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     notes: tuple[Note, ...] = ()
     has_doubled_returns = False
     if b"\r" in data:
         has_doubled_returns = b"\r\r\n" in data
-        kinds, first_odd_line = _line_ends(data)
-        if _CR in kinds:
-            data = _with_lone_returns_replaced(data)
-        if kinds == {_CR}:
-            notes = (_OLD_MAC,)
-        elif first_odd_line is not None:
-            notes = (_mixed(first_odd_line),)
-    zero_tail = tail_of(data)
-    end = _visible_end(data, len(data) if zero_tail is None else zero_tail.line_start)
-    return Text(data, start, end, notes, has_doubled_returns, zero_tail)
+        notes = _notes_on_line_ends(data)
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    # The whole file is only copied if it ends with many blanks.
+    last = data[-_VISIBLE_BYTES:]
+    if visible := last.rstrip(b" \t\n"):
+        end = len(data) - len(last) + len(visible)
+    else:
+        end = len(data.rstrip(b" \t\n"))
+    return Text(data, start, end, notes, has_doubled_returns)
 
 
-def _mixed(line: int) -> Note:
-    return Note(
-        "mixed_line_ends",
-        f"The file has mixed line endings from line {line:,}; all of them were read as line ends.",
-        line=line,
-    )
-
-
-def _blocks(data: bytes) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
-    """Yield the bytes in blocks, each with a mask of its lone carriage returns."""
-    everything = np.frombuffer(data, np.uint8)
-    for begin in range(0, len(data), _BLOCK):
-        block = everything[begin : begin + _BLOCK]
-        following = everything[begin + 1 : begin + _BLOCK + 1]
-        lone = block == _CR
-        lone[: len(following)] &= following != _LF
-        yield block, lone
-
-
-def _line_ends(data: bytes) -> tuple[set[int], int | None]:
-    """Return the kinds of line endings (LF, CR, CRLF), and the first line that ends unlike line 1."""
-    kinds: set[int] = set()
-    first_odd_line = None
-    lines, previous_is_return = 0, False
-    for block, lone in _blocks(data):
-        is_feed = block == _LF
-        after_return = np.empty(len(block), bool)
-        after_return[0] = previous_is_return
-        after_return[1:] = block[:-1] == _CR
-        previous_is_return = bool(block[-1] == _CR)
-        ends = np.flatnonzero(is_feed | lone)
-        kind = np.where(lone[ends], _CR, np.where(after_return[ends], _CRLF, _LF))
-        if len(kind) and first_odd_line is None:
-            first_kind = next(iter(kinds), int(kind[0]))
-            odd = np.flatnonzero(kind != first_kind)
-            first_odd_line = lines + int(odd[0]) + 1 if len(odd) else None
-        kinds.update(kind_ for kind_ in (_LF, _CR, _CRLF) if (kind == kind_).any())
-        lines += len(ends)
-    return kinds, first_odd_line
-
-
-def _with_lone_returns_replaced(data: bytes) -> bytes:
-    """Replace lone returns block by block, to avoid several copies of a malicious file."""
-    copy = BytesIO()
-    for block, lone in _blocks(data):
-        replaced = block.copy()
-        replaced[lone] = _LF
-        copy.write(replaced.tobytes())
-    return copy.getvalue()
-
-
-def _visible_end(data: bytes, end: int) -> int:
-    """Return the offset after the last byte before `end` that is not a space, tab or line ending."""
-    while end:
-        begin = max(0, end - _BLOCK)
-        visible = len(data[begin:end].rstrip(b" \t\r\n"))
-        if visible:
-            return begin + visible
-        end = begin
-    return 0
+def _notes_on_line_ends(data: bytes) -> tuple[Note, ...]:
+    windows = data.count(b"\r\n")
+    mac, unix = data.count(b"\r") - windows, data.count(b"\n") - windows
+    if not windows and not unix:
+        message = "Lines end in CR only (classic Mac style); each CR was read as a line end."
+        return (Note("old_mac_line_ends", message),)
+    if sum(map(bool, (windows, mac, unix))) == 1:
+        return ()
+    ends = enumerate(_LINE_END.finditer(data), start=1)
+    _, first = next(ends)
+    line = next(number for number, end in ends if end[0] != first[0])
+    message = f"The file has mixed line endings from line {line:,}; all of them were read as line ends."
+    return (Note("mixed_line_ends", message, line=line),)
 
 
 def line_at(text: Text, offset: int, most_bytes: int) -> tuple[bytes, int]:
     """Return the line at `offset`, truncated to `most_bytes`, and the offset of the next line."""
     end = text.data.find(b"\n", offset)
     end = len(text.data) if end < 0 else end
-    line = text.data[offset : min(end, offset + most_bytes)]
-    return line.removesuffix(b"\r"), min(end + 1, len(text.data))
+    return text.data[offset : min(end, offset + most_bytes)], min(end + 1, len(text.data))
 
 
 def lines_of(text: Text, offset: int, most_bytes: int) -> Iterator[bytes]:
@@ -182,57 +117,34 @@ def lines_of(text: Text, offset: int, most_bytes: int) -> Iterator[bytes]:
     stream = BytesIO(text.data)
     stream.seek(offset)
     while offset < text.end:
-        line = stream.readline(most_bytes + 2)
+        line = stream.readline(most_bytes + 1)
         offset += len(line)
-        if line.endswith(b"\n"):
-            line = line[:-2] if line.endswith(b"\r\n") else line[:-1]
-        elif offset < len(text.data):
-            following = text.data.find(b"\n", offset)
-            offset = len(text.data) if following < 0 else following + 1
+        if not line.endswith(b"\n"):
+            end = text.data.find(b"\n", offset)
+            offset = len(text.data) if end < 0 else end + 1
             stream.seek(offset)
-        yield line
+        yield line.removesuffix(b"\n")
 
 
-class QuoteFault(Enum):
-    """A fault in the quotes of a line."""
-
-    STRAY = "a quote in the middle of a field"
-    OPEN = "a quote that is opened and not closed on its line"
-
-
-def split_fields(line: bytes, delimiter: bytes = b",", most: int = -1) -> list[bytes] | QuoteFault:
+def split_fields(line: bytes, most: int = -1) -> list[bytes] | None:
     """Split a line into fields without surrounding spaces, tabs and quotes.
 
     Quotes follow RFC 4180: they enclose a whole field and are doubled inside it. If `most` is given, the last
     field of an unquoted line contains everything after the first `most` fields.
+
+    Returns
+    -------
+    list of bytes or None
+        None if a quote is in the middle of a field or not closed on the line.
     """
     if b'"' not in line:
-        return [field.strip(BLANKS) for field in line.split(delimiter, most)]
-    pattern = _field(delimiter)
-    fields, position = [], 0
-    while True:
-        match = pattern.match(line, position)
-        if match is None:
-            is_open = line[position:].lstrip(BLANKS).startswith(b'"') and _is_open(line, position)
-            return QuoteFault.OPEN if is_open else QuoteFault.STRAY
+        return [field.strip(BLANKS) for field in line.split(b",", most)]
+    fields, position = list[bytes](), 0
+    while match := _FIELD.match(line, position):
         enclosed, bare, end = match.groups()
         value = bare if enclosed is None else enclosed.replace(b'""', b'"')
         fields.append(value.strip(BLANKS))
         if not end:
             return fields
         position = match.end()
-
-
-def is_plainly_quoted(line: bytes) -> bool:
-    """Return whether the quotes of a CSV line can be removed without changing any field."""
-    return _PLAINLY_QUOTED.fullmatch(line) is not None
-
-
-def _is_open(line: bytes, position: int) -> bool:
-    return line.count(b'"', position) % 2 == 1
-
-
-@cache
-def _field(delimiter: bytes) -> re.Pattern[bytes]:
-    mark = re.escape(delimiter)
-    return re.compile(rb'[ \t]*+(?:"((?:[^"]|"")*+)"[ \t]*+|([^"' + mark + rb"]*+))(" + mark + rb"|\Z)")
+    return None

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from grader.files.reading.problems import FileProblem
 from grader.files.reading.row_ids import RowIds
+from grader.files.reading.unreadable import NotReadable
 
 BLANK = -1
+# A shorter run may be caused by the program that wrote the file.
+_NUL_RUN = "\0" * 16
 USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
 SPLITS = {"public": (1,), "private": (2,), "all": (1, 2)}
 
@@ -145,6 +148,20 @@ class Columns:
     near_misses: dict[str, Misfits] = field(default_factory=dict)
 
 
-def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:
+class _CsvText(TextIOWrapper):
+    """CSV text in which a long run of NUL bytes is refused: the file was damaged by a full disk."""
+
+    _line = 0
+
+    def __next__(self) -> str:  # type: ignore[override]
+        text = super().__next__()
+        self._line += 1
+        if _NUL_RUN in text:
+            message = f"Line {self._line:,} has NUL bytes. Copy the file again and check its size."
+            raise NotReadable("nul_byte", message, "text without NUL bytes", "NUL bytes")
+        return text
+
+
+def text_stream(stream: BinaryIO) -> TextIOWrapper:
     """Return a decoded CSV stream that leaves line endings to the parser."""
-    return TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
+    return _CsvText(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")

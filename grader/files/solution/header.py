@@ -17,9 +17,8 @@ from grader.files.reading.header_faults import (
     trimmed,
 )
 from grader.files.reading.numbers import NUMBER
-from grader.files.reading.problems import FileProblem, FileRejected, Findings
+from grader.files.reading.problems import FileProblem, FileRejected, Findings, nul_byte
 from grader.files.reading.text import not_utf8, wide_encoding
-from grader.files.reading.zeros import first_run, problem_of
 from grader.files.solution.column_roles import (
     ID_COLUMN,
     ONCE,
@@ -32,7 +31,6 @@ from grader.files.solution.column_roles import (
     with_named,
 )
 from grader.files.solution.columns import text_stream
-from grader.files.submission.faults import describe_nul
 from grader.text import listed, quoted
 
 _LONGEST_HEADER = 1 << 20
@@ -299,22 +297,22 @@ def read_beginning(
         raise FileRejected("solution", [not_utf8(encoding)])
     lines = head.removeprefix(BOM_UTF8).splitlines()
     _reject_lines_above(lines, expected)
-    with text_stream(content.open(), errors="surrogateescape") as stream:
+    with text_stream(content.open()) as stream:
         header = csv.reader(stream, strict=True)
         try:
             names = [name.strip(" \t") for name in next(header, [])]
         except csv.Error as error:
             problem = _bad_header(f"the header is unreadable ({error})")
-            raise FileRejected("solution", [_cause_of(problem, content)]) from error
+            raise FileRejected("solution", [problem]) from error
         header_lines = header.line_num
         rows = csv.reader(stream)
         try:
             sample = list(islice(rows, SAMPLE_ROWS))
         except csv.Error as error:
             problem = _bad_row(header_lines + rows.line_num, error)
-            raise FileRejected("solution", [_cause_of(problem, content)]) from error
+            raise FileRejected("solution", [problem]) from error
     if not any(sample):
-        raise FileRejected("solution", [_cause_of(_empty("The file has 0 rows", expected), content)])
+        raise FileRejected("solution", [_empty("The file has 0 rows", expected)])
     if len(names) == 1 and (other := next((mark for mark in _OTHER_DELIMITERS if mark in names[0]), None)):
         raise FileRejected("solution", [_bad_header(f"delimiter {quoted(other)} found")])
     if len(names) == 1 and "," in names[0]:
@@ -346,14 +344,8 @@ def _nul_bytes(lines: list[bytes]) -> list[FileProblem]:
     found = Findings()
     for number, line in enumerate(lines, start=1):
         if 0 in line:
-            found.add("nul_byte", number, describe_nul, line)
+            found.add("nul_byte", number, nul_byte, line)
     return found.problems()
-
-
-def _cause_of(problem: FileProblem, content: Content) -> FileProblem:
-    """Replace a problem with the run of zero bytes that caused it, if there is one."""
-    run = first_run(content.open())
-    return problem if run is None else problem_of(run)
 
 
 def _empty(fact: str, header: str) -> FileProblem:

@@ -9,12 +9,11 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.containers import Content, open_content
+from grader.files.reading.containers import open_content
 from grader.files.reading.numbers import BLANKS
 from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.reading.row_ids import RowIds, place_of
 from grader.files.reading.unreadable import NotReadable
-from grader.files.reading.zeros import first_run, problem_of
 from grader.files.solution.columns import text_stream
 from grader.files.solution.header import read_beginning
 from grader.text import counted, listed, quoted
@@ -65,24 +64,15 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
         if problems:
             raise FileRejected("solution", problems)
         column = _id_column(names, id_column)
-        with text_stream(content.open(), errors="surrogateescape") as stream:
+        with text_stream(content.open()) as stream:
             ids = _Ids(row_ids, column)
             try:
                 ids.read(csv.reader(stream))
             except csv.Error as error:
-                problems = [*_zero_bytes(content), _unreadable(ids.rows + 2, str(error))]
-                raise FileRejected("solution", problems) from error
-        found = ids.problems()
-        problems = [*(_zero_bytes(content) if found else ()), *found]
+                raise FileRejected("solution", [_unreadable(ids.rows + 2, str(error))]) from error
     except NotReadable as error:
         raise FileRejected("solution", [error.problem]) from error
-    return PublicTable(tuple(names), np.array(ids.positions, np.int64), tuple(problems))
-
-
-def _zero_bytes(content: Content) -> list[FileProblem]:
-    """Return the problem of a run of zero bytes if it explains the missing ids, or nothing."""
-    run = first_run(content.open())
-    return [] if run is None else [problem_of(run)]
+    return PublicTable(tuple(names), np.array(ids.positions, np.int64), tuple(ids.problems()))
 
 
 class _Ids:

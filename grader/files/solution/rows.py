@@ -12,7 +12,6 @@ from grader.files.reading.numbers import BLANKS, number_of
 from grader.files.reading.problems import FileProblem, Finding, Findings
 from grader.files.reading.row_ids import INVISIBLE, RowIds
 from grader.files.reading.text import first_invalid_byte
-from grader.files.reading.zeros import beginning_of, first_run, problem_of
 from grader.files.solution.column_roles import MISSING_WORDS, ColumnTally, is_coded
 from grader.files.solution.columns import (
     USAGE_CODES,
@@ -23,7 +22,7 @@ from grader.files.solution.columns import (
     Wanted,
     text_stream,
 )
-from grader.files.submission.faults import describe_repeated_header
+from grader.files.submission.explaining_path import repeated_header
 from grader.text import character, counted, listed, quoted
 
 _CACHED_TEXTS = 100_000
@@ -45,16 +44,9 @@ def read_rows(
     names: list[str],
     progress: Progress = unobserved,
 ) -> tuple[Columns, list[FileProblem]]:
-    """Read the columns and collect all their problems.
-
-    The columns are complete only if there are no problems. Reading stops at a run of zero bytes, which shows
-    that the file is damaged and could otherwise be read as a single line of gigabytes.
-    """
-    run = first_run(open_stream())
-    content = open_stream() if run is None else beginning_of(open_stream(), run.line_start)
-    with text_stream(content, errors="surrogateescape") as stream:
-        columns, problems = _Reader(wanted, names, progress).read(stream, is_whole=run is None)
-    return columns, problems if run is None else [problem_of(run), *problems]
+    """Read the columns and collect all their problems; the columns are complete only without problems."""
+    with text_stream(open_stream()) as stream:
+        return _Reader(wanted, names, progress).read(stream)
 
 
 class _Numbers(dict[str, float]):
@@ -93,8 +85,7 @@ class _Reader:
         }
         self._number_of = _Numbers().__getitem__
 
-    def read(self, stream: Iterator[str], *, is_whole: bool) -> tuple[Columns, list[FileProblem]]:
-        self._findings.is_complete = is_whole
+    def read(self, stream: Iterator[str]) -> tuple[Columns, list[FileProblem]]:
         records = csv.reader(stream, strict=True)
         next(records, None)
         line = records.line_num + 1
@@ -126,7 +117,7 @@ class _Reader:
     def _take(self, record: list[str], line: int) -> None:
         if record[0].strip(BLANKS) == self._names[0] and self._is_header(record):
             header = ",".join(self._names)
-            self._findings.add("repeated_header", line, describe_repeated_header, header)
+            self._findings.add("repeated_header", line, repeated_header, header)
         elif len(record) != len(self._names):
             self._findings.add("field_count", line, _field_count, record, len(self._names))
         else:

@@ -5,12 +5,11 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.numbers import LONGEST_NUMBER, describe_number, fault_of_number, finite
+from grader.files.reading.numbers import LONGEST_NUMBER, describe_number, fault_of_number, finite, underflows
 from grader.files.reading.problems import Finding
 from grader.files.reading.text import BLANKS
 from grader.text import listed, quoted
@@ -58,14 +57,6 @@ class PredictedColumn:
             return TextValues(rows)
         return ClassValues(self, rows) if self.classes else NumberValues(self, rows)
 
-    def is_possible(self, value: bytes) -> bool:
-        """Return whether a field may be a value of this column."""
-        if self.is_text:
-            return False  # any header could be a text
-        if self.classes:
-            return all(name in self.codes for name in self.names_in(value))
-        return finite(value.replace(b",", b".")) is not None
-
     def names_in(self, value: bytes) -> list[bytes]:
         """Return the classes in a field."""
         return value.split() if self.places else [value]
@@ -98,27 +89,30 @@ class NumberValues:
 
     def __init__(self, column: PredictedColumn, rows: int) -> None:
         self._column = column
-        self.stored = array("d", bytes(8 * rows))
+        self._stored = array("d", bytes(8 * rows))
+        self.underflows: list[int] = []  # lines with a number that is read as 0 but is not 0
 
-    def fault(self, value: bytes) -> str | None:
-        """Return the problem code of a trimmed field, or None if it is accepted."""
+    def put(self, place: int | None, value: bytes, line: int) -> str | None:
+        """Store a trimmed field at a place, if there is one; return its problem code, or None if accepted."""
         number = finite(value)
         if number is None:
             return fault_of_number(value)
-        return None if self._column.lowest <= number <= self._column.highest else "out_of_range"
+        if not self._column.lowest <= number <= self._column.highest:
+            return "out_of_range"
+        if not number and underflows(value):
+            self.underflows.append(line)
+        if place is not None:
+            self._stored[place] = number
+        return None
 
     def describe(self, code: str, value: bytes) -> Finding:
         """Describe a field, given its problem code."""
         return _unexpected(value, self._column) if code == "out_of_range" else describe_number(code, value)
 
-    def store(self, place: int, value: bytes) -> None:
-        """Store an accepted value."""
-        self.stored[place] = float(value)
-
     @property
     def read(self) -> NDArray[np.float64]:
         """The numbers; float64 of shape (n,)."""
-        return np.frombuffer(self.stored, np.float64)
+        return np.frombuffer(self._stored, np.float64)
 
 
 class ClassValues:
@@ -126,45 +120,45 @@ class ClassValues:
 
     def __init__(self, column: PredictedColumn, rows: int) -> None:
         self._column = column
-        self.stored = np.full((rows, max(column.places, 1)), NO_CLASS, np.int32)
+        self._stored = np.full((rows, max(column.places, 1)), NO_CLASS, np.int32)
 
-    def fault(self, value: bytes) -> str | None:
-        """Return the problem code of a trimmed field, or None if it is accepted."""
-        if not value:
-            return "empty_prediction"
-        if len(value) > LONGEST_NUMBER:
-            return "field_too_long"
-        return None if self._first_unknown(value) is None else "unknown_class"
+    def put(self, place: int | None, value: bytes, _line: int) -> str | None:
+        """Store a trimmed field, as described for numbers."""
+        if not value or len(value) > LONGEST_NUMBER:
+            return "field_too_long" if value else "empty_prediction"
+        codes = [self._column.codes.get(name, NO_CLASS) for name in self._column.names_in(value)]
+        if NO_CLASS in codes:
+            return "unknown_class"
+        if place is not None:
+            codes = codes[: self._stored.shape[1]]
+            self._stored[place, : len(codes)] = codes
+        return None
 
-    def describe(self, code: str, value: bytes) -> Finding:
+    def describe(self, _code: str, value: bytes) -> Finding:
         """Describe a field, given its problem code."""
-        unknown = self._first_unknown(value) if code == "unknown_class" else None
-        return _unexpected(value if unknown is None else unknown, self._column)
-
-    def _first_unknown(self, value: bytes) -> bytes | None:
-        codes = self._column.codes
-        return next((name for name in self._column.names_in(value) if name not in codes), None)
-
-    def store(self, place: int, value: bytes) -> None:
-        """Store an accepted value."""
-        names = self._column.names_in(value)[: self.stored.shape[1]]
-        self.stored[place, : len(names)] = [self._column.codes[each] for each in names]
+        names = self._column.names_in(value)
+        unknown = next((name for name in names if name not in self._column.codes), value)
+        return _unexpected(unknown, self._column)
 
     @property
     def read(self) -> NDArray[np.int32]:
         """The positions of the classes; int32 of shape (n,), or (n, places) for lists."""
-        return self.stored if self._column.places else self.stored[:, 0]
+        return self._stored if self._column.places else self._stored[:, 0]
 
 
 class TextValues:
     """The texts of a column, in the solution's order; an empty field is an empty text."""
 
     def __init__(self, rows: int) -> None:
-        self.stored: Any = [""] * rows
+        self._stored = [""] * rows
 
-    def fault(self, value: bytes) -> str | None:
-        """Return the problem code of a trimmed field, or None if it is accepted."""
-        return "field_too_long" if len(value) > LONGEST_TEXT else None
+    def put(self, place: int | None, value: bytes, _line: int) -> str | None:
+        """Store a trimmed field, as described for numbers."""
+        if len(value) > LONGEST_TEXT:
+            return "field_too_long"
+        if place is not None:
+            self._stored[place] = value.decode()
+        return None
 
     def describe(self, _code: str, value: bytes) -> Finding:
         """Describe a field, given its problem code."""
@@ -172,14 +166,10 @@ class TextValues:
         sentence = f"text too long: {quoted(value)} has {len(value):,} bytes; expected {expected}"
         return Finding(sentence, expected, f"{len(value):,} bytes")
 
-    def store(self, place: int, value: bytes) -> None:
-        """Store an accepted value."""
-        self.stored[place] = value.decode()
-
     @property
     def read(self) -> NDArray[np.object_]:
         """The texts; of shape (n,)."""
-        return np.array(self.stored, object)
+        return np.array(self._stored, object)
 
 
 def _unexpected(value: bytes, column: PredictedColumn) -> Finding:

@@ -18,7 +18,6 @@ from grader.files.reading.problems import FileProblem, FileRejected, Note
 from grader.files.reading.row_ids import PADDING_BYTES, RowIds
 from grader.files.reading.text import BLANKS, Text, not_utf8, wide_encoding, with_plain_line_ends
 from grader.files.reading.unreadable import NotReadable
-from grader.files.reading.zeros import problem_of
 from grader.files.submission.columns import (
     NO_CLASS,
     ONE_NUMBER,
@@ -28,8 +27,8 @@ from grader.files.submission.columns import (
     codes_of,
 )
 from grader.files.submission.explaining_path import read_rows
-from grader.files.submission.faults import remarks_on, underflow_notes
-from grader.files.submission.header import Header, read_header
+from grader.files.submission.faults import FIRST_LINE, remarks_on, underflow_notes
+from grader.files.submission.header import Layout, read_header
 from grader.text import counted
 
 _LONGEST_MEAN_NUMBER = 64
@@ -318,10 +317,10 @@ def read_submission(
         raise FileRejected("submission", [error.problem]) from error
     text = _text_of(data, row_ids, wanted)
     del data
-    header = read_header(text, other_labels, wanted)
-    accepted = _read_rows(text, header, row_ids, wanted)
-    notes = (*content.notes, *text.notes, *accepted.notes)
-    return SubmissionFile(accepted.columns, notes, header.other_labels)
+    layout = read_header(text, other_labels, wanted)
+    columns, notes = _read_rows(text, layout, row_ids, wanted)
+    notes = [*content.notes, *text.notes, *layout.notes, *notes]
+    return SubmissionFile(columns, tuple(notes), layout.other_labels)
 
 
 def _read_all(stream: BinaryIO) -> bytes:
@@ -338,8 +337,6 @@ def _text_of(data: bytes, row_ids: RowIds, wanted: SubmissionColumns) -> Text:
     if encoding := wide_encoding(data[:64]):
         raise FileRejected("submission", [not_utf8(encoding)])
     text = with_plain_line_ends(data)
-    if text.end <= text.start and text.zero_tail:
-        raise FileRejected("submission", [problem_of(text.zero_tail)])
     if text.end <= text.start:
         expected = f"header {wanted.header} and {counted(len(row_ids), 'row')}"
         fact = "The file contains only whitespace" if data else "The file is empty"
@@ -348,42 +345,30 @@ def _text_of(data: bytes, row_ids: RowIds, wanted: SubmissionColumns) -> Text:
     return text
 
 
-def _read_rows(text: Text, header: Header, row_ids: RowIds, wanted: SubmissionColumns) -> SubmissionFile:
-    """Read the rows, with the fast reader if they are clean, and add notes."""
-    layout = header.layout
-    # Zero bytes are reported first, because they cause other problems.
-    problems = [] if text.zero_tail is None else [problem_of(text.zero_tail)]
-    problems += header.problems
-    if layout is None:
-        raise FileRejected("submission", problems)
-    if layout.is_standard and not problems:
-        proven = read_proven(text.data[layout.offset :], row_ids, wanted)
-        if proven is not None:
-            columns = [_in_order(values, proven.positions) for values in proven.predictions]
-            underflow = underflow_notes([layout.first_line + row for row in proven.underflows], wanted)
-            remarks = remarks_on(proven.predictions[0], layout.first_line) if wanted.is_default else []
-            return _submission(wanted, columns, (*header.notes, *underflow, *remarks))
-    rows = read_rows(text, layout, row_ids, wanted)
-    if problems or rows.problems:
-        raise FileRejected("submission", [*problems, *rows.problems])
-    remarks = []
-    if wanted.is_default:
-        remarks = remarks_on(rows.predictions[0][np.argsort(rows.lines)], layout.first_line)
-    return _submission(wanted, rows.predictions, (*header.notes, *rows.notes, *remarks))
+def _read_rows(
+    text: Text, layout: Layout, row_ids: RowIds, wanted: SubmissionColumns
+) -> tuple[dict[str, NDArray[Any]], list[Note]]:
+    """Read the rows, with the fast reader if they are clean, and return the values and notes."""
+    proven = read_proven(text.data[layout.offset :], row_ids, wanted) if layout.is_standard else None
+    if proven is not None:
+        in_file_order, predictions = proven.predictions, [_in_order(proven, v) for v in proven.predictions]
+        notes = underflow_notes([FIRST_LINE + row for row in proven.underflows], wanted)
+    else:
+        rows = read_rows(text, layout, row_ids, wanted)
+        if rows.problems:
+            raise FileRejected("submission", rows.problems)
+        predictions, notes, order = list(rows.predictions), rows.notes, np.argsort(rows.lines)
+        in_file_order = tuple(values[order] for values in predictions[:1])
+    remarks = remarks_on(in_file_order[0]) if wanted.is_default else []
+    names = [column.name for column in wanted.columns]
+    return dict(zip(names, predictions, strict=True)), [*notes, *remarks]
 
 
-def _in_order(values: NDArray[Any], positions: NDArray[np.int64] | slice) -> NDArray[Any]:
+def _in_order(proven: Proven, values: NDArray[Any]) -> NDArray[Any]:
     """Return the values of the file's lines in the solution's order."""
     ordered = np.empty_like(values)
-    ordered[positions] = values
+    ordered[proven.positions] = values
     return ordered
-
-
-def _submission(
-    wanted: SubmissionColumns, columns: Sequence[NDArray[Any]], notes: tuple[Note, ...]
-) -> SubmissionFile:
-    names = [column.name for column in wanted.columns]
-    return SubmissionFile(dict(zip(names, columns, strict=True)), notes)
 
 
 def write_sample_submission(row_ids: RowIds, wanted: SubmissionColumns = ONE_NUMBER) -> bytes:

@@ -55,7 +55,7 @@ class Student:
 def lines_of(file: bytes) -> list[str]:
     """Return the lines of a file in UTF-8 or UTF-16; raise InvalidClass."""
     if signature := identify(file[:HEAD_BYTES]):
-        raise InvalidClass([not_csv(signature, nested=False).message])
+        raise InvalidClass([not_csv(signature, nested=False).problem.message])
     encoding = codec = wide_encoding(file) or "UTF-8"
     if encoding == "UTF-16" and b"\0" in file[:2]:  # without a byte order mark
         codec = "UTF-16-LE" if file[1:2] == b"\0" else "UTF-16-BE"
