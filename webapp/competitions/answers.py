@@ -234,7 +234,7 @@ def details(view: CompetitionView) -> CompetitionDetails:
 
 def _metric(view: CompetitionView) -> ScoringRules | NamedRules:
     rules, about = view.scoring_rules(), view.metric().about
-    if about is None:
+    if about.cells:
         return ScoringRules(**rules.metric.as_dict(), identities=list(rules.identities))
     return NamedRules.of(
         rules.metric,

@@ -14,7 +14,7 @@ from wtforms.widgets import NumberInput, TextArea
 
 from fairboard import MetricSettings, Weights
 from grader.metrics import registry
-from grader.services.competitions.metric import AnyMetric, NamedMetric, bias_of
+from grader.services.competitions.metric import AnyMetric, NamedMetric
 from grader.services.competitions.settings_model import (
     KINDS,
     MAX_COUNT,
@@ -64,9 +64,9 @@ class SettingsForm(SiteForm):
         parts = {name: found.pop(name) for name in METRIC_PARTS if name in found}
         named = {name: found.pop(name) for name in NAMED_PARTS if name in found}
         if registry.TAG in named:
-            found["metric"] = self._named(named, before.metric)
+            found["metric"] = self._named(named, before.metric_choice.form)
         elif parts:
-            found["metric"] = self._metric(parts, bias_of(before.metric))
+            found["metric"] = self._metric(parts, before.metric_choice.form.formula)
         return found
 
     def tell(self, faults: Iterable[Fault]) -> list[str]:
@@ -81,13 +81,12 @@ class SettingsForm(SiteForm):
                 self._refuse(name, fault.sentence)
         return others
 
-    def _named(self, parts: dict[str, Any], metric: AnyMetric) -> AnyMetric:
+    def _named(self, parts: dict[str, Any], metric: NamedMetric) -> AnyMetric:
         """Return the chosen metric; keep the groups of the same metric."""
         name = parts[registry.TAG]
-        is_same = isinstance(metric, NamedMetric) and metric.name == name
         if name == registry.BIAS:
-            return MetricSettings() if isinstance(metric, NamedMetric) else metric
-        before = metric.as_dict() if is_same else {}
+            return metric.formula
+        before = metric.as_dict() if metric.name == name else {}
         sent = {part: value for part, value in parts.items() if value is not None and value != ""}
         blank = dict.fromkeys((part for part in parts if part not in sent), None)
         blank |= {part: () for part in ("columns", "classes", "reported") if part in blank}
@@ -97,7 +96,7 @@ class SettingsForm(SiteForm):
             for each in error.errors(include_url=False):
                 part = str(each["loc"][0])
                 self._refuse(part if part in self else registry.TAG, f"{each['msg']}.")
-            return metric
+            return metric if not metric.takes_identities else metric.formula
 
     def _metric(self, parts: dict[str, float], metric: MetricSettings) -> MetricSettings:
         """Return the metric with the changed parts; report each invalid part on its own field."""
@@ -184,12 +183,12 @@ def form_of(
     """Return the form for a step with the stored or submitted values; locked settings are omitted."""
     names = tuple(name for name in step.names if setting_of(name) not in without)
     kind = _form_class(names, tuple(step.helps.items()))
-    named, metric = NamedMetric(name=registry.BIAS), settings.metric
-    if isinstance(metric, NamedMetric):
-        named, metric = metric, MetricSettings()
-    weights = metric.weights.as_dict()
+    named = settings.metric_choice.form
+    weights = named.formula.weights.as_dict()
     parts: dict[str, Any] = {name: getattr(named, name) for name in NAMED_PARTS}
-    parts |= {name: weights[name] if name in weights else getattr(metric, name) for name in METRIC_PARTS}
+    parts |= {
+        name: weights[name] if name in weights else getattr(named.formula, name) for name in METRIC_PARTS
+    }
     form = kind(request.form if is_sent else None, data=dict(settings) | parts)
     if "reported" in form and (possible := registry.fitting(named.name, named.options)):
         others = ", ".join(each for each in possible if each != named.name)

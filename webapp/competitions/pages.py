@@ -74,9 +74,8 @@ def living_board(
     for competition in sorted(competitions, key=lambda each: -cards[each.slug].figures.team_count):
         view = cards[competition.slug].competition
         is_large = view.is_open and cards[competition.slug].figures.team_count >= FEWEST_TEAMS
-        named = view.metric().named if is_large else None
-        is_fair = named is None or named.weight < 1
-        if is_large and is_fair and visible(Field.PUBLIC_TERMS, Viewer.PUBLIC, view.phase, view.feedback):
+        is_fair = is_large and any(view.metric().groups)
+        if is_fair and visible(Field.PUBLIC_TERMS, Viewer.PUBLIC, view.phase, view.feedback):
             kept = lookups.snapshot(session, competition, now)
             board = leaderboard.board_of(
                 session, competition=competition, now=now, request=wanted, snapshot=kept
@@ -173,12 +172,12 @@ def evaluation(slug: str) -> ResponseReturnValue:
         names = intake.other_labels(session, competition_id=competition.id)
         text = prose.stored(competition, slug, competition.evaluation)
     metric = view.metric()
-    source = metric.named.source if metric.named else None
+    source = metric.form.source
     return render_template(
         "competitions/evaluation.html",
         competition=view,
         metric=metric,
-        exactness=EXACTNESS[metric.about.exactness] if metric.about else "",
+        exactness=EXACTNESS[metric.about.exactness],
         source=current_site().storage.read(source).decode(errors="replace") if source else "",
         sample=first_lines(view) if view.has_solution else "",
         text=text,

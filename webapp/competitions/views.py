@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from fairboard import MetricSettings
 from fairboard.interface import LARGEST, Description, Direction, Exactness, Options
 from grader.files.submission.columns import PredictedColumn
 from grader.models import Competition, CompetitionState
@@ -24,7 +23,7 @@ from grader.services.teams import participations
 from grader.text import listed
 from grader.visibility import Phase
 from webapp.presentation import formats, terms
-from webapp.presentation.terms import TERMS, Term
+from webapp.presentation.terms import Term
 
 _MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
 
@@ -40,22 +39,18 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class MetricView:
-    """The scoring on the Evaluation page; `command` scores a participant's own validation fold.
+    """The scoring on the Evaluation page.
 
-    `about`, `named` and `columns` (of a submission, with the possible values) are set for metrics other than
-    that of bias, for which `power`, the thresholds and `identities` are empty.
+    `columns` are those of a submission, with the possible values. `groups` are the groups or identities in
+    the score. `command` scores a participant's own validation fold.
     """
 
-    weighted_terms: tuple[tuple[Term, str], ...]
+    form: NamedMetric
+    about: Description
+    terms: tuple[Term, ...]
+    columns: tuple[tuple[str, str], ...]
+    groups: tuple[str, ...]
     command: str
-    power: str = ""
-    label_threshold: str = ""
-    identity_threshold: str = ""
-    identities: tuple[str, ...] = ()
-    about: Description | None = None
-    named: NamedMetric | None = None
-    columns: tuple[tuple[str, str], ...] = ()
-    scored_groups: tuple[str, ...] = ()
 
 
 class CompetitionView:
@@ -113,7 +108,7 @@ class CompetitionView:
         self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
         self.boards = boards.of(competition, self._version) if self._version else ()
-        self.is_bias = isinstance(self._choice.metric, MetricSettings)
+        self.has_identities = self._choice.form.takes_identities
         self.has_solution = self._version is not None
         self.has_published_solution = competition.solution_published_at is not None
         solution = self._version.solution if self._version else None
@@ -141,23 +136,22 @@ class CompetitionView:
         """A one-sentence summary of the competition."""
         if self._summary:
             return self._summary
-        metric = self.metric()
-        if metric.about:
-            names = listed([name for name, _ in metric.columns])
+        if self.has_identities:
             return (
-                f"For each row of the test set, predict {names}. Submissions are scored by "
-                f"{metric.about.title}; the {metric.about.direction} score is the best."
+                f"For each row of the test set, predict how likely it is to be {self.positive_name}, with as "
+                "little bias as possible against rows that mention an identity."
             )
+        metric = self.metric()
+        names = listed([name for name, _ in metric.columns])
         return (
-            f"For each row of the test set, predict how likely it is to be {self.positive_name}, with as "
-            "little bias as possible against rows that mention an identity."
+            f"For each row of the test set, predict {names}. Submissions are scored by "
+            f"{metric.about.title}; the {metric.about.direction} score is the best."
         )
 
     @property
     def python(self) -> Mapping[str, Any]:
         """The parameters of the metric if organizers wrote it, or else those of a new one."""
-        metric = self._choice.metric
-        known = metric.python if isinstance(metric, NamedMetric) else None
+        known = self._choice.form.python
         usual = {"title": "", "direction": "highest", "decimals": 5, "nonnegative": False, "arguments": {}}
         return usual | (known or {})
 
@@ -189,30 +183,18 @@ class CompetitionView:
     def metric(self) -> MetricView:
         """Return the scoring of the live version, or the planned scoring of a draft."""
         rules = self.scoring_rules()
-        metric = rules.metric
-        if isinstance(metric, NamedMetric):
-            about = rules.about if self._version else _planned(metric)
-            shown = tuple((term, "") for term in terms.terms_of(about))
-            columns = predicted_columns(about, metric.options).columns
-            named = tuple((column.name, _domain(column)) for column in columns)
-            groups = [f"{column} = {value}" for column, value in metric.scored_groups if metric.weight < 1]
-            return MetricView(
-                weighted_terms=shown,
-                command="" if metric.is_python else _named_command(metric),
-                about=about,
-                named=metric,
-                columns=named,
-                scored_groups=tuple(groups),
-            )
+        form = rules.form
+        about = rules.about if self._version else _planned(form)
+        columns = predicted_columns(about, form.options).columns
+        groups = [f"{column} = {value}" for column, value in form.scored_groups if form.weight < 1]
         label = self._version.solution.report["label"] if self._version else "label"
-        weights = metric.weights.as_dict()
         return MetricView(
-            weighted_terms=tuple((term, f"{weights[term.key]:g}") for term in TERMS),
-            power=f"{metric.power:g}",
-            label_threshold=f"{metric.label_threshold:g}",
-            identity_threshold=f"{metric.identity_threshold:g}",
-            identities=rules.identities,
-            command=_command(rules.identities, metric, label=label),
+            form=form,
+            about=about,
+            terms=tuple(terms.terms_of(about)),
+            columns=tuple((column.name, _domain(column)) for column in columns),
+            groups=(*rules.identities, *groups),
+            command=_command(rules, label=label),
         )
 
     def scoring_rules(self) -> Rules:
@@ -222,22 +204,22 @@ class CompetitionView:
         return Rules.of(self._version)
 
 
-def _command(identities: Iterable[str], metric: MetricSettings, *, label: str) -> str:
+def _command(rules: Rules, *, label: str) -> str:
     """Return the shell command that scores a participant's own fold as the server does."""
-    weights = ",".join(repr(weight) for weight in metric.weights.as_dict().values())
-    options = {
-        "label": label,
-        "prediction": "prediction",
-        "identities": _comma_separated(identities),
-        "power": repr(metric.power),
-        "weights": weights,
-        "threshold": repr(metric.label_threshold),
-    }
-    return _shell("fairboard score my_fold.csv", options)
-
-
-def _named_command(metric: NamedMetric) -> str:
-    """Return the shell command that computes a named metric on a participant's own fold."""
+    metric = rules.form
+    if metric.takes_identities:
+        formula = metric.formula
+        options = {
+            "label": label,
+            "prediction": "prediction",
+            "identities": _comma_separated(rules.identities),
+            "power": repr(formula.power),
+            "weights": ",".join(repr(weight) for weight in formula.weights.as_dict().values()),
+            "threshold": repr(formula.label_threshold),
+        }
+        return _shell("fairboard score my_fold.csv", options)
+    if metric.is_python:
+        return ""
     given = metric.blank_options
     options = {
         "metric": metric.name,

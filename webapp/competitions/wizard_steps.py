@@ -11,7 +11,6 @@ from grader.metrics import registry
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import lifecycle, settings_warnings
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import WEIGHTS, CompetitionSettings
 from grader.services.competitions.settings_problems import Fault
 from grader.services.solutions import data_files as files
@@ -191,7 +190,7 @@ class Wizard:
 def step_of(key: str, settings: CompetitionSettings) -> SettingsStep:
     """Return a settings page; the settings that belong to the bias metric are omitted for other metrics."""
     step = BY_KEY[key]
-    if not isinstance(settings.metric, NamedMetric):
+    if settings.metric_choice.form.takes_identities:
         return step
     of_bias = {
         *_CLASS_NAMES,

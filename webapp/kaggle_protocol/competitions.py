@@ -150,18 +150,19 @@ def _page(view: CompetitionView, competition: Competition, name: str) -> dict[st
 
 def _formula(view: CompetitionView) -> str:
     metric = view.metric()
-    if metric.about:
-        columns = "\n".join(f"- {name}: {domain}" for name, domain in metric.columns)
-        sentence = metric.about.sentence.removesuffix(".")
-        return (
-            f"The score is {metric.about.title}: {sentence}. The {metric.about.direction} score is the best."
-            f"\n\nColumns of a submission, besides id:\n\n{columns}"
-        )
-    terms = "\n".join(f"- {weight} times {term.name}" for term, weight in metric.weighted_terms)
-    names = ", ".join(metric.identities) or "proposed after the upload of the solution"
-    return (
-        f"The score is the sum of:\n\n{terms}\n\n"
-        f"The last three are power means over the identities with the exponent {metric.power}. A row is "
-        f"positive if its label is at least {metric.label_threshold}. It mentions an identity if the "
-        f"identity's value is at least {metric.identity_threshold}. Identities: {names}."
-    )
+    about, formula = metric.about, metric.form.formula
+    columns = "\n".join(f"- {name}: {domain}" for name, domain in metric.columns)
+    parts = [
+        f"The score is {about.title}: {about.sentence.removesuffix('.')}. The {about.direction} score is the "
+        "best."
+    ]
+    if about.is_weighted_sum:
+        terms = "\n".join(f"- {term.weight:g} times {term.name}" for term in metric.terms)
+        names = ", ".join(metric.groups) or "proposed after the upload of the solution"
+        parts += [
+            f"It is the sum of:\n\n{terms}",
+            f"The power means over the identities have the exponent {formula.power:g}. A row is positive if "
+            f"its label is at least {formula.label_threshold:g}. It mentions an identity if the identity's "
+            f"value is at least {formula.identity_threshold:g}. Identities: {names}.",
+        ]
+    return "\n\n".join([*parts, f"Columns of a submission, besides id:\n\n{columns}"])

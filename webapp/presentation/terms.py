@@ -41,6 +41,8 @@ class Term:
     low: str
     fault: str
     direction: Direction = Direction.HIGHEST
+    weight: float | None = None
+    is_over_groups: bool = False
 
     def rows_of(self, classes: ClassNames) -> str:
         """Return the compared rows, in the competition's own names."""
@@ -74,7 +76,16 @@ def phrase(text: str, classes: ClassNames) -> str:
 def terms_of(about: Description) -> tuple[Term, ...]:
     """Return the terms of a metric."""
     return tuple(
-        Term(each.name, each.heading or each.title, each.rows, each.low, each.fault, each.direction)
+        Term(
+            each.name,
+            each.heading or each.title,
+            each.rows,
+            each.low,
+            each.fault,
+            each.direction,
+            each.weight,
+            each.is_over_groups,
+        )
         for each in about.terms
     )
 
@@ -87,8 +98,8 @@ NAMES = {term.key: term.name for term in TERMS}
 def feedback_mode(competition: Competition) -> str:
     """Return an explanation of the displayed scores; empty if they are shown as they are."""
     shown = note(competition.feedback, competition.feedback_step)
-    tables = "identity" if metric.is_bias(competition) else "group"
-    return f"{shown} {_HIDDEN.format(tables=tables)}" if competition.feedback.has_step else shown
+    table = metric.of(competition).form.group_words[0]
+    return f"{shown} {_HIDDEN.format(tables=table)}" if competition.feedback.has_step else shown
 
 
 def note(feedback: Feedback, step: Step) -> str:

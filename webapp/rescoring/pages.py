@@ -13,7 +13,7 @@ from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import AnyMetric, NamedMetric, Rules
+from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring import preparation
@@ -79,11 +79,11 @@ def settings(slug: str, *, problem: Any = None) -> str:
         live = Rules.of(lookup.live(competition))
         in_use = competition_settings.of(competition)
         used = in_use.changed(identities=live.identities, metric=live.metric)
-        step = _step(live.metric)
+        step = _step(live.form)
         form = forms.form_of(step, used, is_sent=problem is not None)
         view = CompetitionView(competition, db.now(session))
     options = scored_step.options()
-    fitting = live.metric.alternatives if isinstance(live.metric, NamedMetric) else {}
+    fitting = live.form.alternatives
     if problem is not None:
         form.changes(used)  # finds the errors of the fields
     return render_template(
@@ -106,15 +106,15 @@ def settings_status(slug: str) -> ResponseReturnValue:
     return check_status(job).make_conditional(request)
 
 
-def _step(metric: AnyMetric) -> SettingsStep:
+def _step(metric: NamedMetric) -> SettingsStep:
     """Return the fields of a metric's settings that a rescoring may change."""
-    return replace(RESCORING, groups=OTHER_METRIC) if isinstance(metric, NamedMetric) else RESCORING
+    return RESCORING if metric.takes_identities else replace(RESCORING, groups=OTHER_METRIC)
 
 
 def entered_settings(act: Act) -> dict[str, Any]:
     """Return the settings entered in the form; raise InvalidCompetition."""
     before = competition_settings.of(act.competition)
-    form = forms.form_of(_step(before.metric), before, is_sent=True)
+    form = forms.form_of(_step(before.metric_choice.form), before, is_sent=True)
     changes = form.changes(before)
     if form.errors:
         raise InvalidCompetition([sentence for field in form for sentence in field.errors])

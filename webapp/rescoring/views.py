@@ -8,14 +8,13 @@ from typing import Any
 
 from grader.models import JobState, OrganizerJob, ScoringVersion, Split
 from grader.ranking.comparison import BoardChange, TeamChange
-from grader.services.competitions.metric import NamedMetric, Rules, of_version
+from grader.services.competitions.metric import Rules, of_version
 from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.rescoring.preparation import JobProgress
 from grader.services.site import organizer_jobs
 from grader.services.solutions.check_jobs import asked_settings
 from webapp.leaderboards.views import change
 from webapp.presentation import formats
-from webapp.presentation.terms import NAMES  # the terms of the bias metric
 from webapp.rescoring import answers
 
 SHOWN_TEAMS = 50
@@ -98,23 +97,22 @@ def _changed(old: Rules, new: Rules) -> list[tuple[str, str, str]]:
 
 
 def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
-    metric = rules.metric
-    if isinstance(metric, NamedMetric):
-        yield "Metric", metric.describe().title
-        yield "metric.py", (metric.source or "")[:SHOWN_DIGITS]
-        yield "Arguments of metric.py", json.dumps((metric.python or {}).get("arguments", {}))
-        yield "Positive class", metric.positive or "".join(metric.classes[-1:])
-        yield "Places that count", f"{metric.cutoff}"
-        yield "Weight of the overall value", f"{metric.weight:g}"
-        yield "Groups in the score", ", ".join(" = ".join(each) for each in metric.scored_groups)
-        yield "Reported metrics", ", ".join(metric.reported)
-        return
+    metric, formula = rules.form, rules.form.formula
+    yield "Metric", rules.about.title
     yield "Identities in the score", ", ".join(rules.identities)
-    yield "Power", f"{metric.power:g}"
-    for term, weight in metric.weights.as_dict().items():
-        yield f"Weight of {NAMES[term]}", f"{weight:g}"
-    yield "Label threshold", f"{metric.label_threshold:g}"
-    yield "Identity threshold", f"{metric.identity_threshold:g}"
+    yield "Power", f"{formula.power:g}"
+    for term in rules.about.terms:
+        if term.weight is not None:
+            yield f"Weight of {term.heading or term.title}", f"{term.weight:g}"
+    yield "Label threshold", f"{formula.label_threshold:g}"
+    yield "Identity threshold", f"{formula.identity_threshold:g}"
+    yield "metric.py", (metric.source or "")[:SHOWN_DIGITS]
+    yield "Arguments of metric.py", json.dumps((metric.python or {}).get("arguments", {}))
+    yield "Positive class", metric.positive or "".join(metric.classes[-1:])
+    yield "Places that count", f"{metric.cutoff}"
+    yield "Weight of the overall value", f"{metric.weight:g}"
+    yield "Groups in the score", ", ".join(" = ".join(each) for each in metric.scored_groups)
+    yield "Reported metrics", ", ".join(metric.reported)
 
 
 def movement(team: TeamChange) -> tuple[str, str]:
@@ -186,7 +184,7 @@ class DifferenceView:
         self.before_text, self.text = (each.text for each in found.versions.scales)
         self.before, self.after = found.versions
         self.settings = changed_settings(found.versions)
-        self.is_bias = Rules.of(self.after).is_bias
+        self.has_identities = Rules.of(self.after).form.takes_identities
         self.is_complete = found.is_complete
         self.unfinished, self.lost = found.gaps
         self.summary = Changes.of(found).text

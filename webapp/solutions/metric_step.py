@@ -9,7 +9,8 @@ from flask import url_for
 from grader.models import Competition, CompetitionState, JobState, OrganizerJob
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import Rules, is_bias
+from grader.services.competitions.metric import Rules
+from grader.services.competitions.metric import of as metric_of
 from grader.services.competitions.settings_model import METRIC, CompetitionSettings
 from grader.services.leaderboards import rows
 from grader.services.rescoring import versions
@@ -86,14 +87,14 @@ def of(
 
 def report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report with the identities; None after publication, when the metric is fixed."""
-    if competition.state is not CompetitionState.DRAFT or not is_bias(competition):
+    if competition.state is not CompetitionState.DRAFT or not metric_of(competition).form.takes_identities:
         return None
     return check_jobs.newest_report(session, competition=competition)
 
 
 def groups_report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report with the groups of rows, which metrics other than that of bias have."""
-    if is_bias(competition):
+    if metric_of(competition).form.takes_identities:
         return None
     return check_jobs.newest_report(session, competition=competition)
 

@@ -6,7 +6,7 @@ from functools import cache
 from fairboard.interface import ColumnKind, Description, Direction, Exactness, Options
 from grader.metrics import registry
 from grader.scored_files import predicted_columns
-from grader.services.competitions.metric import AnyMetric, NamedMetric
+from grader.services.competitions.metric import NamedMetric
 from webapp.presentation.terms import EXACTNESS
 
 BIAS_SOLUTION = """\
@@ -87,9 +87,9 @@ def _option(name: str, about: Description) -> MetricOption:
     )
 
 
-def sample_solution(metric: AnyMetric) -> str:
+def sample_solution(metric: NamedMetric) -> str:
     """Return an example of a solution file for a metric."""
-    if not isinstance(metric, NamedMetric):
+    if metric.takes_identities:
         return BIAS_SOLUTION
     if metric.is_python or metric.problems():
         return ""

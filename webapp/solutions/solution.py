@@ -173,7 +173,7 @@ def _index(slug: str, *, problem: Any = None) -> str:
         setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
         checks = check_jobs.newest(session, competition=competition)
         live = competition.live_scoring_version
-        chosen = metric.of(competition).metric
+        chosen = metric.of(competition).form
     return render_template(
         "solutions/solution.html",
         competition=view,

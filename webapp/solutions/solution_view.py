@@ -6,7 +6,6 @@ from typing import Any
 
 from flask import Response
 
-from fairboard import MetricSettings
 from fairboard.bias.leaks import by_chance
 from grader.files import ColumnRole
 from grader.models import JobState, OrganizerJob, Split
@@ -74,8 +73,8 @@ class ReportView:
     def __init__(self, report: Mapping[str, Any]) -> None:
         self.targets = [_target(each) for each in report.get("targets", ())]
         self.groups = sorted(report.get("groups", ()), key=lambda line: not line["in_score"])
-        self.is_bias = not self.targets
-        self.identity_lines = identity_lines(report) if self.is_bias else []
+        self.has_identities = not self.targets
+        self.identity_lines = identity_lines(report) if self.has_identities else []
         self.label = report["label"]
         self.unused = report["unused_columns"]
         self.kept = [*report["other_labels"], *(each["name"] for each in report["slices"])]
@@ -111,8 +110,8 @@ class CheckView:
         self.id = job.id
         asked = CheckParameters.from_dict(job.parameters)
         self.file_name, self.size_bytes = asked.file.name, asked.file.size_bytes
-        self.is_bias = isinstance(asked.choice.metric, MetricSettings)
-        self.roles = ROLES if self.is_bias else NAMED_ROLES
+        self.has_identities = asked.choice.form.takes_identities
+        self.roles = ROLES if self.has_identities else NAMED_ROLES
         self.test_name = None if asked.test is None else asked.test.name
         self.is_correction = asked.purpose is Purpose.CORRECTED
         self.created_at = job.created_at

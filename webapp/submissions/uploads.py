@@ -274,7 +274,7 @@ def check(competition: Competition, upload: Upload) -> CheckerResult | None:
         upload.stream,
         row_ids_sha256=sha256,
         open_row_ids=partial(site.storage.open, sha256),
-        metric_settings=None if rules.is_bias else rules.as_settings(),
+        metric_settings=None if rules.form.takes_identities else rules.as_settings(),
         other_labels=names,
         who=g.user.id,
     )

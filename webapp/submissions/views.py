@@ -9,7 +9,7 @@ from fairboard.bias.subgroups import GAPS
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import SCALE, Scale, error_text, term_text
 from grader.services.competitions import metric
-from grader.services.competitions.metric import AnyMetric, NamedMetric
+from grader.services.competitions.metric import NamedMetric
 from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
@@ -187,7 +187,7 @@ class SubmissionView:
         self.is_best = summary.best_id == submission.id
         self.compares_with = _other_best(summary, submission.id)
         self.shown = _shown(submission.competition, summary) if is_organizers else None
-        self.withheld = _withheld(self.public, metric.of(submission.competition).metric)
+        self.withheld = _withheld(self.public, metric.of(submission.competition).form)
 
 
 def _shown(competition: Competition, summary: Overview) -> str | None:
@@ -204,11 +204,11 @@ def _other_best(summary: Overview, own_id: int) -> int | None:
     return summary.best_before_id if summary.best_id in (None, own_id) else summary.best_id
 
 
-def _withheld(public: SplitView | None, settings: AnyMetric) -> str:
+def _withheld(public: SplitView | None, settings: NamedMetric) -> str:
     """Return which parts of the results are hidden until the reveal."""
     if public and (public.identities or public.groups):
         return ""
-    if isinstance(settings, NamedMetric):
+    if not settings.takes_identities:
         has_terms = settings.describe().terms and not (public and public.terms)
         parts = [*(["terms"] if has_terms else []), *(["values of groups"] if settings.groups else [])]
         return f"This competition shows the {listed(parts)} after the reveal." if parts else ""

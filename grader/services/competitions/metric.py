@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
+from pydantic import AfterValidator, Field, InstanceOf, PlainSerializer, PlainValidator
 
 from fairboard import MetricSettings
+from fairboard.bias.metric import BiasMetric
 from fairboard.groups import without_mean
 from fairboard.interface import Description, Metric, Options
 from grader.files.solution.column_roles import ID_COLUMN
@@ -70,6 +71,21 @@ class NamedMetric(StoredJson):
         """Whether organizers wrote the metric."""
         return self.name == registry.PYTHON
 
+    @property
+    def takes_identities(self) -> bool:
+        """Whether the groups are columns of annotations, which organizers choose, and may overlap."""
+        return False
+
+    @property
+    def group_words(self) -> tuple[str, str]:
+        """What a group is called, in singular and plural."""
+        return ("identity", "identities") if self.takes_identities else ("group", "groups")
+
+    @property
+    def formula(self) -> MetricSettings:
+        """The weights, the power and the thresholds of the bias metric; the usual ones if it is another."""
+        return MetricSettings()
+
     def as_dict(self) -> dict[str, Any]:
         """Return the model as JSON data, without the fields of other metrics and an empty `reported`."""
         omitted = {*(() if self.is_python else PYTHON_FIELDS), *(() if self.reported else ("reported",))}
@@ -130,15 +146,53 @@ class NamedMetric(StoredJson):
         return problems
 
 
+class BiasForm(NamedMetric):
+    """The bias metric, with the attributes of all others; its identities are its groups."""
+
+    name: Name = registry.BIAS
+    settings: InstanceOf[MetricSettings]
+
+    @property
+    def takes_identities(self) -> bool:
+        """Whether the groups are columns of annotations."""
+        return True
+
+    @property
+    def formula(self) -> MetricSettings:
+        """The weights, the power and the thresholds."""
+        return self.settings
+
+    @property
+    def alternatives(self) -> dict[str, str]:
+        """No other metric has the same columns of solutions."""
+        return {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings, which are untagged."""
+        return self.settings.as_dict()
+
+    def describe(self) -> Description:
+        """Describe the metric."""
+        return BiasMetric((), self.settings).describe()
+
+    def problems(self) -> list[str]:
+        """Return nothing, because invalid settings cannot be created."""
+        return []
+
+
 AnyMetric = MetricSettings | NamedMetric
+
+
+def form_of(metric: AnyMetric) -> NamedMetric:
+    """Return any metric with the same attributes."""
+    return metric if isinstance(metric, NamedMetric) else BiasForm(settings=metric)
 
 
 def is_other_file(before: AnyMetric, after: AnyMetric) -> bool:
     """Return whether a change of the settings would use another metric.py, which only an upload may do."""
-    if not isinstance(after, NamedMetric) or (after.source is None and after.python is None):
-        return False
-    files = [getattr(metric, name, None) for metric in (before, after) for name in PYTHON_FIELDS]
-    return files[:2] != files[2:]
+    old, new = form_of(before), form_of(after)
+    files = (old.source, old.python), (new.source, new.python)
+    return files[1] != (None, None) and files[0] != files[1]
 
 
 class _StoredBias(StoredJson):
@@ -168,13 +222,6 @@ StoredMetric = Annotated[
 ]
 
 
-def bias_of(metric: AnyMetric) -> MetricSettings:
-    """Return the settings of the bias metric; raise TypeError for another metric."""
-    if isinstance(metric, NamedMetric):
-        raise TypeError(f"{metric.name} is not the bias metric.")
-    return metric
-
-
 class MetricChoice(StoredJson):
     """The metric settings of a draft, from which the solution check creates the `Rules`.
 
@@ -185,6 +232,11 @@ class MetricChoice(StoredJson):
     identities: StoredNames | None = None
     min_class_rows: int = MIN_CLASS_ROWS
     metric: StoredMetric = Field(default_factory=MetricSettings)
+
+    @property
+    def form(self) -> NamedMetric:
+        """The metric with the attributes of all metrics."""
+        return form_of(self.metric)
 
 
 class Rules(StoredJson):
@@ -201,32 +253,12 @@ class Rules(StoredJson):
 
     def as_settings(self) -> dict[str, Any]:
         """Return the settings of a scoring version."""
-        return self.as_dict() if isinstance(self.metric, MetricSettings) else self.metric.as_dict()
+        return self.as_dict() if self.form.takes_identities else self.metric.as_dict()
 
-    @property
-    def bias(self) -> MetricSettings:
-        """The settings of the bias metric; raise TypeError for another metric."""
-        return bias_of(self.metric)
-
-    @property
-    def is_bias(self) -> bool:
-        """Whether the score is that of the bias metric."""
-        return isinstance(self.metric, MetricSettings)
-
-    @property
-    def groups(self) -> Names:
-        """The columns of the groups whose values are stored."""
-        return getattr(self.metric, "groups", ())
-
-    @property
-    def scored_groups(self) -> tuple[Group, ...]:
-        """The groups in the score whose values are stored."""
-        return getattr(self.metric, "scored_groups", ()) if self.weight < 1 else ()
-
-    @property
-    def weight(self) -> float:
-        """The weight of the overall value in the score."""
-        return getattr(self.metric, "weight", 1.0)
+    @cached_property
+    def form(self) -> NamedMetric:
+        """The metric with the attributes of all metrics."""
+        return form_of(self.metric)
 
     @cached_property
     def scorer(self) -> Metric:
@@ -261,11 +293,6 @@ def of(competition: Competition) -> MetricChoice:
     if competition.live_scoring_version is None:
         return chosen
     return Rules.of(competition.live_scoring_version).choice(chosen.min_class_rows)
-
-
-def is_bias(competition: Competition) -> bool:
-    """Return whether the live scoring version or, if there is none, the draft has the bias metric."""
-    return isinstance(of(competition).metric, MetricSettings)
 
 
 def of_version(version: ScoringVersion) -> Metric:

@@ -9,13 +9,12 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import object_session
 
-from fairboard import MetricSettings
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState, Team
 from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.competitions.metric import AnyMetric, Rules
 from grader.services.competitions.settings_model import (
     FOLLOWING_DATES,
     KINDS,
@@ -82,7 +81,7 @@ def _feedback(settings: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return value.as_dict() if isinstance(value, MetricSettings | NamedMetric) else value
+    return value.as_dict() if isinstance(value, AnyMetric) else value
 
 
 def _date(moment: datetime | None) -> str:

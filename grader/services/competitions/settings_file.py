@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grader.metrics import registry
 from grader.services.competitions import settings_problems
-from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import (
     KINDS,
     METRIC_PARTS,
@@ -129,7 +128,7 @@ def write(slug: str, settings: CompetitionSettings) -> str:
 
 
 def _written_metric(metric: Any) -> Mapping[str, Any]:
-    parts = NAMED_PARTS if isinstance(metric, NamedMetric) else (*METRIC_PARTS, "weights")
+    parts = (*NAMED_PARTS, *METRIC_PARTS, "weights")
     given = {
         name: each for name, each in metric.as_dict().items() if name in parts and each not in (None, [])
     }

@@ -10,7 +10,6 @@ from pydantic_core import ErrorDetails
 from grader.errors import OrganizerError, SeveralProblems
 from grader.metrics import boards
 from grader.models import EntryMode, RevealRule
-from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
 
 # Messages by the start of pydantic's error type. Other errors carry their own messages.
@@ -98,8 +97,7 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
     values, faults = read(dict(settings))
     settings = CompetitionSettings().changed(**values)
     faults += [*_class_problems(settings), *_entry_problems(settings)]
-    if isinstance(settings.metric, NamedMetric):
-        faults += [Fault(sentence, ("metric",)) for sentence in settings.metric.problems()]
+    faults += [Fault(sentence, ("metric",)) for sentence in settings.metric_choice.form.problems()]
     faults += [Fault(sentence, ("boards",)) for sentence in boards.parse(settings.boards, None).faults]
     wrong = {name for fault in faults for name in fault.names}
     if settings.opens_at is None and not is_draft and "opens_at" not in wrong:

@@ -13,7 +13,7 @@ from fairboard.groups import POWER
 from fairboard.interface import Description, Direction
 from fairboard.losses import mean_losses
 from grader.models import Score, ScoringVersion, Split
-from grader.services.competitions.metric import Rules
+from grader.services.competitions.metric import NamedMetric
 
 CHUNK = 1000
 Stored = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -64,7 +64,7 @@ def decimals(value: float) -> int:
     return len(text(value).partition(".")[2].partition("e")[0])
 
 
-def tables(stored: Stored, rules: Rules, direction: Direction) -> tuple[GroupTable, ...]:
+def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[GroupTable, ...]:
     """Return the tables of a score's groups.
 
     The loss of a group is the weight of the overall value times the share of the rows times the distance from
@@ -73,23 +73,23 @@ def tables(stored: Stored, rules: Rules, direction: Direction) -> tuple[GroupTab
     is_lowest = direction is Direction.LOWEST
     worst_of, best_of = (max, min) if is_lowest else (min, max)
     values = {(column, name): rounded(each["score"]) for column, name, each in _all(stored)}
-    in_score = rules.scored_groups if rules.weight < 1 else ()
+    in_score = metric.scored_groups if metric.weight < 1 else ()
     scored = {(column, name): values[column, name] for column, name in in_score}
 
     def mean(part: Mapping[Any, float]) -> float:
         return power_mean(list(part.values()), POWER if is_lowest else -POWER)
 
     shown = []
-    for column in (each for each in rules.groups if stored.get(each)):
+    for column in (each for each in metric.groups if stored.get(each)):
         groups, lines = stored[column], []
         best = best_of(values[column, name] for name in groups)
         worst = worst_of(groups, key=lambda name: values[column, name])
         row_count = sum(each["rows"] for each in groups.values())
         for name, each in groups.items():
             key = column, name
-            loss = rules.weight * each["rows"] / row_count * abs(best - values[key])
+            loss = metric.weight * each["rows"] / row_count * abs(best - values[key])
             if key in scored:
-                loss += (1 - rules.weight) * abs(mean(scored | {key: best}) - mean(scored))
+                loss += (1 - metric.weight) * abs(mean(scored | {key: best}) - mean(scored))
             lines.append(ShownGroup(name, each["rows"], values[key], rounded(loss)))
         lines.sort(key=lambda line: (-line.loss, line.name))
         shown.append(GroupTable(column, worst, rounded(abs(best - values[column, worst])), tuple(lines)))
@@ -97,7 +97,7 @@ def tables(stored: Stored, rules: Rules, direction: Direction) -> tuple[GroupTab
 
 
 def loss_parts(
-    tables: Sequence[GroupTable], rules: Rules, about: Description, terms: Mapping[str, float]
+    tables: Sequence[GroupTable], metric: NamedMetric, about: Description, terms: Mapping[str, float]
 ) -> dict[tuple[str, str], float]:
     """Return the parts of the distance to the best score by term and group; empty if it is unknown.
 
@@ -107,7 +107,7 @@ def loss_parts(
     best = about.best
     if best is None or not tables:
         return {}
-    if rules.weight == 1:
+    if metric.weight == 1:
         by_column = [
             {f"{table.column} = {each.name}": each.rows * abs(best - each.score) for each in table.groups}
             for table in tables
@@ -115,11 +115,11 @@ def loss_parts(
         divided = max(by_column, key=lambda parts: max(parts.values()) / (sum(parts.values()) or 1.0))
         return {("score", name): part for name, part in divided.items()}
     values = {(table.column, each.name): each.score for table in tables for each in table.groups}
-    scored = {f"{column} = {name}": values[column, name] for column, name in rules.scored_groups}
+    scored = {f"{column} = {name}": values[column, name] for column, name in metric.scored_groups}
     power = POWER if about.direction is Direction.LOWEST else -POWER
-    amount = (1 - rules.weight) * abs(best - power_mean(scored.values(), power))
+    amount = (1 - metric.weight) * abs(best - power_mean(scored.values(), power))
     divided = mean_losses(scored, power, best, amount)
-    overall = {("overall", ""): rules.weight * abs(best - terms["overall"])} if "overall" in terms else {}
+    overall = {("overall", ""): metric.weight * abs(best - terms["overall"])} if "overall" in terms else {}
     return overall | {("groups", name): part for name, part in divided.items()}
 
 

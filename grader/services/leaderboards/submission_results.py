@@ -276,14 +276,14 @@ def _exact(
 ) -> SplitResult:
     about, scorer, units = rules.about, rules.scorer, scale.units(score.score)
     terms = lines.rounded_terms(score.terms, rules.term_names, decimals) if has_terms else {}
-    tables = group_tables.tables(score.groups, rules, about.direction) if has_groups else ()
+    tables = group_tables.tables(score.groups, rules.form, about.direction) if has_groups else ()
     groups: Sequence[GroupLine] = ()
     if isinstance(scorer, Recounted):
         _, exact = scorer.recount(score.evidence) if has_groups else ({}, ())
         groups = [_shown(each) for each in exact]
         parts = scorer.loss_parts(terms, exact if is_exact else groups)
     else:
-        parts = group_tables.loss_parts(tables, rules, about, terms)
+        parts = group_tables.loss_parts(tables, rules.form, about, terms)
     return SplitResult(
         score=scale.text(units),
         score_units=units,

@@ -66,8 +66,8 @@ def use(
     `source` and `sample` are the hashes of stored files. Parameters that are None or blank stay unchanged.
     For a draft without a solution, there is no job.
     """
-    before = settings.of(act.competition).metric
-    known = before if isinstance(before, NamedMetric) and before.is_python else None
+    before = settings.of(act.competition).metric_choice.form
+    known = before if before.is_python else None
     python = PythonSettings.from_dict(known.python) if known and known.python else PythonSettings()
     is_draft = act.competition.state is CompetitionState.DRAFT
     if not is_draft and (known is None or sample is not None):

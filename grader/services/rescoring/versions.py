@@ -1,7 +1,6 @@
 """Creation of scoring versions from checked or copied solutions."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -92,6 +91,8 @@ def set_first(
         select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
     ):
         jobs.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
+    rules = solution.rules
+    facts = {"identities": list(rules.identities)} if rules.identities else {"metric": rules.as_settings()}
     Act(session, draft, actor, now).record(
         "solution.accept",
         f"solution {version.solution.number}",
@@ -99,15 +100,10 @@ def set_first(
         after={
             "solution": version.solution.number,
             "rows": solution.row_count,
-            **_metric_facts(solution.rules),
+            **facts,
         },
     )
     return version
-
-
-def _metric_facts(rules: Rules) -> dict[str, Any]:
-    """Return the identities in the score of the bias metric, or another metric, for the audit log."""
-    return {"identities": list(rules.identities)} if rules.is_bias else {"metric": rules.as_settings()}
 
 
 def accept_check(act: Act, *, job_id: int) -> None:

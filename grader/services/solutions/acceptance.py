@@ -18,7 +18,7 @@ from grader.errors import OrganizerError, SeveralProblems
 from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds, Solution
 from grader.models import ScoringVersion, Split
 from grader.services.competitions import settings_problems
-from grader.services.competitions.metric import MetricChoice, Rules, bias_of
+from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.solutions import report as solution_report
 from grader.services.solutions import report_warnings
 from grader.services.solutions.report import Told
@@ -88,7 +88,7 @@ def assess(
     if solution.usage is not None:
         usage, split_by = solution.usage, "usage"
     else:
-        usage, split_by = _split(solution, bias_of(choice.metric), split_key), "keyed hash"
+        usage, split_by = _split(solution, choice.form.formula, split_key), "keyed hash"
     truth = Truth.of(solution, usage)
     names, problems = _scored(truth, choice)
     rules = Rules(identities=names, metric=choice.metric)
@@ -290,7 +290,7 @@ def _unknown(names: Sequence[str], there: Mapping[str, Any]) -> list[str]:
 
 
 def _proposed(truth: Truth, choice: MetricChoice) -> tuple[str, ...]:
-    settings = bias_of(choice.metric)
+    settings = choice.form.formula
     positive = truth.labels >= settings.label_threshold
     splits = (truth.usage == PUBLIC, truth.usage == PRIVATE)
     cells = [split & (positive == label) for split in splits for label in (True, False)]
@@ -317,7 +317,7 @@ def _undefined(found: Mapping[str, Any], rules: Rules) -> list[str]:
         counts = PairCounts(whole["rows"], whole["positives"], 0, identities)
         problems += [
             f"In the {split.value} split {cell}."
-            for cell in report(counts, rules.bias).undefined
+            for cell in report(counts, rules.form.formula).undefined
             if cell.affects_score and cell.term not in MEANS.values()
         ]
     return problems

@@ -27,7 +27,7 @@ from grader.models import (
 )
 from grader.services.competitions import boards, lookup, metric
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import AnyMetric, MetricChoice, NamedMetric, Rules
+from grader.services.competitions.metric import MetricChoice, NamedMetric, Rules
 from grader.services.site import organizer_jobs
 from grader.services.site.log import Actor
 from grader.services.site.stored_json import StoredJson
@@ -235,10 +235,10 @@ def add_settings_check(
 
 def _completed(rules: Rules, live: Rules) -> Rules:
     """Return changed rules with what the solution determines; raise NotAcceptable for other columns."""
-    metric, used = rules.metric, live.metric
-    if not (isinstance(metric, NamedMetric) and isinstance(used, NamedMetric)):
-        if type(metric) is not type(used):
-            raise NotAcceptable("The solution was read for another metric. Choose the metric in the setup.")
+    metric, used = rules.form, live.form
+    if metric.takes_identities != used.takes_identities:
+        raise NotAcceptable("The solution was read for another metric. Choose the metric in the setup.")
+    if metric.takes_identities:
         return rules
     fixed = {name: getattr(used, name) for name in ("columns", "classes", "target", "groups")}
     if changed := [name for name, value in fixed.items() if getattr(metric, name) not in (value, None, ())]:
@@ -328,7 +328,7 @@ def check_choice(
     check is repeated. Raise NotAcceptable if nothing would change.
     """
     live = competition.live_scoring_version
-    if live is not None and Rules.of(live).is_bias and choice.identities is not None:
+    if live is not None and Rules.of(live).form.takes_identities and choice.identities is not None:
         earlier = newest_settings_check(session, competition=competition)
         if earlier is not None:
             organizer_jobs.dismiss(session, job=earlier, now=now)
@@ -341,23 +341,20 @@ def check_choice(
         session,
         competition=competition,
         job=job,
-        roles=_roles_again(job, choice.metric),
+        roles=_roles_again(job, choice.form),
         actor=actor,
         now=now,
     )
 
 
-def _roles_again(job: OrganizerJob, metric: AnyMetric) -> dict[str, ColumnRole] | None:
+def _roles_again(job: OrganizerJob, metric: NamedMetric) -> dict[str, ColumnRole] | None:
     """Return the roles of a check's columns for another check, or None to guess them for another metric."""
-    if isinstance(metric, NamedMetric) != isinstance(
-        CheckParameters.from_dict(job.parameters).choice.metric, NamedMetric
-    ):
+    if metric.takes_identities != CheckParameters.from_dict(job.parameters).choice.form.takes_identities:
         return None
     roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
-    target = metric.target if isinstance(metric, NamedMetric) else None
-    if target in roles:
+    if metric.target in roles:
         roles |= {name: ColumnRole.UNUSED for name, role in roles.items() if role is ColumnRole.LABEL}
-        roles[target] = ColumnRole.LABEL
+        roles[metric.target] = ColumnRole.LABEL
     return roles
 
 

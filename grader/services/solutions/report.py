@@ -100,7 +100,9 @@ def describe(
     tell("Counting the rows of each identity")
     splits = {split: _prepared(truth, split, rules) for split in Split}
     blank = unannotated(truth.identities, len(row_ids))
-    members = {name: values >= rules.bias.identity_threshold for name, values in truth.identities.items()}
+    members = {
+        name: values >= rules.form.formula.identity_threshold for name, values in truth.identities.items()
+    }
     return {
         **_columns(roles),
         "split_by": split_by,
@@ -109,7 +111,7 @@ def describe(
         "ignored_rows": int(np.count_nonzero(truth.usage == IGNORED)),
         "unannotated_rows": int(np.count_nonzero(blank & (truth.usage != IGNORED))),
         "splits": {
-            split.value: _split(prepared, rules.bias)
+            split.value: _split(prepared, rules.form.formula)
             | {"unannotated": int(np.count_nonzero(blank[truth.rows(split)]))}
             for split, prepared in splits.items()
         },
@@ -123,7 +125,9 @@ def describe(
         "alike_ids": alike_ids(row_ids),
         "odd_ids": odd_ids(row_ids),
         "leaks": list(
-            leaks(row_ids, truth.labels >= rules.bias.label_threshold, truth.usage, members, test, tell)
+            leaks(
+                row_ids, truth.labels >= rules.form.formula.label_threshold, truth.usage, members, test, tell
+            )
         ),
         "test": None if test is None else test_facts(test),
     }
@@ -154,7 +158,7 @@ def _columns(roles: ColumnRoles) -> dict[str, Any]:
 
 def _prepared(truth: Truth, split: Split, rules: Rules) -> PreparedSplit:
     return truth.prepare(
-        split, identities=tuple(truth.identities), settings=rules.bias, in_score=rules.identities
+        split, identities=tuple(truth.identities), settings=rules.form.formula, in_score=rules.identities
     )
 
 

@@ -189,7 +189,7 @@ def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Asses
         live.truth,
         assessed.truth,
         positions=acceptance.positions_in(live.row_ids, row_ids),
-        settings=live.rules.bias,
+        settings=live.rules.form.formula,
         label=solution.roles.label,
         usage=usage,
     )

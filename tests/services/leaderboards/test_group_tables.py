@@ -7,7 +7,7 @@ import pytest
 
 from fairboard.bias.score import power_mean
 from fairboard.interface import Direction
-from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.competitions.metric import NamedMetric
 from grader.services.leaderboards import group_tables
 
 STORED = {
@@ -20,8 +20,8 @@ STORED = {
 
 
 def table_of(**settings):
-    rules = Rules(metric=NamedMetric(name="mae", groups=("region",), **settings))
-    (table,) = group_tables.tables(STORED, rules, Direction.LOWEST)
+    metric = NamedMetric(name="mae", groups=("region",), **settings)
+    (table,) = group_tables.tables(STORED, metric, Direction.LOWEST)
     return table
 
 
@@ -43,8 +43,8 @@ def test_the_loss_of_a_group_in_the_score_includes_the_change_of_the_power_mean(
 
 
 def test_the_lowest_value_is_the_worst_if_the_highest_is_the_best():
-    rules = Rules(metric=NamedMetric(name="accuracy", groups=("region",)))
-    (table,) = group_tables.tables(STORED, rules, Direction.HIGHEST)
+    metric = NamedMetric(name="accuracy", groups=("region",))
+    (table,) = group_tables.tables(STORED, metric, Direction.HIGHEST)
     assert (table.worst, table.groups[0].name) == ("north", "north")
 
 
@@ -65,11 +65,11 @@ def test_values_have_three_significant_digits(value, text, decimals):
 
 @pytest.mark.parametrize("name", ["mae", "accuracy"])
 def test_without_groups_in_the_score_the_loss_is_divided_by_rows_and_distance_from_the_best_value(name: str):
-    rules = Rules(metric=NamedMetric(name=name, groups=("region",)))
+    metric = NamedMetric(name=name, groups=("region",))
     stored = {"region": {key: each | {"score": each["score"] / 10} for key, each in STORED["region"].items()}}
-    about = rules.about
-    tables = group_tables.tables(stored, rules, about.direction)
-    parts = group_tables.loss_parts(tables, rules, about, {})
+    about = metric.describe()
+    tables = group_tables.tables(stored, metric, about.direction)
+    parts = group_tables.loss_parts(tables, metric, about, {})
     losses = {
         key: 300 * 0.8 if key == "north" else 100 * (0.5 if key == "south" else 0.7)
         for key in STORED["region"]
@@ -78,15 +78,15 @@ def test_without_groups_in_the_score_the_loss_is_divided_by_rows_and_distance_fr
         losses = {"north": 300 * 0.2, "south": 100 * 0.5, "west": 100 * 0.3}
     assert parts == pytest.approx({("score", f"region = {key}"): loss for key, loss in losses.items()})
     unknown = replace(about, has_best=False)
-    assert group_tables.loss_parts(tables, rules, unknown, {}) == {}
+    assert group_tables.loss_parts(tables, metric, unknown, {}) == {}
 
 
 def test_with_groups_in_the_score_the_overall_value_is_one_part_and_each_group_another():
     groups = tuple(("region", name) for name in STORED["region"])
-    rules = Rules(metric=NamedMetric(name="mae", groups=("region",), weight=0.6, scored_groups=groups))
-    about = rules.about
-    tables = group_tables.tables(STORED, rules, about.direction)
-    parts = group_tables.loss_parts(tables, rules, about, {"overall": 2.8})
+    metric = NamedMetric(name="mae", groups=("region",), weight=0.6, scored_groups=groups)
+    about = metric.describe()
+    tables = group_tables.tables(STORED, metric, about.direction)
+    parts = group_tables.loss_parts(tables, metric, about, {"overall": 2.8})
     assert parts.pop(("overall", "")) == pytest.approx(0.6 * 2.8)
     assert sum(parts.values()) == pytest.approx(0.4 * power_mean([2.0, 5.0, 3.0], 5.0))
     assert max(parts, key=parts.get) == ("groups", "region = south")

@@ -530,7 +530,7 @@ def test_pages_use_the_organizers_names_of_the_classes(arena, root):
     }
     root.post(f"{HERE}/settings/basics", form | names)
     page = arena.app.test_client().get("/competitions/toxicity/evaluation").text
-    assert "toxic posts that mention the identity against not toxic posts that do not" in page
+    assert "oxic posts that mention the identity against not toxic posts that do not" in page
     assert "<strong>gap</strong>" in page
 
 

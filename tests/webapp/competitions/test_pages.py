@@ -49,10 +49,8 @@ def test_the_evaluation_page_explains_the_score(arena):
     assert "<h2>The <em>task</em></h2>" in stranger.get(HERE).text
     text = main_text(stranger.get(f"{HERE}/evaluation"))
     assert "the public leaderboard uses 50% of the test set" in text
-    assert (
-        "negative rows that mention the identity against positive rows that do not false alarms 0.25" in text
-    )
-    assert "power mean with p = -5" in text
+    assert "against positive rows that do not; low = false alarms. 0.25" in text
+    assert "exponent p = -5" in text
     assert "male female black or african" in text
 
 
