@@ -261,11 +261,7 @@ class Organizer(Base):
 
 
 class Participation(Base):
-    """A user's entry in a competition, with the accepted version of the rules.
-
-    `bound_team_id` is set to the user's team once that team has submitted. The user can then not join another
-    team.
-    """
+    """A user's entry in a competition, with the accepted version of the rules."""
 
     __tablename__ = "participation"
     __table_args__ = (
@@ -281,7 +277,6 @@ class Participation(Base):
     rules_version: Mapped[int]
     requested_at: Mapped[datetime]
     joined_at: Mapped[datetime | None]
-    bound_team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
 
     competition: Mapped[Competition] = relationship()
     user: Mapped[User] = relationship()

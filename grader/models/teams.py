@@ -86,22 +86,20 @@ class TeamMember(Base):
 
 
 class TeamInvite(Base):
-    """An invitation to a team, for a named user or for anyone with the link."""
+    """An invitation to a team, for anyone with the link."""
 
     __tablename__ = "team_invite"
     __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
-    token_sha256: Mapped[str | None] = mapped_column(String(64), unique=True)
+    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     created_by_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
 
     team: Mapped[Team] = relationship()
-    user: Mapped[User | None] = relationship(foreign_keys=[user_id])
-    created_by: Mapped[User] = relationship(foreign_keys=[created_by_id])
+    created_by: Mapped[User] = relationship()
 
 
 class RequestState(enum.StrEnum):

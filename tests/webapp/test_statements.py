@@ -15,10 +15,7 @@ pytestmark = pytest.mark.both_databases
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
 
-REQUESTS = (
-    "select team_invite, team, competition, user_account, team_member, merge_request, participation, "
-    "organizer\n"
-)
+REQUESTS = "select team_member, team, merge_request, user_account, competition, participation, organizer\n"
 UPLOAD_BY_API = """
 read
     select api_token, user_account, competition

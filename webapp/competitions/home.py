@@ -21,13 +21,10 @@ from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
-from grader.services.teams.limits import Allowance, DailyLimitReached
+from grader.services.teams.limits import Allowance, SubmissionLimitReached
 from grader.services.teams.participations import (
-    EntryPending,
     EntryRefused,
     EntryState,
-    NotJoined,
-    RulesChanged,
 )
 from grader.visibility import Field, Phase, Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
@@ -79,7 +76,7 @@ def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelect
         return NextStep("Your team", _to("teams.show", view), note)
     if finals is not None and refused is not None:
         return finals
-    if isinstance(refused, DailyLimitReached):
+    if isinstance(refused, SubmissionLimitReached) and refused.public_name == "daily_limit_reached":
         note = "No submissions left today. The limit resets in"
         return NextStep("Submissions", _to("submissions.index", view), note, refused.retry_at)
     if refused is not None:
@@ -106,12 +103,12 @@ def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelectio
 
 
 def _entry(view: CompetitionView, refused: EntryRefused) -> NextStep:
-    match refused:
-        case NotJoined():
+    match refused.public_name:
+        case "not_joined":
             return NextStep("Join", _to("entry.show", view))
-        case RulesChanged():
+        case "rules_changed":
             return NextStep("Accept the changed rules", _to("entry.show", view))
-        case EntryPending():
+        case "entry_pending":
             return NextStep(
                 "See your request", _to("entry.show", view), "Waiting for an organizer's decision."
             )
@@ -271,7 +268,7 @@ def _first_steps(
     if latest is not None and latest.status is not SubmissionStatus.REJECTED:
         return None
     refused = participations.refusal(own.competition, own.participation, now=own.now)
-    if not isinstance(refused, NotJoined | RulesChanged | None):
+    if refused is not None and refused.public_name not in ("not_joined", "rules_changed"):
         return None
 
     def steps() -> FirstSteps:

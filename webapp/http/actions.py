@@ -29,7 +29,7 @@ from webapp.http.parameters import whole_number
 from webapp.presentation.form_fields import entered_moment
 
 Action = Callable[..., Any]
-OWN_PAGE = (ErrorKind.LOGIN_NEEDED, ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND)
+OWN_PAGE = (ErrorKind.LOGIN_NEEDED, ErrorKind.NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +176,12 @@ class Family:
         """Return whether the family's page shows the error."""
         if isinstance(error, (*self.refusals, UnreadableFields)):
             return True
-        hidden = isinstance(error, OrganizerRefusal) and self.role is None
-        return isinstance(error, Refusal | OrganizerRefusal) and error.kind not in OWN_PAGE and not hidden
+        if self.role is None:
+            return isinstance(error, Refusal) and error.kind not in OWN_PAGE
+        return isinstance(error, Refusal | OrganizerRefusal) and error.kind not in (
+            *OWN_PAGE,
+            ErrorKind.FORBIDDEN,
+        )
 
     def _view(
         self,

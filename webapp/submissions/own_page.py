@@ -65,17 +65,17 @@ def closed_door(
 
 def _of_limit(refused: limits.SubmissionLimitReached, state: Situation) -> ClosedDoor:
     finals = (FINALS, "Select submissions") if selections.is_open(state.competition, state.now) else ("", "")
-    match refused:
-        case limits.DailyLimitReached():
+    match refused.public_name:
+        case "daily_limit_reached":
             used = formats.counted(refused.limit, "submission")
             reason = f"Your team has reached today's limit of {used}."
             title = "No submissions left today"
             return _door(title, reason, *finals, until=refused.retry_at, now=state.now)
-        case limits.TotalLimitReached():
+        case "total_limit_reached":
             used = formats.counted(refused.limit, "submission")
             reason = f"Your team has reached the limit of {used} in this competition."
             return _door("No submissions left", reason, *finals)
-        case limits.TooManyPending():
+        case "too_many_pending":
             limit = formats.counted(refused.limit, "file")
             reason = f"Your team can have at most {limit} pending. Submit again once one of them is scored."
             return _door("Waiting for your scores", reason, LIST, "See pending submissions", is_short=True)
@@ -90,18 +90,18 @@ def _of_limit(refused: limits.SubmissionLimitReached, state: Situation) -> Close
 
 def _of_entry(refused: participations.EntryRefused, competition: CompetitionView) -> ClosedDoor:
     join = url_for("entry.show", slug=competition.slug)
-    match refused:
-        case participations.NotJoined():
+    match refused.public_name:
+        case "not_joined":
             words = "Read and accept the rules" if competition.rules else "Join"
             return _door("Join first", refused.message, join, words)
-        case participations.RulesChanged():
+        case "rules_changed":
             return _door("The rules have changed", refused.message, join, "Read and accept the rules")
-        case participations.LeftTeam():
+        case "competes_elsewhere":
             team = url_for("teams.show", slug=competition.slug)
-            return _door("Bound to another team", refused.message, team, "Your team")
-        case participations.NotAdmitted() if competition.contact_link:
+            return _door("You compete in another team", refused.message, team, "Your team")
+        case "not_admitted" if competition.contact_link:
             return _door("Not admitted", refused.message, competition.contact_link, "Ask the organizers")
-        case participations.EntryPending():
+        case "entry_pending":
             return _door("Request pending", refused.message, join, "See your request")
         case _:
             return _door("You cannot take part", refused.message, join, competition.entry_page)

@@ -43,20 +43,6 @@ class NewLeader(Named, Confirmation):
     """The name of a team's new leader."""
 
 
-class Invitation(Answer):
-    """An invitation to a team."""
-
-    id: int
-    team: str
-
-
-class Invited(Answer):
-    """A user whom a team has invited."""
-
-    id: int
-    person: str
-
-
 class MergeProposal(Answer):
     """An open merge request.
 
@@ -82,7 +68,6 @@ class Team(Answer):
     members: list[str]
     disqualified_because: str | None
     has_link: bool
-    invited: list[Invited]
     mergers: list[MergeProposal]
 
 
@@ -115,12 +100,6 @@ class MergerSide(Answer):
 
     name: str
     division: str | None
-    leader: str
-    members: list[str]
-    submission_count: int
-    used_total: int
-    used_today: int
-    picked_count: int
 
 
 class MergerOutlook(Answer):
@@ -129,16 +108,14 @@ class MergerOutlook(Answer):
     taken: MergerSide
     into: MergerSide
     sum: MergedTogether
-    max_daily: int | None
     selection_count: int
 
 
 class EntryAndTeam(Entry):
-    """A user's entry, team, remaining submissions, invitations, and current selection."""
+    """A user's entry, team, remaining submissions, and current selection."""
 
     team: Team | None
     limits: Limits
-    invitations: list[Invitation]
     selection: Selection | None
 
 
@@ -171,7 +148,6 @@ def team(own: OwnTeam, competition: Competition) -> Team:
         members=[member.user.name for member in own.members],
         disqualified_because=found.disqualification_reason if found.disqualified_at else None,
         has_link=own.link is not None,
-        invited=[Invited(id=each.id, person=each.user.name) for each in own.invitations if each.user],
         mergers=[
             MergeProposal(id=each.request.id, team=each.other, is_ours=each.is_ours, obstacle=each.obstacle)
             for each in own.proposals

@@ -17,7 +17,7 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.fields import Answer, Moment
 from webapp.submissions.answers import allowance, selection
 from webapp.teams import answers
-from webapp.teams.answers import EntryAndTeam, Invitation, InvitingTeam, MergerOutlook
+from webapp.teams.answers import EntryAndTeam, InvitingTeam, MergerOutlook
 
 TAG = "teams"
 
@@ -56,7 +56,7 @@ def merger_outlook(slug: str, request_id: int) -> MergerOutlook:
 
 
 def entry_and_team(session: Any, competition: Competition, user: User) -> EntryAndTeam:
-    """Return a user's entry, team, remaining submissions, invitations, and selection."""
+    """Return a user's entry, team, remaining submissions and selection."""
     now = db.now(session)
     membership = memberships.of_person(session, competition=competition, user=user, now=now)
     own = membership.own.team if membership.own else None
@@ -66,7 +66,6 @@ def entry_and_team(session: Any, competition: Competition, user: User) -> EntryA
         **answers.entry_fields(membership),
         team=answers.team(membership.own, competition) if membership.own else None,
         limits=allowance(left),
-        invitations=[Invitation(id=each.id, team=each.team.name) for each in membership.invitations],
         selection=selection(choice) if choice else None,
     )
 
@@ -94,7 +93,7 @@ class WaitingList(Answer):
 @blueprint.get("/waiting")
 @operation(Scope.READ, answers=WaitingList, tag=TAG)
 def waiting_list() -> WaitingList:
-    """List open requests: invitations, merge requests, and requests to join for organizers."""
+    """List open requests: merge requests, and requests to join for organizers."""
     return WaitingList(
         waiting=[
             WaitingItem(

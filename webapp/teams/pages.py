@@ -57,7 +57,7 @@ def invited_to(session: Any, slug: str) -> Competition:
     try:
         return competition_of(session, slug)
     except UnknownCompetition:
-        raise invitations.UnknownInvitation from None
+        raise invitations.unknown() from None
 
 
 def page(slug: str, *, problem: FairboardError | None = None, link: str | None = None) -> str:

@@ -322,5 +322,4 @@ def _forget_traces(session: Session, person: User) -> None:
     )
     has_address = func.lower(RosterEntry.email) == (person.email_key or "")
     session.execute(delete(RosterEntry).where((RosterEntry.user_id == person.id) | has_address))
-    session.execute(delete(TeamInvite).where(TeamInvite.user_id == person.id))
     session.execute(delete(TeamInvite).where(TeamInvite.created_by_id == person.id))

@@ -149,10 +149,11 @@ def _section_problems(act: Act, use: SectionUse, sizes: Counter[str]) -> Iterato
     most = act.competition.max_team_size
     if use is SectionUse.TEAMS:
         try:
-            rosters.require_running(act.competition, act.now)
+            if not rosters.is_running(act.competition, act.now):
+                yield f"Sections cannot become teams: {rosters.frozen(act.competition.closes_at).message}"
             for section in filter(None, sizes):
                 names.require_unreserved(names.clean_name(section))
-        except (names.InvalidName, rosters.TeamsFrozen) as error:
+        except names.InvalidName as error:
             yield f"Sections cannot become teams: {error.message}"
         for section, size in sizes.items():
             if section and size > most:

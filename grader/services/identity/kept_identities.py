@@ -1,26 +1,36 @@
-"""Keyed hashes of identities and addresses, by which several accounts of one person are recognized."""
+"""Keyed hashes of identities and addresses, by which several accounts of one person are recognized.
 
+Three rules use them: who is suspended gets no other account, who was rejected from a competition stays
+rejected, and who has a counting file in a competition has no second team. They hold after a deletion.
+"""
+
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, exists, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, exists, select
+from sqlalchemy.orm import Session, aliased
 
 from grader.db import insert_new
-from grader.errors import ErrorKind, ParticipantError
-from grader.models import Competition, CompetitionState, Identity, KeptIdentity, Participation, User
+from grader.errors import ErrorKind, Refusal
+from grader.models import (
+    Competition,
+    CompetitionState,
+    Identity,
+    KeptIdentity,
+    Participation,
+    RequestState,
+    Team,
+    TeamMember,
+    User,
+)
 from grader.services.identity import logins
 from grader.services.site import mail_addresses as addresses
+from grader.services.teams import rosters
 
-
-class SuspendedPerson(ParticipantError):
-    """The address or identity belongs to a suspended account."""
-
-    public_name = "suspended_person"
-    kind = ErrorKind.FORBIDDEN
-    message = (
-        "The account of the person with this e-mail address or login was suspended on this site. Contact the "
-        "site's administrators."
-    )
+SUSPENDED = (
+    "The account of the person with this e-mail address or login was suspended on this site. Contact the "
+    "site's administrators."
+)
 
 
 def keep(session: Session, *, user: User, secret: str) -> None:
@@ -35,14 +45,14 @@ def keep(session: Session, *, user: User, secret: str) -> None:
 def keep_new(session: Session, *, user: User, secret: str) -> None:
     """Store the hashes after an identity or an address is added.
 
-    Raises SuspendedPerson if another account with one of the hashes is suspended.
+    Raises Refusal if another account with one of the hashes is suspended.
     """
     _require_not_suspended(session, user, _hashes(session, user, secret))
     keep(session, user=user, secret=secret)
 
 
 def require_not_suspended(session: Session, *, user: User, address: str, secret: str) -> None:
-    """Raise SuspendedPerson if another account with an address is suspended."""
+    """Raise Refusal if another account with an address is suspended."""
     _require_not_suspended(session, user, [_address_hash(secret, addresses.key(address))])
 
 
@@ -50,7 +60,45 @@ def _require_not_suspended(session: Session, user: User, hashes: list[str]) -> N
     same = KeptIdentity.identity_hash.in_(hashes), KeptIdentity.user_id != user.id
     is_suspended = KeptIdentity.user_id == User.id, User.suspended_at.is_not(None)
     if session.scalar(select(exists().where(*same, *is_suspended))):
-        raise SuspendedPerson
+        raise Refusal("suspended_person", ErrorKind.FORBIDDEN, SUSPENDED)
+
+
+def others(user_ids: Sequence[int] | Select[int]) -> Select[int]:
+    """Return the query for the ids of other accounts with an identity or address of these accounts."""
+    mine, other = aliased(KeptIdentity), aliased(KeptIdentity)
+    same = (mine.identity_hash == other.identity_hash) & (mine.user_id != other.user_id)
+    return select(other.user_id).join(mine, same).where(mine.user_id.in_(user_ids))
+
+
+def refused(session: Session, *, competition: Competition, user: User) -> Participation | None:
+    """Return the rejected participation of another account of the same person, if any."""
+    query = select(Participation).where(
+        Participation.competition_id == competition.id,
+        Participation.state == RequestState.REFUSED,
+        Participation.user_id.in_(others([user.id])),
+    )
+    return session.scalar(query.limit(1))
+
+
+def counting_team(
+    session: Session,
+    *,
+    competition: Competition,
+    user_ids: Sequence[int] | Select[int],
+    but_for: Sequence[Team],
+) -> Team | None:
+    """Return a team with a counting file in which another account of these users is, except `but_for`."""
+    query = (
+        select(Team)
+        .join(TeamMember)
+        .where(
+            Team.competition_id == competition.id,
+            Team.id.not_in([each.id for each in but_for]),
+            TeamMember.user_id.in_(others(user_ids)),
+            rosters.counts(),
+        )
+    )
+    return session.scalar(query.order_by(Team.id).limit(1))
 
 
 def is_old(now: datetime) -> ColumnElement[bool]:  # noqa: ARG001

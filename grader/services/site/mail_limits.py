@@ -1,4 +1,4 @@
-"""Daily limits on e-mails, invitations and merge requests."""
+"""Daily limits on e-mails, invitation links and merge requests."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -12,8 +12,6 @@ from grader.services.site import mail_addresses as addresses
 from grader.services.site.counting import DAY, HOUR, RateLimit
 
 TO_ADDRESS = (RateLimit(5, HOUR), RateLimit(20, DAY))
-INVITATIONS = (RateLimit(20, DAY),)  # per team
-INVITATIONS_OF_PERSON = (RateLimit(40, DAY),)  # applies even if the person keeps creating teams
 LINKS = (RateLimit(50, DAY),)
 MERGE_REQUESTS = (RateLimit(10, DAY),)
 MERGE_REQUESTS_OF_PERSON = (RateLimit(20, DAY),)
@@ -38,19 +36,6 @@ def count_for_address(session: Session, *, address: str, now: datetime) -> None:
     whose = hashlib.sha256(key.encode()).hexdigest()
     sentence = "This address has reached its limit of {} e-mails with a link in {}."
     _count(session, "mail.address", whose, TO_ADDRESS, sentence, now)
-
-
-def count_invitation(session: Session, *, team: Team, by: User, to: User, now: datetime) -> None:
-    """Count an invitation, even if it is withdrawn later; raise TooMuchMail."""
-    sentence = "Your team has reached its limit of {} invitations in {}. Withdrawn invitations count."
-    _count(session, "invite.team", f"{team.id}", INVITATIONS, sentence, now)
-    sentence = "You have reached your limit of {} invitations in {}."
-    _count(session, "invite.person", f"{by.id}", INVITATIONS_OF_PERSON, sentence, now)
-    sentence = (
-        f"You have invited {to.name.replace('{', '{{').replace('}', '}}')} {{}} times in {{}}, "
-        "which is the limit."
-    )
-    _count(session, "invite.to", f"{by.id} {to.id}", TO_PERSON, sentence, now)
 
 
 def count_student_invitation(session: Session, *, by: User | None, now: datetime) -> None:

@@ -230,7 +230,6 @@ def _team(session: Session, state: Situation, user: User) -> Team:
         user=user,
         participation=state.participation,
         team=state.team,
-        continues=state.continues,
         now=state.now,
     )
 

@@ -5,8 +5,8 @@ from grader.models import Submission, SubmissionKind, Team
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import rows
 from grader.services.site import log
-from grader.services.teams import limits, mail, moderation, rosters
-from grader.services.teams.moderation import REASON_MAX_LENGTH, ReasonNeeded
+from grader.services.teams import limits, mail, moderation
+from grader.services.teams.moderation import REASON_MAX_LENGTH
 from grader.text import one_line
 
 
@@ -45,16 +45,13 @@ class UnknownSubmissionHere(OrganizerError):
 def disqualify(act: Act, *, team: str, reason: str) -> Team:
     """Disqualify a team: remove it from every leaderboard and block its uploads until it is reinstated.
 
-    Its members cannot enter another team. Raises UnknownTeam, ReasonNeeded or AlreadyDisqualified.
+    Its members cannot leave it. Raises OrganizerRefusal or AlreadyDisqualified.
     """
-    reason = one_line(reason, REASON_MAX_LENGTH)
-    if not reason:
-        raise ReasonNeeded
+    reason = moderation.require_reason(reason, "disqualification")
     target = moderation.find(act, team)
     if target.disqualified_at is not None:
         raise AlreadyDisqualified(team=target)
     target.disqualified_at, target.disqualification_reason = act.now, reason
-    rosters.bind(act.session, team=target)
     _show(act, target.id)
     mail.disqualified(act.session, competition=act.competition, team=target, now=act.now)
     act.record(
@@ -75,7 +72,6 @@ def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
         raise NotDisqualified(team=target)
     before = {"disqualified_at": target.disqualified_at, "reason": target.disqualification_reason}
     target.disqualified_at, target.disqualification_reason = None, ""
-    rosters.release_all(act.session, team=target)
     _show(act, target.id)
     mail.reinstated(act.session, competition=act.competition, team=target, now=act.now)
     act.record(

@@ -13,7 +13,6 @@ from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.submissions import repeats
 from grader.services.submissions.situation import Situation
 from grader.services.teams import limits, participations
-from grader.services.teams.participations import LeftTeam
 from grader.visibility import Phase
 
 
@@ -83,7 +82,7 @@ def refusal(situation: Situation) -> ParticipantError | None:
         or _of_team(situation.team)
         or identical
         or limits.refusal(situation.allowance, now=now)
-        or (LeftTeam(name=situation.bound_to.name) if situation.bound_to else None)
+        or _of_other_account(situation)
     )
 
 
@@ -115,6 +114,11 @@ def _of_team(team: Team | None) -> TeamDisqualified | None:
     if team is None or team.disqualified_at is None:
         return None
     return TeamDisqualified(reason=team.disqualification_reason)
+
+
+def _of_other_account(situation: Situation) -> ParticipantError | None:
+    team = situation.competes_in
+    return None if team is None else participations.competes_elsewhere(team, situation.competition)
 
 
 def _of_competition(competition: Competition) -> NothingToScore | CompetitionArchived | None:

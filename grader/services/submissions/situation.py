@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 from grader import db
 from grader.models import Competition, Organizer, Participation, Role, Submission, Team, TeamMember, User
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
+from grader.services.identity import kept_identities
 from grader.services.submissions import repeats
 from grader.services.submissions.repeats import NOTHING_EARLIER, Repeats, SentFile
-from grader.services.teams import limits, participations, rosters
+from grader.services.teams import limits, rosters
 from grader.services.teams.limits import Allowance
 
 
@@ -20,8 +21,8 @@ from grader.services.teams.limits import Allowance
 class Situation:
     """A user's state in a competition at `now`, and the file to submit, if any.
 
-    For an organizer, `role` is set and `team` is the organizers' team. `bound_to` is another team to which
-    the user is bound. If it has no members left, it is the `team`, which the user `continues`.
+    For an organizer, `role` is set and `team` is the organizers' team. In `competes_in`, another account of
+    the user or of a member of the team competes.
     """
 
     now: datetime
@@ -29,11 +30,10 @@ class Situation:
     role: Role | None
     participation: Participation | None
     team: Team | None
-    bound_to: Team | None
+    competes_in: Team | None
     allowance: Allowance
     file: SentFile | None = None
     earlier: Repeats = NOTHING_EARLIER
-    continues: bool = False
 
     @property
     def is_test(self) -> bool:
@@ -60,25 +60,22 @@ def read(
     if role is not None:
         team = rosters.organizers_team_of(session, competition=competition)
     elif participation is None:
-        participation = participations.rejected_elsewhere(session, competition=competition, user=user)
-    bound, continues = None, False
-    if role is None and team is None:
-        bound = participations.bound_elsewhere(
-            session, competition=competition, user=user, participation=participation
+        participation = kept_identities.refused(session, competition=competition, user=user)
+    allowance = limits.allowance(session, competition=competition, team=team, now=now)
+    elsewhere = None
+    if role is None and not allowance.used_total:  # otherwise, an earlier file was checked
+        users = [user.id] if team is None else select(TeamMember.user_id).where(TeamMember.team_id == team.id)
+        elsewhere = kept_identities.counting_team(
+            session, competition=competition, user_ids=users, but_for=[team] if team else []
         )
-        if bound is not None and not rosters.present(session, team=bound):
-            team, bound, continues = bound, None, True
-    elif role is None and team and (participation is None or participation.bound_team_id != team.id):
-        bound = participations.bound_by_members(session, competition=competition, teams=[team])
     return Situation(
         now=now,
         competition=competition,
         role=role,
         participation=participation,
         team=team,
-        bound_to=bound,
-        continues=continues,
-        allowance=limits.allowance(session, competition=competition, team=team, now=now),
+        competes_in=elsewhere,
+        allowance=allowance,
         file=file,
         earlier=repeats.find(session, team=team, file=file) if file else NOTHING_EARLIER,
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, case, literal, select
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import (
     MAIN_BOARD,
     Competition,
@@ -22,17 +22,11 @@ from grader.models import (
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
-from grader.services.identity import names
+from grader.services.identity import kept_identities, names
 from grader.services.leaderboards.ranks import Standings
-from grader.services.teams import participations, rosters
+from grader.services.teams import rosters
 from grader.text import counted
 from grader.visibility import Anonymity
-
-
-class NotCarried(OrganizerError):
-    """The teams of the previous stage cannot be carried over now."""
-
-    public_name = "not_carried"
 
 
 class Skipped(NamedTuple):
@@ -63,7 +57,7 @@ def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> 
 
     Disqualified teams are left out. Teams and members that are already in this stage are skipped. Members
     must accept the rules again unless the text is the same. Lock the previous stage before this one. Raise
-    NotCarried, UnknownBoard or TeamsFrozen.
+    UnknownBoard or Refusal.
     """
     session, stage, previous = act.session, act.competition, _previous(act, top)
     query = select(Team).where(
@@ -114,16 +108,20 @@ def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> 
     return CarriedOver([team.name for team in made], skipped)
 
 
+def _not_carried(message: str) -> OrganizerRefusal:
+    return OrganizerRefusal("not_carried", ErrorKind.CONFLICT, message)
+
+
 def _previous(act: Act, top: int | None) -> Competition:
     stage = act.competition
     if stage.previous_stage_id is None:
-        raise NotCarried("This competition has no previous stage.")
+        raise _not_carried("This competition has no previous stage.")
     if stage.state is CompetitionState.DRAFT:
-        raise NotCarried("Publish this stage first. You can carry teams over before it opens.")
+        raise _not_carried("Publish this stage first. You can carry teams over before it opens.")
     rosters.require_running(stage, act.now)
     previous = act.session.get_one(Competition, stage.previous_stage_id, populate_existing=True)
     if top is not None and previous.revealed_at is None:
-        raise NotCarried(
+        raise _not_carried(
             "The private leaderboard of the previous stage is not revealed. Reveal it first, or carry over "
             "all teams."
         )
@@ -143,10 +141,16 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
         .outerjoin(Participation, entered)
         .where(TeamMember.competition_id == previous.id, User.deleted_at.is_(None))
     )
-    barred = participations.barred(session, competition=stage)
-    obstacles = dict.fromkeys(barred, "not admitted to this stage, or bound to another team")
-    here = session.scalars(select(TeamMember.user_id).where(TeamMember.competition_id == stage.id))
-    obstacles |= dict.fromkeys(here, "already in a team of this stage")
+    here = select(TeamMember.user_id).where(TeamMember.competition_id == stage.id)
+    is_refused = Participation.competition_id == stage.id, Participation.state == RequestState.REFUSED
+    refused = select(Participation.user_id).where(*is_refused)
+    obstacles: dict[int, str] = {}
+    for users, obstacle in (
+        (here, "already in a team of this stage"),
+        (refused, "not admitted to this stage"),
+    ):
+        same_people = (*session.scalars(kept_identities.others(users)), *session.scalars(users))
+        obstacles |= dict.fromkeys(same_people, obstacle)
     found = defaultdict(list)
     for team_id, user, rules_version in session.execute(query.order_by(TeamMember.joined_at, TeamMember.id)):
         obstacle = obstacles.get(user.id, "suspended on this site" if user.suspended_at else "")

@@ -3,38 +3,21 @@
 import csv
 from collections.abc import Iterable
 
-from grader.errors import ErrorKind, FairboardError, OrganizerError, SeveralProblems
+from grader.errors import ErrorKind, FairboardError, OrganizerRefusal, Refusal
 from grader.models import Team
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
 from grader.services.site import log
 from grader.services.teams import moderation, rosters
-from grader.services.teams.rosters import TeamRefusal
-
-
-class DivisionFixed(TeamRefusal):
-    """Leaders cannot choose divisions, or not any longer."""
-
-    public_name = "division_fixed"
-    kind = ErrorKind.FORBIDDEN
-    message = "Only the organizers can change your team's division."
-
-
-class InvalidDivisions(SeveralProblems, OrganizerError):
-    """Some lines of a list of teams and divisions are invalid."""
-
-    public_name = "invalid_divisions"
 
 
 def choose(act: Act, *, division: str) -> None:
-    """Choose the division of the team that the person leads.
-
-    Raises NotInTeam, NotLeader, DivisionFixed or UnknownDivision.
-    """
+    """Choose the division of the team that the person leads; raise Refusal or UnknownDivision."""
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     if not phases.takes_divisions(act.competition, act.now):
-        raise DivisionFixed
+        message = "Only the organizers can change your team's division."
+        raise Refusal("division_fixed", ErrorKind.FORBIDDEN, message)
     assign(act, team, division)
 
 
@@ -54,7 +37,7 @@ def assign_all(act: Act, divisions: Iterable[tuple[Team, str | None]]) -> int:
 
 
 def assign_lines(act: Act, text: str) -> int:
-    """Set the divisions in lines of CSV, `team,division`; raise InvalidDivisions with all faults."""
+    """Set the divisions in lines of CSV, `team,division`; raise OrganizerRefusal with all faults."""
     faults, found = [], []
     for number, cells in enumerate(csv.reader(text.splitlines()), 1):
         try:
@@ -66,5 +49,5 @@ def assign_lines(act: Act, text: str) -> int:
         except ValueError:
             faults.append(f"Line {number} needs a team and its division, separated by a comma.")
     if faults:
-        raise InvalidDivisions(faults)
+        raise OrganizerRefusal("invalid_divisions", ErrorKind.CONFLICT, problems=faults)
     return assign_all(act, found)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError, SeveralProblems
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, SubmissionGrant, Team
 from grader.services.competitions.acting import Act
 from grader.services.site import log
@@ -18,12 +18,6 @@ REASON_MAX_LENGTH = 500
 LISTED = 50
 LAST_DAY = date.max - timedelta(days=1)  # A datetime cannot represent the end of a later day.
 SHORT = timedelta(hours=3)  # With less time left, the day may end before a team notices the grant.
-
-
-class InvalidGrant(SeveralProblems, OrganizerError):
-    """The grant is invalid."""
-
-    public_name = "invalid_grant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +42,14 @@ class DayChoice:
 
 
 def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: str) -> SubmissionGrant:
-    """Grant extra submissions on a UTC day to one team or all teams; raise InvalidGrant.
+    """Grant extra submissions on a UTC day to one team or all teams; raise OrganizerRefusal.
 
     The grant raises the limit of that day and, from that day on, the total limit. Grants add up.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     problems = list(_problems(act.competition, team, day, count, reason, act.now))
     if problems or day is None:
-        raise InvalidGrant(problems)
+        raise OrganizerRefusal("invalid_grant", ErrorKind.CONFLICT, problems=problems)
     made = SubmissionGrant(
         competition_id=act.competition.id,
         team_id=None if team is None else team.id,

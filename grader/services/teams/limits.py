@@ -12,8 +12,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, false, func, or_, select, true
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import Competition, Submission, SubmissionGrant, SubmissionKind, SubmissionStatus, Team
+from grader.text import counted
 
 REJECTIONS_COUNT_FOR = timedelta(hours=1)
 PENDING_RETRY = timedelta(seconds=10)
@@ -22,87 +23,16 @@ _LIMITED_KINDS = frozenset({SubmissionKind.NORMAL, SubmissionKind.LATE})
 _SLOT_STATUSES = frozenset({SubmissionStatus.PENDING, SubmissionStatus.SCORED})
 
 
-class SubmissionLimitReached(ParticipantError):
+class SubmissionLimitReached(Refusal):
     """The team may not submit now; `retry_at` is None if waiting would not help."""
 
-    public_name = "limit_reached"
-    kind = ErrorKind.LIMITED
-
-    def __init__(self, message: str, *, limit: int, retry_at: datetime | None, now: datetime) -> None:
-        super().__init__(message)
-        self.limit = limit
-        self.retry_at = retry_at
-        self.retry_after = None if retry_at is None else max(retry_at - now, timedelta(seconds=1))
-
-    @property
-    def details(self) -> dict[str, Any]:
-        return {"limit": self.limit, "retry_at": self.retry_at}
-
-
-class DailyLimitReached(SubmissionLimitReached):
-    """The team has used all its submissions for the UTC day."""
-
-    public_name = "daily_limit_reached"
-
-    def __init__(self, limit: int, *, now: datetime) -> None:
-        super().__init__(
-            f"Your team has reached today's limit of {_counted(limit)}. This file does not count as a "
-            "submission. The limit resets at 00:00 UTC.",
-            limit=limit,
-            retry_at=next_reset(now),
-            now=now,
-        )
-
-    @property
-    def details(self) -> dict[str, Any]:
-        return {**super().details, "resets_at": self.retry_at}
-
-
-class TotalLimitReached(SubmissionLimitReached):
-    """The team has used all its submissions for the competition."""
-
-    public_name = "total_limit_reached"
-
-    def __init__(self, limit: int, *, now: datetime) -> None:
-        super().__init__(
-            f"Your team has reached the limit of {_counted(limit)} in this competition, so it cannot submit "
-            "again.",
-            limit=limit,
-            retry_at=None,
-            now=now,
-        )
-
-
-class TooManyPending(SubmissionLimitReached):
-    """The team has reached the maximum number of pending files."""
-
-    public_name = "too_many_pending"
-
-    def __init__(self, limit: int, *, now: datetime) -> None:
-        waiting = "1 file that is" if limit == 1 else f"{limit:,} files that are"
-        super().__init__(
-            f"Your team has {waiting} not scored yet, which is the maximum. This file does not count as a "
-            "submission. Submit it again after the next result.",
-            limit=limit,
-            retry_at=now + PENDING_RETRY,
-            now=now,
-        )
-
-
-class TooManyRejections(SubmissionLimitReached):
-    """The team has reached the maximum number of files rejected within an hour."""
-
-    public_name = "too_many_rejections"
-
-    def __init__(self, limit: int, *, retry_at: datetime, now: datetime) -> None:
-        rejected = "1 of your team's files was" if limit == 1 else f"{limit:,} of your team's files were"
-        super().__init__(
-            f"{rejected} rejected within the last hour, which is the maximum. Check your file, then submit "
-            f"it after {retry_at:%H:%M:%S} UTC.",
-            limit=limit,
-            retry_at=retry_at,
-            now=now,
-        )
+    def __init__(
+        self, name: str, message: str, *, limit: int, retry_at: datetime | None, now: datetime, **details: Any
+    ) -> None:
+        self.limit, self.retry_at = limit, retry_at
+        retry_after = None if retry_at is None else max(retry_at - now, timedelta(seconds=1))
+        details |= {"limit": limit, "retry_at": retry_at}
+        super().__init__(name, ErrorKind.LIMITED, message, retry_after=retry_after, **details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +125,37 @@ def left_of_teams(
 
 def refusal(allowance: Allowance, *, now: datetime) -> SubmissionLimitReached | None:
     """Return the limit that prevents a team from submitting now, or None if there is none."""
-    if allowance.max_total is not None and allowance.left_total == 0:
-        return TotalLimitReached(allowance.max_total, now=now)
-    if allowance.max_daily is not None and allowance.left_today == 0:
-        return DailyLimitReached(allowance.max_daily, now=now)
-    if allowance.pending >= allowance.max_pending:
-        return TooManyPending(allowance.max_pending, now=now)
+    total, daily = allowance.max_total, allowance.max_daily
+    if total is not None and allowance.left_total == 0:
+        used = counted(total, "submission")
+        message = f"Your team has reached the limit of {used} in this competition, so it cannot submit again."
+        return SubmissionLimitReached("total_limit_reached", message, limit=total, retry_at=None, now=now)
+    if daily is not None and allowance.left_today == 0:
+        used = counted(daily, "submission")
+        message = (
+            f"Your team has reached today's limit of {used}. This file does not count as a "
+            "submission. The limit resets at 00:00 UTC."
+        )
+        at = next_reset(now)
+        return SubmissionLimitReached(
+            "daily_limit_reached", message, limit=daily, retry_at=at, now=now, resets_at=at
+        )
+    if allowance.pending >= (most := allowance.max_pending):
+        waiting = "1 file that is" if most == 1 else f"{most:,} files that are"
+        message = (
+            f"Your team has {waiting} not scored yet, which is the maximum. This file does not count as a "
+            "submission. Submit it again after the next result."
+        )
+        at = now + PENDING_RETRY
+        return SubmissionLimitReached("too_many_pending", message, limit=most, retry_at=at, now=now)
     if allowance.rejections_full_since is not None:
-        retry_at = allowance.rejections_full_since + REJECTIONS_COUNT_FOR
-        return TooManyRejections(allowance.max_rejections, retry_at=retry_at, now=now)
+        at, most = allowance.rejections_full_since + REJECTIONS_COUNT_FOR, allowance.max_rejections
+        rejected = "1 of your team's files was" if most == 1 else f"{most:,} of your team's files were"
+        message = (
+            f"{rejected} rejected within the last hour, which is the maximum. Check your file, then submit "
+            f"it after {at:%H:%M:%S} UTC."
+        )
+        return SubmissionLimitReached("too_many_rejections", message, limit=most, retry_at=at, now=now)
     return None
 
 
@@ -314,10 +266,6 @@ def _left(limit: int | None, used: int) -> int | None:
 
 def _raised(limit: int | None, extra: int) -> int | None:
     return None if limit is None else limit + extra
-
-
-def _counted(limit: int) -> str:
-    return "1 submission" if limit == 1 else f"{limit:,} submissions"
 
 
 def _day(moment: datetime) -> date:

@@ -1,4 +1,4 @@
-"""E-mails about teams: entry, invitations, mergers, moderation."""
+"""E-mails about teams: entry, mergers, moderation."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
+from grader.models import Competition, MergeRequest, Participation, Team, User
 from grader.services.competitions import organizers, team_names
 from grader.services.site import letters
 from grader.services.site.outbox import Notice
@@ -33,14 +33,6 @@ def decided(session: Session, *, competition: Competition, user: User, admits: b
     """E-mail a person about the organizers' decision on a request to join."""
     key = f"entry:{competition.id}:{now:%Y%m%dT%H%M%S}"
     _send(session, "admitted" if admits else "not-admitted", [user], competition, key, now)
-
-
-def invited(
-    session: Session, *, competition: Competition, invitation: TeamInvite, by: User, now: datetime
-) -> None:
-    """E-mail an invitation to a person."""
-    key = f"invited:{invitation.id}"
-    _send(session, "invited", [invitation.user], competition, key, now, team=invitation.team, by=by)
 
 
 def merge_asked(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:

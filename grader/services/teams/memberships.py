@@ -1,6 +1,5 @@
-"""Membership: a user's entry and team in a competition, with invitations and mergers."""
+"""Membership: a user's entry and team in a competition, with its link and mergers."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +11,6 @@ from grader.services.competitions.settings_model import division_names
 from grader.services.teams import invitations, limits, mergers, participations, rosters
 from grader.services.teams.mergers import Sum
 from grader.services.teams.participations import EntryState
-from grader.services.teams.rosters import TeamsFrozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +26,13 @@ class OpenMerger:
 
 @dataclass(frozen=True, slots=True)
 class OwnTeam:
-    """A person's team, with its open invitations and merge requests, and the divisions to choose from."""
+    """A person's team, with its link and open merge requests, and the divisions to choose from."""
 
     team: Team
     members: tuple[TeamMember, ...]
     is_leader: bool
     can_leave: bool
     link: TeamInvite | None
-    invitations: tuple[TeamInvite, ...]
     proposals: tuple[OpenMerger, ...]
     used_total: int
     divisions: tuple[str, ...]
@@ -43,7 +40,7 @@ class OwnTeam:
 
 @dataclass(frozen=True, slots=True)
 class OwnMembership:
-    """A person's entry and team in a competition, with open invitations and merge requests.
+    """A person's entry and team in a competition, with open merge requests.
 
     `max_used` is the number of submissions that one team could have used so far, or None if there is no
     limit.
@@ -57,7 +54,6 @@ class OwnMembership:
     is_running: bool
     max_used: int | None
     own: OwnTeam | None
-    invitations: tuple[TeamInvite, ...]
 
 
 def of_person(session: Session, *, competition: Competition, user: User, now: datetime) -> OwnMembership:
@@ -69,25 +65,22 @@ def of_person(session: Session, *, competition: Competition, user: User, now: da
         participation=participation,
         is_expected=participations.is_expected(session, competition=competition, user=user),
         is_entry_open=participations.is_entry_open(competition, now),
-        can_grow=_allows(rosters.require_changeable, competition, now),
-        is_running=_allows(rosters.require_running, competition, now),
+        can_grow=rosters.can_change(competition, now),
+        is_running=rosters.is_running(competition, now),
         max_used=mergers.max_used_by_now(competition, now),
         own=None if team is None else _own(session, competition, team, user, now),
-        invitations=tuple(invitations.of_person(session, competition=competition, user=user)),
     )
 
 
 def _own(session: Session, competition: Competition, team: Team, user: User, now: datetime) -> OwnTeam:
-    others = [each for each in rosters.present(session, team=team) if each.user_id != user.id]
     proposals = mergers.of_team(session, team=team)
     chooses = team.leader_id == user.id and phases.takes_divisions(competition, now)
     return OwnTeam(
         team=team,
         members=tuple(rosters.members(session, team=team)),
         is_leader=team.leader_id == user.id,
-        can_leave=bool(others) or not rosters.binds(session, team=team),
+        can_leave=not rosters.has_counting_file(session, team=team),
         link=invitations.link_of(session, team=team),
-        invitations=tuple(invitations.of_team(session, team=team)),
         proposals=tuple(_proposal(session, competition, team, each, now) for each in proposals),
         used_total=limits.allowance(session, competition=competition, team=team, now=now).used_total,
         divisions=division_names(competition.divisions) if chooses else (),
@@ -106,11 +99,3 @@ def _proposal(
         together=mergers.together(session, competition=competition, teams=(team, other), now=now),
         obstacle=mergers.obstacle(session, competition=competition, teams=(team, other), now=now),
     )
-
-
-def _allows(check: Callable[[Competition, datetime], None], competition: Competition, now: datetime) -> bool:
-    try:
-        check(competition, now)
-    except TeamsFrozen:
-        return False
-    return True

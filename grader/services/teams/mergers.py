@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session, aliased, joinedload
 
-from grader.errors import ErrorKind
+from grader.errors import ErrorKind, Refusal
 from grader.models import (
     Competition,
     MergeRequest,
-    Participation,
     RequestState,
     Submission,
     SubmissionGrant,
@@ -27,52 +26,9 @@ from grader.models import (
 from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
 from grader.services.identity import names
-from grader.services.leaderboards import rows, shown_scores
+from grader.services.leaderboards import rows
 from grader.services.site import mail_limits
 from grader.services.teams import invitations, limits, mail, participations, rosters
-from grader.services.teams.participations import LeftTeam
-from grader.services.teams.rosters import Disqualified, TeamRefusal
-from grader.visibility import Viewer
-
-
-class NoTeamToMerge(TeamRefusal):
-    """The competition has no other team of this name that can merge."""
-
-    public_name = "unknown_team"
-    kind = ErrorKind.NOT_FOUND
-    message = "There is no other team named {name!r} in this competition."
-
-
-class UnknownMergeRequest(TeamRefusal):
-    """The merge request does not exist or has been decided."""
-
-    public_name = "unknown_merge_request"
-    kind = ErrorKind.NOT_FOUND
-    message = "This merge request is no longer open. It has already been answered or withdrawn."
-
-
-class MergerPending(TeamRefusal):
-    """The two teams already have an open request."""
-
-    public_name = "already_asked"
-    message = "A merge request between your team and {name} is already open."
-
-
-class TooManyMembers(TeamRefusal):
-    """Together, the teams have more members than a team may have."""
-
-    public_name = "too_many_members"
-    message = "Together, the teams have {count} members. A team in this competition can have at most {limit}."
-
-
-class TooManySubmissions(TeamRefusal):
-    """Together, the teams have used more submissions than one team could have used."""
-
-    public_name = "too_many_submissions"
-    message = (
-        "Together, the teams have used {count:,} submissions. One team could have used at most {limit:,} so "
-        "far."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +43,10 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class MergingTeam:
-    """One team's side of a merger: members, submissions, used and selected submissions.
-
-    `leader` and `members` are empty if they are hidden.
-    """
+    """One team's side of a merger."""
 
     name: str
     division: str | None
-    leader: str
-    members: tuple[str, ...]
-    submission_count: int
-    used_total: int
-    used_today: int
-    picked_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,24 +56,25 @@ class Outlook:
     taken: MergingTeam
     into: MergingTeam
     sum: Sum
-    max_daily: int | None
     selection_count: int
 
 
 def request(act: Act, *, name: str) -> MergeRequest:
     """Ask the leader of the team `name` to merge it into the team that the person leads.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen, NoTeamToMerge, MergerPending, Disqualified, LeftTeam,
-    TooManyMembers, TooManySubmissions or TooMuchMail.
+    Raises Refusal or TooMuchMail.
     """
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     rosters.require_changeable(act.competition, act.now)
     other = _find(act.session, act.competition, name)
     if other is None or other.id == team.id or other.leader is None or other.leader.deleted_at:
-        raise NoTeamToMerge(name=name)
+        message = f"There is no other team named {name!r} in this competition."
+        raise Refusal("unknown_team", ErrorKind.NOT_FOUND, message)
     between = {team.id, other.id}
     if any({each.from_team_id, each.to_team_id} == between for each in of_team(act.session, team=team)):
-        raise MergerPending(name=team_names.shown(other, act.competition))
+        shown = team_names.shown(other, act.competition)
+        message = f"A merge request between your team and {shown} is already open."
+        raise Refusal("already_asked", ErrorKind.CONFLICT, message)
     _require_mergeable(act.session, act.competition, team, other, act.now)
     mail_limits.count_merge_request(act.session, team=team, by=act.user, to=other.leader, now=act.now)
     made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=act.now)
@@ -137,38 +85,29 @@ def request(act: Act, *, name: str) -> MergeRequest:
 
 
 def outlook(act: Act, *, request_id: int) -> Outlook:
-    """Return the effect of accepting a request to the person's team; raise the errors of `accept`."""
-    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
-    into = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id).from_team
-    rosters.require_changeable(act.competition, act.now)
-    _require_mergeable(act.session, act.competition, into, own_team, act.now)
+    """Return the effect of accepting a request to the person's team; raise Refusal."""
+    merge_request = _acceptable(act, request_id)
+    taken, into = merge_request.to_team, merge_request.from_team
     return Outlook(
-        taken=_side(act.session, act.competition, own_team, act.now, Viewer.TEAM),
-        into=_side(act.session, act.competition, into, act.now, Viewer.PARTICIPANT),
-        sum=together(act.session, competition=act.competition, teams=(into, own_team), now=act.now),
-        max_daily=act.competition.max_daily_submissions,
+        taken=MergingTeam(taken.name, taken.division),
+        into=MergingTeam(team_names.shown(into, act.competition), into.division),
+        sum=together(act.session, competition=act.competition, teams=(into, taken), now=act.now),
         selection_count=act.competition.selection_count,
     )
 
 
 def accept(act: Act, *, request_id: int) -> Team:
-    """Merge the person's team into the requesting team, and return the merged team.
-
-    Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, LeftTeam, TooManyMembers or
-    TooManySubmissions.
-    """
-    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
-    merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
-    rosters.require_changeable(act.competition, act.now)
-    _require_mergeable(act.session, act.competition, merge_request.from_team, own_team, act.now)
+    """Merge the person's team into the requesting team, and return the merged team; raise Refusal."""
+    merge_request = _acceptable(act, request_id)
     merge_request.state = RequestState.ACCEPTED
-    _merge(act.session, act.competition, taken=own_team, into=merge_request.from_team, now=act.now)
+    taken, into = merge_request.to_team, merge_request.from_team
+    _merge(act.session, act.competition, taken=taken, into=into, now=act.now)
     mail.merged(act.session, competition=act.competition, request=merge_request, now=act.now)
-    return merge_request.from_team
+    return into
 
 
 def refuse(act: Act, *, request_id: int) -> MergeRequest:
-    """Reject a request to the team that the person leads; raise NotLeader or UnknownMergeRequest."""
+    """Reject a request to the team that the person leads; raise Refusal."""
     own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
     mail.merge_refused(act.session, competition=act.competition, request=merge_request, now=act.now)
@@ -177,7 +116,7 @@ def refuse(act: Act, *, request_id: int) -> MergeRequest:
 
 
 def withdraw(act: Act, *, request_id: int) -> MergeRequest:
-    """Withdraw a request of the person's team; raise NotLeader or UnknownMergeRequest."""
+    """Withdraw a request of the person's team; raise Refusal."""
     asking = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     merge_request = _open(act.session, request_id, MergeRequest.from_team_id == asking.id)
     merge_request.state = RequestState.WITHDRAWN
@@ -216,7 +155,7 @@ def obstacle(
     try:
         rosters.require_changeable(competition, now)
         _require_mergeable(session, competition, *teams, now)
-    except (TeamRefusal, LeftTeam) as refusal:
+    except Refusal as refusal:
         return refusal.message
     return None
 
@@ -237,22 +176,13 @@ def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     return min(possible, default=None)
 
 
-def _side(
-    session: Session, competition: Competition, team: Team, now: datetime, viewer: Viewer
-) -> MergingTeam:
-    members = () if team_names.are_hidden(competition, viewer) else rosters.members(session, team=team)
-    allowance = limits.allowance(session, competition=competition, team=team, now=now)
-    count = select(func.count()).select_from(Submission).where(Submission.team_id == team.id)
-    return MergingTeam(
-        name=team_names.shown(team, competition, viewer),
-        division=team.division,
-        leader=team.leader.name if team.leader and members else "",
-        members=tuple(each.user.name for each in members),
-        submission_count=session.scalar(count) or 0,
-        used_total=allowance.used_total,
-        used_today=allowance.used_today,
-        picked_count=len(shown_scores.selected(session, team=team)),
-    )
+def _acceptable(act: Act, request_id: int) -> MergeRequest:
+    """Return an open request to the team that the person leads and that can be accepted; raise Refusal."""
+    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
+    rosters.require_changeable(act.competition, act.now)
+    _require_mergeable(act.session, act.competition, merge_request.from_team, own_team, act.now)
+    return merge_request
 
 
 def _find(session: Session, competition: Competition, name: str) -> Team | None:
@@ -272,15 +202,18 @@ def _require_mergeable(
     session: Session, competition: Competition, team: Team, other: Team, now: datetime
 ) -> None:
     for each in (team, other):
-        if each.disqualified_at is not None:
-            raise Disqualified(name=team_names.shown(each, competition))
-    if bound := participations.bound_by_members(session, competition=competition, teams=(team, other)):
-        raise LeftTeam(name=team_names.shown(bound, competition))
+        rosters.require_not_disqualified(each, team_names.shown(each, competition))
+    members = select(TeamMember.user_id).where(TeamMember.team_id.in_([team.id, other.id]))
+    participations.require_one_team(session, competition=competition, users=members, teams=(team, other))
     both = together(session, competition=competition, teams=(team, other), now=now)
     if both.member_count > both.max_members:
-        raise TooManyMembers(count=both.member_count, limit=both.max_members)
+        sum_ = f"Together, the teams have {both.member_count} members."
+        message = f"{sum_} A team in this competition can have at most {both.max_members}."
+        raise Refusal("too_many_members", ErrorKind.CONFLICT, message)
     if both.max_used is not None and both.used_total > both.max_used:
-        raise TooManySubmissions(count=both.used_total, limit=both.max_used)
+        sum_ = f"Together, the teams have used {both.used_total:,} submissions."
+        message = f"{sum_} One team could have used at most {both.max_used:,} so far."
+        raise Refusal("too_many_submissions", ErrorKind.CONFLICT, message)
 
 
 def _merge(session: Session, competition: Competition, *, taken: Team, into: Team, now: datetime) -> None:
@@ -288,13 +221,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     _free_used_keys(session, taken, into)
     for model in (Submission, SubmissionGrant, TeamMember):
         session.execute(update(model).where(model.team_id == taken.id).values(team_id=into.id))
-    session.execute(
-        update(Participation).where(Participation.bound_team_id == taken.id).values(bound_team_id=into.id)
-    )
-    if rosters.binds(session, team=into):
-        rosters.bind(session, team=into)
-    invitations.end_all(session, team=taken, now=now)
-    invitations.end_of_members(session, team=into, now=now)
+    invitations.end(session, team=taken, now=now)
     _close_requests(session, taken)
     into.division, taken.division = into.division or taken.division, None
     taken.leader_id = None
@@ -329,5 +256,6 @@ def _open(session: Session, request_id: int, whose: ColumnElement[bool]) -> Merg
         .execution_options(populate_existing=True)
     )
     if merge_request is None:
-        raise UnknownMergeRequest
+        message = "This merge request is no longer open. It has already been answered or withdrawn."
+        raise Refusal("unknown_merge_request", ErrorKind.NOT_FOUND, message)
     return merge_request

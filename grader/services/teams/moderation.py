@@ -2,7 +2,7 @@
 
 from sqlalchemy import select
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Team
 from grader.services.competitions.acting import Act
 from grader.services.identity import names
@@ -13,72 +13,46 @@ from grader.text import one_line
 REASON_MAX_LENGTH = 500
 
 
-class UnknownTeam(OrganizerError):
-    """The competition has no team of this name."""
-
-    public_name = "unknown_team"
-    message = "There is no team named {name!r} in this competition."
-
-
-class ReasonNeeded(OrganizerError):
-    """A decision against a team requires a reason."""
-
-    public_name = "reason_needed"
-
-    def __init__(self, decision: str = "disqualification") -> None:
-        super().__init__(f"Enter a reason for the {decision}. The team will see it.")
-
-
-class MergedTeam(OrganizerError):
-    """The team was merged into another, so organizers cannot act on it."""
-
-    public_name = "merged_team"
-    message = "{team.name} was merged into another team. Choose that team instead."
-
-
-class NameOfOtherTeam(OrganizerError):
-    """Another team has this name or a similar-looking one."""
-
-    public_name = "name_taken"
-    message = "The name {name!r} is taken or looks too similar to another team's name. Choose another name."
-
-
-class SameName(OrganizerError):
-    """The team already has this name."""
-
-    public_name = "same_name"
-    message = "The team is already named {name!r}."
+def require_reason(text: str, decision: str) -> str:
+    """Return the reason for a decision against a team on one line; raise OrganizerRefusal without one."""
+    if reason := one_line(text, REASON_MAX_LENGTH):
+        return reason
+    message = f"Enter a reason for the {decision}. The team will see it."
+    raise OrganizerRefusal("reason_needed", ErrorKind.CONFLICT, message)
 
 
 def find(act: Act, name: str) -> Team:
-    """Return the team with this name for an organizer's action; raise UnknownTeam or MergedTeam."""
+    """Return the team with this name for an organizer's action; raise OrganizerRefusal."""
     match = act.session.scalar(
         select(Team).where(Team.competition_id == act.competition.id, Team.name_key == names.name_key(name))
     )
     if match is None or match.is_organizers:
-        raise UnknownTeam(name=name)
+        message = f"There is no team named {name!r} in this competition."
+        raise OrganizerRefusal("unknown_team", ErrorKind.CONFLICT, message)
     if match.merged_into_id is not None:
-        raise MergedTeam(team=match)
+        message = f"{match.name} was merged into another team. Choose that team instead."
+        raise OrganizerRefusal("merged_team", ErrorKind.CONFLICT, message)
     return match
 
 
 def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
     """Replace a team's offensive name; only organizers can change the new name.
 
-    The public log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName,
-    NameOfOtherTeam, SameName or ReasonNeeded.
+    The public log does not repeat the old name. Raises InvalidName or OrganizerRefusal.
     """
-    reason = one_line(reason, REASON_MAX_LENGTH)
-    if not reason:
-        raise ReasonNeeded("renaming")
+    reason = require_reason(reason, "renaming")
     shown = names.clean_name(name)
     names.require_unreserved(shown)
     target = find(act, team)
     if names.is_taken_by_team(act.session, competition=act.competition, name=shown, but_for=target):
-        raise NameOfOtherTeam(name=shown)
+        message = (
+            f"The name {shown!r} is taken or looks too similar to another team's name. Choose another name."
+        )
+        raise OrganizerRefusal("name_taken", ErrorKind.CONFLICT, message)
     before = target.name
     if before == shown:
-        raise SameName(name=shown)
+        message = f"The team is already named {shown!r}."
+        raise OrganizerRefusal("same_name", ErrorKind.CONFLICT, message)
     rosters.set_name(target, shown)
     target.is_name_fixed = True
     act.session.flush()

@@ -5,108 +5,33 @@ import hmac
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, false, or_, select
-from sqlalchemy.orm import Session, aliased, joinedload
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import (
     Competition,
     CompetitionState,
     EntryMode,
-    KeptIdentity,
     Participation,
     RequestState,
     Team,
-    TeamMember,
     User,
 )
-from grader.services.competitions import organizers, phases
+from grader.services.competitions import organizers, phases, team_names
 from grader.services.competitions.acting import Act
-from grader.services.identity import names
+from grader.services.identity import kept_identities, names
 from grader.services.site import log
 from grader.services.solutions import data_files as files
 from grader.services.teams import mail, rosters
 from grader.visibility import Phase
 
 
-class EntryRefused(ParticipantError):
+class EntryRefused(Refusal):
     """The person may not take part now; the message states what the person can do."""
 
-    public_name = "entry_refused"
-    kind = ErrorKind.FORBIDDEN
-
-
-class NotJoined(EntryRefused):
-    """The person has not joined the competition."""
-
-    public_name = "not_joined"
-
-    def __init__(self, competition: Competition) -> None:
-        super().__init__(
-            f"You have not joined this competition yet. Join it on its {entry_page(competition)} page."
-        )
-
-
-class RulesChanged(EntryRefused):
-    """The rules have changed since the person accepted them."""
-
-    public_name = "rules_changed"
-
-    def __init__(self, competition: Competition) -> None:
-        super().__init__(
-            f"The rules have changed. Accept version {competition.rules_version} on the competition's "
-            f"{entry_page(competition)} page."
-        )
-
-
-class RulesNotAccepted(EntryRefused):
-    """A person must accept the rules to join."""
-
-    public_name = "rules_not_accepted"
-    message = "To join, read and accept version {competition.rules_version} of the rules."
-
-
-class EntryPending(EntryRefused):
-    """No organizer has decided on the request to join yet."""
-
-    public_name = "entry_pending"
-    message = "Your request to join is waiting for an organizer's decision."
-
-
-class NotAdmitted(EntryRefused):
-    """An organizer rejected the person."""
-
-    public_name = "not_admitted"
-    message = "The organizers did not admit you to this competition. Ask them for the reason."
-
-
-class WrongEntryCode(EntryRefused):
-    """The entry code is wrong."""
-
-    public_name = "wrong_entry_code"
-    message = "This entry code is wrong. Ask the organizers for the code."
-
-
-class EntryClosed(EntryRefused):
-    """The period for joining the competition is over."""
-
-    public_name = "entry_closed"
-
-    def __init__(self, deadline: datetime | None) -> None:
-        when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
-        super().__init__(f"Entry into this competition{when}.")
-        self.deadline = deadline
-
-
-class LeftTeam(EntryRefused):
-    """The person, possibly with another account, is bound to a team and cannot enter through another."""
-
-    public_name = "left_team"
-    message = (
-        "You, another of your accounts or a member of your team is bound to the team {name}, because it "
-        "submitted a file or was disqualified. You cannot compete in another team. Its leader can invite you "
-        "back."
-    )
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(name, ErrorKind.FORBIDDEN, message)
 
 
 class EntryState(enum.StrEnum):
@@ -151,64 +76,8 @@ def find(session: Session, *, competition: Competition, user: User) -> Participa
 
 def known(session: Session, *, competition: Competition, user: User) -> Participation | None:
     """Return a person's participation, or else the rejected one of another account of the same person."""
-    return find(session, competition=competition, user=user) or rejected_elsewhere(
+    return find(session, competition=competition, user=user) or kept_identities.refused(
         session, competition=competition, user=user
-    )
-
-
-def rejected_elsewhere(session: Session, *, competition: Competition, user: User) -> Participation | None:
-    """Return the rejected participation of another account of the same person, if any."""
-    query = select(Participation).where(
-        Participation.competition_id == competition.id,
-        Participation.state == RequestState.REFUSED,
-        Participation.user_id.in_(_other_accounts([user.id])),
-    )
-    return session.scalar(query.limit(1))
-
-
-def bound_elsewhere(
-    session: Session, *, competition: Competition, user: User, participation: Participation | None
-) -> Team | None:
-    """Return the team to which a person is bound, also by another account of the same person."""
-    is_own = Participation.id == participation.id if participation else false()
-    is_theirs = or_(is_own, Participation.user_id.in_(_other_accounts([user.id])))
-    return _binding_team(session, competition, is_theirs)
-
-
-def bound_by_members(session: Session, *, competition: Competition, teams: Sequence[Team]) -> Team | None:
-    """Return the other team to which another account of a member of these teams is bound."""
-    ids = [team.id for team in teams]
-    members = select(TeamMember.user_id).where(TeamMember.team_id.in_(ids))
-    is_theirs = Participation.user_id.in_(_other_accounts(members)) & Team.id.not_in(ids)
-    return _binding_team(session, competition, is_theirs)
-
-
-def barred(session: Session, *, competition: Competition) -> set[int]:
-    """Return the users who are rejected or bound to a team, and other accounts of the same people."""
-    query = select(Participation.user_id).where(
-        Participation.competition_id == competition.id,
-        or_(Participation.state == RequestState.REFUSED, Participation.bound_team_id.is_not(None)),
-    )
-    return {*session.scalars(query), *session.scalars(_other_accounts(query))}
-
-
-def _binding_team(session: Session, competition: Competition, is_theirs: ColumnElement[bool]) -> Team | None:
-    return session.scalar(
-        select(Team)
-        .join(Participation, Participation.bound_team_id == Team.id)
-        .where(Participation.competition_id == competition.id, is_theirs, rosters.is_binding())
-        .order_by(Team.id)
-        .limit(1)
-    )
-
-
-def _other_accounts(user_ids: Sequence[int] | Select[int]) -> Select[int]:
-    """Return the query for the ids of other accounts with an identity or address of these accounts."""
-    mine, other = aliased(KeptIdentity), aliased(KeptIdentity)
-    return (
-        select(other.user_id)
-        .join(mine, and_(mine.identity_hash == other.identity_hash, mine.user_id != other.user_id))
-        .where(mine.user_id.in_(user_ids))
     )
 
 
@@ -233,12 +102,12 @@ def join(
 ) -> Participation:
     """Join, request to join, or accept changed rules; record the accepted version.
 
-    Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode or NotAdmitted.
+    Raises EntryRefused.
     """
     participation = known(act.session, competition=act.competition, user=act.user)
     present = state(act.competition, participation)
     if present is EntryState.REFUSED:
-        raise NotAdmitted
+        raise _not_admitted()
     is_student = is_expected(act.session, competition=act.competition, user=act.user)
     if present is EntryState.OUTSIDE:
         _require_entry(act.competition, code=None if is_student else code, now=act.now)
@@ -271,14 +140,15 @@ def refusal(
     """
     match state(competition, participation):
         case EntryState.WAITING:
-            return EntryPending()
+            message = "Your request to join is waiting for an organizer's decision."
+            return EntryRefused("entry_pending", message)
         case EntryState.REFUSED:
-            return NotAdmitted()
+            return _not_admitted()
         case EntryState.RULES_CHANGED:
-            return RulesChanged(competition)
+            return _rules_changed(competition)
         case EntryState.OUTSIDE:
             return _entry_closed(competition, now) or (
-                NotJoined(competition) if must_ask(competition) else None
+                _not_joined(competition) if must_ask(competition) else None
             )
         case EntryState.JOINED:
             return None
@@ -309,63 +179,86 @@ def team_for_upload(
     user: User,
     participation: Participation | None,
     team: Team | None,
-    continues: bool = False,
     now: datetime,
 ) -> Team:
     """Return the team for a person's upload; the first upload creates it.
 
     The person must be allowed to take part. `participation` and `team` must be read under the competition's
-    lock. A team's first submission binds its members to the team. If `continues`, the team has no members
-    left, and the person becomes its leader.
+    lock.
     """
-    is_new = team is None
     if team is None:
         # Existing accounts keep names that were reserved later, and administrators may have reserved names.
         wanted = f"Team of {user.name}" if names.is_reserved(user.name) else user.name
         name = rosters.free_name(session, competition=competition, name=wanted)
         team = rosters.make_team(session, competition=competition, user=user, name=name, now=now)
-    joined = _joined(session, competition, user, participation, now, bound_to=team if is_new else None)
-    if continues:
-        rosters.add_member(session, team=team, user=user, now=now)
-        team.leader_id = user.id
-    elif joined.bound_team_id != team.id:
-        rosters.bind(session, team=team)
+    _joined(session, competition, user, participation, now)
     return team
 
 
-def require_unbound(session: Session, participation: Participation, *, to: Team | None = None) -> None:
-    """Raise LeftTeam if the person is bound to a team other than `to`."""
-    bound = bound_elsewhere(
-        session, competition=participation.competition, participation=participation, user=participation.user
+def competes_elsewhere(team: Team, competition: Competition) -> EntryRefused:
+    """Return the refusal for people of whom another account is in a team that cannot be left."""
+    return EntryRefused(
+        "competes_elsewhere",
+        "Another account of yours or of a member of your team is already competing in the team "
+        f"{team_names.shown(team, competition)}. One person can compete in only one team.",
     )
-    if bound is not None and (to is None or to.id != bound.id):
-        raise LeftTeam(name=bound.name)
+
+
+def require_one_team(
+    session: Session, *, competition: Competition, users: Sequence[int] | Select[int], teams: Sequence[Team]
+) -> None:
+    """Raise EntryRefused if another account of these users competes in another team than these."""
+    other = kept_identities.counting_team(session, competition=competition, user_ids=users, but_for=teams)
+    if other is not None:
+        raise competes_elsewhere(other, competition)
+
+
+def _not_admitted() -> EntryRefused:
+    message = "The organizers did not admit you to this competition. Ask them for the reason."
+    return EntryRefused("not_admitted", message)
+
+
+def _not_joined(competition: Competition) -> EntryRefused:
+    message = f"You have not joined this competition yet. Join it on its {entry_page(competition)} page."
+    return EntryRefused("not_joined", message)
+
+
+def _rules_changed(competition: Competition) -> EntryRefused:
+    return EntryRefused(
+        "rules_changed",
+        f"The rules have changed. Accept version {competition.rules_version} on the competition's "
+        f"{entry_page(competition)} page.",
+    )
 
 
 def _require_entry(competition: Competition, *, code: str | None, now: datetime) -> None:
-    """Raise EntryClosed or WrongEntryCode; None means that no code is needed."""
+    """Raise EntryRefused; None means that no code is needed."""
     if refused := _entry_closed(competition, now):
         raise refused
     if competition.entry_mode is EntryMode.CODE and code is not None:
         entered, right = code.strip().encode(errors="replace"), (competition.entry_code or "").encode()
         if not hmac.compare_digest(entered, right):
-            raise WrongEntryCode
+            message = "This entry code is wrong. Ask the organizers for the code."
+            raise EntryRefused("wrong_entry_code", message)
 
 
-def _entry_closed(competition: Competition, now: datetime) -> EntryClosed | None:
+def _entry_closed(competition: Competition, now: datetime) -> EntryRefused | None:
     if is_entry_open(competition, now):
         return None
     is_over = phases.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED)
-    return EntryClosed(competition.closes_at if is_over else competition.entry_deadline)
+    deadline = competition.closes_at if is_over else competition.entry_deadline
+    when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
+    return EntryRefused("entry_closed", f"Entry into this competition{when}.")
 
 
 def _require_rules(competition: Competition, accepted_version: int | None) -> None:
     if not competition.rules:
         return
     if accepted_version is None:
-        raise RulesNotAccepted(competition=competition)
+        message = f"To join, read and accept version {competition.rules_version} of the rules."
+        raise EntryRefused("rules_not_accepted", message)
     if accepted_version != competition.rules_version:
-        raise RulesChanged(competition)
+        raise _rules_changed(competition)
 
 
 def _joined(
@@ -374,13 +267,11 @@ def _joined(
     user: User,
     participation: Participation | None,
     now: datetime,
-    *,
-    bound_to: Team | None = None,
 ) -> Participation:
-    """Return the participation of a permitted person; bind a new participation to `bound_to`, if any."""
+    """Return the participation of a permitted person."""
     if participation is not None and state(competition, participation) is EntryState.JOINED:
         return participation
-    return _enter(session, competition, user, participation, waits=False, now=now, bound_to=bound_to)
+    return _enter(session, competition, user, participation, waits=False, now=now)
 
 
 def _enter(
@@ -391,15 +282,12 @@ def _enter(
     *,
     waits: bool,
     now: datetime,
-    bound_to: Team | None = None,
 ) -> Participation:
     entered = participation or Participation(competition_id=competition.id, user_id=user.id)
     entered.rules_version = competition.rules_version
     entered.requested_at = now
     entered.state = RequestState.OPEN if waits else RequestState.ACCEPTED
     entered.joined_at = None if waits else now
-    if bound_to is not None:
-        entered.bound_team_id = bound_to.id
     session.add(entered)
     session.flush()
     rosters.enter_student(session, competition=competition, user=user, now=now)

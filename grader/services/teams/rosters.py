@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, exists, func, or_, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import (
     Competition,
     MergeRequest,
-    Participation,
     RosterEntry,
     SectionUse,
     Submission,
@@ -28,66 +27,24 @@ from grader.services.site import mail_addresses as addresses
 from grader.visibility import Phase
 
 
-class TeamRefusal(ParticipantError):
-    """A team action that is not possible."""
-
-    public_name = "team_refusal"
-    kind = ErrorKind.CONFLICT
-
-
-class AlreadyInTeam(TeamRefusal):
-    """The person already has a team in this competition."""
-
-    public_name = "already_in_team"
-    message = "You are already in the team {team.name}. You can be in only one team per competition."
+def not_leader(team: Team) -> Refusal:
+    """Return the refusal for members who are not the leader."""
+    leader = f", {team.leader.name}," if team.leader else ""
+    return Refusal("not_leader", ErrorKind.FORBIDDEN, f"Only the leader of {team.name}{leader} can do this.")
 
 
-class NotInTeam(TeamRefusal):
-    """The person has no team in this competition."""
-
-    public_name = "not_in_team"
-    message = "You have no team in this competition yet."
-
-
-class NotLeader(TeamRefusal):
-    """Only the leader of the team can do this."""
-
-    public_name = "not_leader"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, team: Team) -> None:
-        leader = f", {team.leader.name}," if team.leader else ""
-        super().__init__(f"Only the leader of {team.name}{leader} can do this.")
+def already_in_team(team: Team) -> Refusal:
+    """Return the refusal for people who already have a team."""
+    message = f"You are already in the team {team.name}. You can be in only one team per competition."
+    return Refusal("already_in_team", ErrorKind.CONFLICT, message)
 
 
-class TeamsFrozen(TeamRefusal):
-    """Teams can no longer change."""
-
-    public_name = "teams_frozen"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, deadline: datetime | None) -> None:
-        when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
-        super().__init__(f"The period for team changes{when}.")
-        self.deadline = deadline
-
-
-class TeamFull(TeamRefusal):
-    """The team already has the maximum number of members."""
-
-    public_name = "team_full"
-
-    def __init__(self, name: str, limit: int) -> None:
-        people = "1 member" if limit == 1 else f"{limit} members"
-        super().__init__(f"The team {name} is full. A team in this competition can have at most {people}.")
-        self.limit = limit
-
-
-class Disqualified(TeamRefusal):
-    """A disqualified team cannot merge, and no one can join or dissolve it."""
-
-    public_name = "disqualified"
-    message = "The team {name} is disqualified, so it cannot merge, add members or be dissolved."
+def require_not_disqualified(team: Team, name: str | None = None) -> None:
+    """Raise Refusal for a disqualified team, which cannot merge, and which no one can join or leave."""
+    if team.is_disqualified:
+        named = name or team.name
+        message = f"The team {named} is disqualified, so it cannot merge, and no one can join or leave it."
+        raise Refusal("disqualified", ErrorKind.CONFLICT, message)
 
 
 def find_team(session: Session, *, competition: Competition, user: User) -> Team | None:
@@ -108,18 +65,18 @@ def team_ids(session: Session, *, user: User) -> dict[int, int]:
 
 
 def require_team(session: Session, *, competition: Competition, user: User) -> Team:
-    """Return the person's team; raise NotInTeam."""
+    """Return the person's team; raise Refusal."""
     team = find_team(session, competition=competition, user=user)
     if team is None:
-        raise NotInTeam
+        raise Refusal("not_in_team", ErrorKind.CONFLICT, "You have no team in this competition yet.")
     return team
 
 
 def require_led_team(session: Session, *, competition: Competition, user: User) -> Team:
-    """Return the team that the person leads; raise NotInTeam or NotLeader."""
+    """Return the team that the person leads; raise Refusal."""
     team = require_team(session, competition=competition, user=user)
     if team.leader_id != user.id:
-        raise NotLeader(team)
+        raise not_leader(team)
     return team
 
 
@@ -139,12 +96,12 @@ def count_members(session: Session, *, team: Team) -> int:
     return session.scalar(select(func.count()).where(TeamMember.team_id == team.id)) or 0
 
 
-def binds(session: Session, *, team: Team) -> bool:
-    """Return whether people who leave a team cannot enter another one."""
-    return bool(session.scalar(select(Team.id).where(Team.id == team.id, is_binding())))
+def has_counting_file(session: Session, *, team: Team) -> bool:
+    """Return whether a team can only be merged, but not left."""
+    return bool(session.scalar(select(Team.id).where(Team.id == team.id, counts())))
 
 
-def is_binding() -> ColumnElement[bool]:
+def counts() -> ColumnElement[bool]:
     """Return the SQL condition for teams that are disqualified or have a file that was not rejected."""
     kept = exists().where(Submission.team_id == Team.id, Submission.status != SubmissionStatus.REJECTED)
     return or_(Team.disqualified_at.is_not(None), kept)
@@ -218,30 +175,16 @@ def make_team(session: Session, *, competition: Competition, user: User, name: s
     team.division = _section(session, competition=competition, user=user) or team.division
     session.add(team)
     session.flush()
-    _enter(session, team, user, now)
+    add_member(session, team=team, user=user, now=now)
     return team
 
 
 def add_member(session: Session, *, team: Team, user: User, now: datetime) -> None:
-    """Add a person who has no team to a team; if the team binds its members, bind the person to it."""
-    _enter(session, team, user, now)
-    if binds(session, team=team):
-        bind(session, team=team)
-
-
-def bind(session: Session, *, team: Team) -> None:
-    """Bind members to a team that submits or is disqualified, so that they cannot enter through another."""
-    session.execute(
-        update(Participation)
-        .where(
-            Participation.competition_id == team.competition_id,
-            or_(
-                Participation.user_id.in_(select(TeamMember.user_id).where(TeamMember.team_id == team.id)),
-                Participation.user_id == team.leader_id,  # also of a team that was kept without members
-            ),
-        )
-        .values(bound_team_id=team.id)
+    """Add a person who has no team to a team."""
+    session.add(
+        TeamMember(competition_id=team.competition_id, team_id=team.id, user_id=user.id, joined_at=now)
     )
+    session.flush()
 
 
 def remove_member(session: Session, *, team: Team, user: User) -> None:
@@ -250,7 +193,6 @@ def remove_member(session: Session, *, team: Team, user: User) -> None:
     If the leader is removed, the member who joined first becomes the leader.
     """
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id, TeamMember.user_id == user.id))
-    release_all(session, team=team)
     left = present(session, team=team)
     if not left:
         team.leader_id = user.id
@@ -260,32 +202,34 @@ def remove_member(session: Session, *, team: Team, user: User) -> None:
     session.flush()
 
 
-def release_all(session: Session, *, team: Team) -> None:
-    """Release all people who are bound to a team that does not bind."""
-    if not binds(session, team=team):
-        bound = update(Participation).where(Participation.bound_team_id == team.id)
-        session.execute(bound.values(bound_team_id=None))
+def can_change(competition: Competition, now: datetime) -> bool:
+    """Return whether teams can get other members: until the merger deadline or the close."""
+    deadline = competition.merger_deadline
+    return is_running(competition, now) and (deadline is None or now < deadline)
+
+
+def is_running(competition: Competition, now: datetime) -> bool:
+    """Return whether the competition has not closed."""
+    return phases.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED)
 
 
 def require_changeable(competition: Competition, now: datetime) -> None:
-    """Raise TeamsFrozen after the merger deadline or after the close."""
+    """Raise Refusal after the merger deadline or after the close."""
     require_running(competition, now)
-    deadline = competition.merger_deadline
-    if deadline is not None and now >= deadline:
-        raise TeamsFrozen(deadline)
+    if not can_change(competition, now):
+        raise frozen(competition.merger_deadline)
 
 
 def require_running(competition: Competition, now: datetime) -> None:
-    """Raise TeamsFrozen after the close."""
-    if phases.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED):
-        raise TeamsFrozen(competition.closes_at)
+    """Raise Refusal after the close."""
+    if not is_running(competition, now):
+        raise frozen(competition.closes_at)
 
 
-def _enter(session: Session, team: Team, user: User, now: datetime) -> None:
-    session.add(
-        TeamMember(competition_id=team.competition_id, team_id=team.id, user_id=user.id, joined_at=now)
-    )
-    session.flush()
+def frozen(deadline: datetime | None) -> Refusal:
+    """Return the refusal after the end of team changes."""
+    when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
+    return Refusal("teams_frozen", ErrorKind.FORBIDDEN, f"The period for team changes{when}.")
 
 
 def _end(session: Session, team: Team) -> None:

@@ -8,18 +8,10 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
 from grader.services.site.paging import FIRST, Part, Slice, slice_of_list
 from grader.text import folded
-
-
-class UnknownTeamId(OrganizerError):
-    """The competition has no team with this id."""
-
-    public_name = "unknown_team_id"
-    kind = ErrorKind.NOT_FOUND
-    message = "There is no team {team_id} in this competition."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +39,16 @@ def find(
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> TeamMatch:
-    """Return one team with its members and counts; raise UnknownTeamId."""
+    """Return one team with its members and counts; raise OrganizerRefusal."""
     return _lines(session, [get_team(session, competition=competition, team_id=team_id).id])[0]
 
 
 def get_team(session: Session, *, competition: Competition, team_id: int) -> Team:
-    """Return one team; raise UnknownTeamId."""
+    """Return one team; raise OrganizerRefusal."""
     team = session.get(Team, team_id)
     if team is None or team.competition_id != competition.id:
-        raise UnknownTeamId(team_id=team_id)
+        message = f"There is no team {team_id} in this competition."
+        raise OrganizerRefusal("unknown_team_id", ErrorKind.NOT_FOUND, message)
     return team
 
 

@@ -19,7 +19,6 @@ from grader.models import (
     RequestState,
     Role,
     Team,
-    TeamInvite,
     TeamMember,
     User,
 )
@@ -31,19 +30,18 @@ _NOW = bindparam("now", type_=Competition.created_at.type)
 
 
 class WaitingKind(enum.StrEnum):
-    """The kinds of requests: to join a team, to merge with a team, and to join a competition."""
+    """The kinds of requests: to merge with a team, and to join a competition."""
 
-    INVITATION = "invitation"
     MERGER = "merger"
     ENTRY = "entry"
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An invitation or a merge request, or all `count` requests to join a competition.
+    """A merge request, or all `count` requests to join a competition.
 
-    `team` is the team that sent the invitation or merge request, and `person` is the user who sent it. Both
-    are empty for requests to join. `since` is the time of the earliest request.
+    `team` is the team that sent the merge request, and `person` is its leader. Both are empty for requests to
+    join. `since` is the time of the earliest request.
     """
 
     kind: WaitingKind
@@ -65,7 +63,7 @@ class ForPerson:
 def for_person(session: Session, *, user: User, now: datetime) -> ForPerson:
     """Return a person's open requests in all competitions, oldest first, in one query.
 
-    Invitations and merge requests that can no longer be accepted are omitted.
+    Merge requests that can no longer be accepted are omitted.
     """
     rows = session.execute(_statement(is_admin=user.is_admin), {"person": user.id, "now": now}).all()
     return ForPerson(
@@ -78,19 +76,8 @@ def for_person(session: Session, *, user: User, now: datetime) -> ForPerson:
 def _statement(*, is_admin: bool) -> Select[Any]:
     """Return the query; it is cached because building it takes longer than running it."""
     entries = _entries(is_admin=is_admin)
-    parts = union_all(_invitations(), _mergers(), entries, _disqualified_teams()).subquery()
+    parts = union_all(_mergers(), entries, _disqualified_teams()).subquery()
     return select(parts).order_by(parts.c.since, parts.c.kind, parts.c.slug, parts.c.team)
-
-
-def _invitations() -> Select[Any]:
-    by = aliased(User)
-    return (
-        select(*_columns(WaitingKind.INVITATION, literal(1), Team.name, by.name, TeamInvite.created_at))
-        .join(Team, Team.id == TeamInvite.team_id)
-        .join(Competition, Competition.id == Team.competition_id)
-        .join(by, by.id == TeamInvite.created_by_id)
-        .where(TeamInvite.user_id == _PERSON, TeamInvite.ended_at.is_(None), _teams_change())
-    )
 
 
 def _mergers() -> Select[Any]:

@@ -10,8 +10,8 @@ from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard, snapshots, team_results
 from grader.services.leaderboards.leaderboard import BoardRequest
 from grader.services.teams import memberships, mergers, team_search, waiting
-from grader.services.teams.mergers import NoTeamToMerge
 from grader.visibility import Anonymity, Phase, Viewer
+from tests.fixtures.refusals import refused
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -101,7 +101,7 @@ def test_an_award_names_a_team_and_its_members_unless_they_stay_hidden(service, 
 def test_teams_merge_by_alias_and_learn_names_from_the_merger(service, make, act):
     competition, known = make(), aliases(service)
     service.verify_addresses(*NAMES)
-    with pytest.raises(NoTeamToMerge):
+    with refused("unknown_team"):
         act(mergers.request, competition, "bob", name="ada")
     asked = act(mergers.request, competition, "bob", name=known["ada"].lower())
     with service.database.read() as session:

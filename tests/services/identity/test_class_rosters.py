@@ -21,7 +21,6 @@ from grader.models import (
 from grader.services.competitions import drafts
 from grader.services.identity import accounts, class_rosters, sign_ups, suspensions
 from grader.services.identity.class_rosters import AlreadyStudent
-from grader.services.identity.kept_identities import SuspendedPerson
 from grader.services.identity.one_time_links import InvalidLink
 from grader.services.identity.roster_file import InvalidClass
 from grader.services.site import mail_limits as limits
@@ -29,7 +28,7 @@ from grader.services.site.counting import DAY, RateLimit
 from grader.services.site.log import Actor
 from grader.services.site.mail_limits import TooMuchMail
 from grader.services.teams import participations
-from grader.services.teams.participations import WrongEntryCode
+from tests.fixtures.refusals import refused
 
 pytestmark = pytest.mark.both_databases
 
@@ -157,7 +156,7 @@ def test_the_address_of_a_suspended_person_cannot_join(service, load, claim):
     suspended = {"user": service.user("mallory"), "reason": "Spam.", "secret": SECRET}
     service.act(suspensions.suspend, actor=Actor.of(service.user("boss")), **suspended)
     (ada, bob, _), _ = load(service.competition())
-    with pytest.raises(SuspendedPerson):
+    with refused("suspended_person"):
         claim(ada, "mallory 2")
     claim(bob, "mallory 2")
 
@@ -264,7 +263,7 @@ def test_students_with_their_own_accounts_are_matched_when_they_join(service, lo
     competition = service.competition(entry_mode=EntryMode.CODE, entry_code="x", max_team_size=3)
     assert load(competition, own_accounts=True, sections=SectionUse.TEAMS)[0] == []
     verify(service, "ada", "ada@example.org")
-    with pytest.raises(WrongEntryCode):
+    with refused("wrong_entry_code"):
         act(participations.join, competition, "eve")
     act(participations.join, competition, "ada")
     assert members(service, competition) == {"A": ["ada"]}

@@ -21,7 +21,6 @@ from grader.services.identity import (
     sign_ups,
     suspensions,
 )
-from grader.services.identity.kept_identities import SuspendedPerson
 from grader.services.identity.one_time_links import InvalidLink
 from grader.services.leaderboards import leaderboard
 from grader.services.site import outbox
@@ -30,6 +29,7 @@ from grader.services.site.outbox import Notice
 from grader.services.submissions import uploads
 from grader.services.teams import invitations, teams
 from grader.worker.scheduled_tasks import forget_records
+from tests.fixtures.refusals import refused
 from tests.services.identity.test_identities import CAMPUS, arrive
 from tests.services.identity.test_identities import sign_up as sign_up_at_campus
 
@@ -128,12 +128,12 @@ def test_suspended_person_cannot_return_with_the_same_identity_or_address(servic
         moderate(service, suspensions.remove, "Mallory", secret=SECRET)
         forget_records(service.database)
         arrive(service, sub="17", email=None)
-        with pytest.raises(SuspendedPerson):
+        with refused("suspended_person"):
             sign_up_at_campus(service, "Mallory2", subject="17")
-    with pytest.raises(SuspendedPerson):
+    with refused("suspended_person"):
         verify(service, "bob", "Mallory@example.org")
     if is_deleted:
-        with pytest.raises(SuspendedPerson):
+        with refused("suspended_person"):
             verify(service, "bob", "later@example.org")
     with service.database.read() as session:
         assert session.scalar(select(KeptIdentity.id).limit(1)) is not None
@@ -194,7 +194,7 @@ def test_sign_up_link_of_a_deleted_suspended_person_creates_no_account(service):
         created_by="tests",
         lifetime=timedelta(days=1),
     )
-    with pytest.raises(SuspendedPerson):
+    with refused("suspended_person"):
         service.act(
             sign_ups.use,
             token=token,
@@ -219,7 +219,7 @@ def test_suspended_person_cannot_return_with_another_provider_that_has_verified_
     library = {"provider": service.settings.providers()[1], "settings": service.settings}
     claims = {"sub": "99", "email": "Mallory@Example.org", "email_verified": True}
     service.act(identities.arrive, claims=claims, **library)
-    with pytest.raises(SuspendedPerson):
+    with refused("suspended_person"):
         service.act(
             identities.sign_up,
             subject="99",
@@ -228,7 +228,7 @@ def test_suspended_person_cannot_return_with_another_provider_that_has_verified_
             is_admin=None,
             **library,
         )
-    with pytest.raises(SuspendedPerson):
+    with refused("suspended_person"):
         service.act(identities.link, user=service.user("bob"), claims=claims, **library)
 
 

@@ -7,7 +7,7 @@ from grader.services.identity import accounts, names
 from grader.services.identity.accounts import InvalidAccount, NameTaken
 from grader.services.identity.names import ReservedName
 from grader.services.teams import rosters, teams
-from grader.services.teams.teams import TeamNameTaken
+from tests.fixtures.refusals import refused
 
 pytestmark = pytest.mark.both_databases
 
@@ -28,7 +28,7 @@ def test_team_name_cannot_differ_only_in_punctuation(service):
     competition = service.competition()
     service.submit(competition, user="Team Alpha")
     service.submit(competition, user="bob")
-    with pytest.raises(TeamNameTaken):
+    with refused("team_name_taken"):
         rename(service, competition, "bob", "Team-Alpha.")
     rename(service, competition, "bob", "Team Beta")
     rename(service, competition, "Team Alpha", "Team Alpha!")  # A name may resemble the team's own name.

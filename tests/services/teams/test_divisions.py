@@ -13,8 +13,7 @@ from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site.log import Actor
 from grader.services.teams import divisions, mergers, teams
-from grader.services.teams.divisions import DivisionFixed, InvalidDivisions
-from grader.services.teams.rosters import NotLeader
+from tests.fixtures.refusals import refused
 
 
 def division_of(service, name: str) -> str | None:
@@ -46,7 +45,7 @@ def test_leaders_choose_until_the_deadline(service, act):
     act(divisions.choose, competition, "bob", division="Companies")
     with pytest.raises(UnknownDivision, match="Use one of these: Companies"):
         act(divisions.choose, competition, "bob", division="Nobody")
-    with pytest.raises(DivisionFixed):
+    with refused("division_fixed"):
         act(divisions.choose, competition, "bob", division="Companies", after=timedelta(days=1))
     assert division_of(service, "Team bob") == "Companies"
 
@@ -54,14 +53,14 @@ def test_leaders_choose_until_the_deadline(service, act):
 def test_members_and_teams_of_organized_divisions_do_not_choose(service, act):
     competition = service.competition(divisions="A\nB", division_choice="organizers")
     act(teams.create, competition, "ada", name="Team ada")
-    with pytest.raises(DivisionFixed):
+    with refused("division_fixed"):
         act(divisions.choose, competition, "ada", division="A")
     free = service.competition("free", divisions="A\nB")
     act(teams.create, free, "bob", name="Team bob")
     act(teams.create, free, "eve", name="Team eve")
     request = act(mergers.request, free, "bob", name="Team eve")
     act(mergers.accept, free, "eve", request_id=request.id)
-    with pytest.raises(NotLeader):
+    with refused("not_leader"):
         act(divisions.choose, free, "eve", division="A")
 
 
@@ -82,7 +81,7 @@ def test_organizers_assign_many_teams_or_none(service, act):
     for name in ("ada", "bob"):
         act(teams.create, competition, name, name=f"Team {name}")
     whose = {"competition": competition, "actor": Actor(None, "organizer")}
-    with pytest.raises(InvalidDivisions) as error:
+    with refused("invalid_divisions") as error:
         service.act(divisions.assign_lines, **whose, text="Team ada,A\nTeam bob,C\nNobody,A\nTeam ada")
     assert [problem.split()[1].strip(":") for problem in error.value.problems] == ["2", "3", "4"]
     assert division_of(service, "Team ada") is None

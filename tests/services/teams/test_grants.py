@@ -11,7 +11,7 @@ from grader.services.competitions import acting
 from grader.services.site import log
 from grader.services.site.log import Actor
 from grader.services.teams import grants, limits, rosters
-from grader.services.teams.limits import DailyLimitReached, TotalLimitReached
+from tests.fixtures.refusals import refused
 
 DAY = timedelta(days=1)
 TODAY = date(2026, 1, 5)
@@ -33,9 +33,9 @@ def test_team_can_use_exactly_its_extra_submissions(service):
     give(service, competition)
     for seed in (2, 3):
         service.submit(competition, seed=seed)
-    with pytest.raises(DailyLimitReached, match="today's limit of 3 submissions"):
+    with refused("daily_limit_reached", match="today's limit of 3 submissions"):
         service.submit(competition, seed=4)
-    with pytest.raises(DailyLimitReached):
+    with refused("daily_limit_reached"):
         service.submit(competition, user="bob", seed=4)
 
 
@@ -47,7 +47,7 @@ def test_grant_to_all_includes_future_teams_and_grants_add_up(service):
     for user, count in (("ada", 2), ("new", 2)):
         for seed in range(count):
             service.submit(competition, user=user, seed=10 + seed)
-        with pytest.raises(DailyLimitReached):
+        with refused("daily_limit_reached"):
             service.submit(competition, user=user, seed=20)
 
 
@@ -56,7 +56,7 @@ def test_grant_applies_to_its_day_and_still_raises_the_total(service):
     for seed in range(3):
         service.submit(competition, seed=seed)
     give(service, competition, day=TODAY + DAY, count=1)
-    with pytest.raises(TotalLimitReached):
+    with refused("total_limit_reached"):
         service.submit(competition, seed=4)
     with service.database.read() as session:
         team = rosters.find_team(session, competition=competition, user=service.user())

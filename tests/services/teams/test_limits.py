@@ -11,14 +11,9 @@ from grader.services.site.leased_rows import Rejection
 from grader.services.submissions import accepting
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.teams import limits, rosters
-from grader.services.teams.limits import (
-    DailyLimitReached,
-    TooManyPending,
-    TooManyRejections,
-    TotalLimitReached,
-)
 from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
+from tests.fixtures.refusals import refused
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -40,7 +35,7 @@ def reject(service, accepted, *, after: timedelta):
         jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Rejection([]), now=now)
 
 
-def rush(service, competition, user) -> list[type[Exception] | None]:
+def rush(service, competition, user) -> list[str | None]:
     """Send fifty files at once over separate connections; return the outcome of each."""
 
     def send(number: int):
@@ -53,14 +48,14 @@ def rush(service, competition, user) -> list[type[Exception] | None]:
             database.dispose()
 
     errors = race(*(lambda number=number: send(number) for number in range(50)))
-    return [None if error is None else type(error) for error in errors]
+    return [error and error.public_name for error in errors]
 
 
 @pytest.mark.both_databases
 def test_exactly_the_limit_of_fifty_simultaneous_files_is_accepted(service):
     competition = service.competition(max_daily_submissions=5)
     outcomes = rush(service, competition, service.user())
-    assert (outcomes.count(None), outcomes.count(DailyLimitReached)) == (5, 45)
+    assert (outcomes.count(None), outcomes.count("daily_limit_reached")) == (5, 45)
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == 5
         assert session.scalar(select(func.count()).select_from(ScoringJob)) == 5
@@ -72,7 +67,7 @@ def test_limits_use_the_utc_day(service):
     service.now = midnight - timedelta(milliseconds=1)
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
-    with pytest.raises(DailyLimitReached) as reached:
+    with refused("daily_limit_reached") as reached:
         service.submit(competition, seed=2)
     assert reached.value.retry_at == midnight
     assert reached.value.retry_after == timedelta(seconds=1)
@@ -108,7 +103,7 @@ def test_total_limit_applies_across_days(service):
     competition = service.competition(max_total_submissions=2)
     for place in range(2):
         service.submit(competition, seed=place, after=place * DAY)
-    with pytest.raises(TotalLimitReached) as reached:
+    with refused("total_limit_reached") as reached:
         service.submit(competition, seed=3, after=9 * DAY)
     assert reached.value.retry_after is None
 
@@ -117,7 +112,7 @@ def test_pending_files_have_their_own_limit(service):
     competition = service.competition(max_pending_submissions=2)
     first = service.submit(competition)
     service.submit(competition, seed=2)
-    with pytest.raises(TooManyPending, match="2 files that are not scored yet") as reached:
+    with refused("too_many_pending", match="2 files that are not scored yet") as reached:
         service.submit(competition, seed=3)
     assert reached.value.retry_after == limits.PENDING_RETRY
     service.score(first)
@@ -153,7 +148,7 @@ def test_rejections_per_rolling_hour_are_limited(service):
     for place in range(3):
         minutes = timedelta(minutes=10 * place)
         reject(service, service.submit(competition, after=minutes, seed=place), after=minutes)
-    with pytest.raises(TooManyRejections) as reached:
+    with refused("too_many_rejections") as reached:
         service.submit(competition, after=timedelta(minutes=59), seed=9)
     assert reached.value.retry_at == service.now + HOUR
     assert reached.value.retry_after == timedelta(minutes=1)
@@ -165,5 +160,5 @@ def test_late_file_uses_the_same_limits(service):
     service.score(service.submit(competition))
     service.reveal(competition)
     service.submit(competition, seed=2)
-    with pytest.raises(DailyLimitReached):
+    with refused("daily_limit_reached"):
         service.submit(competition, seed=3)

@@ -29,13 +29,7 @@ from grader.services.submissions.queue_health import HealthSign
 from grader.services.submissions.retries import NothingFailed
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionSort
 from grader.services.teams import moderation, team_search, teams
-from grader.services.teams.moderation import (
-    NameOfOtherTeam,
-    ReasonNeeded,
-    SameName,
-    UnknownTeam,
-)
-from grader.services.teams.teams import NameFixed
+from tests.fixtures.refusals import refused
 
 HOUR = timedelta(hours=1)
 
@@ -135,11 +129,11 @@ def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
     with service.database.write() as session:
         user = session.get_one(User, service.users["Offensive"].id)
         user.email, user.email_verified_at = "o@example.org", service.now
-    with pytest.raises(NameOfOtherTeam):
+    with refused("name_taken"):
         service.act(
             moderation.rename, competition=competition, team="Offensive", name="B0b", reason="It insults."
         )
-    with pytest.raises(ReasonNeeded):
+    with refused("reason_needed"):
         service.act(moderation.rename, competition=competition, team="Offensive", name="Team 7", reason=" ")
     service.act(
         moderation.rename, competition=competition, team="Offensive", name="Team 7", reason="It insults."
@@ -149,7 +143,7 @@ def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
         assert "Offensive" not in entry.public_text + entry.subject
         assert (entry.before, entry.after) == ({"name": "Offensive"}, {"name": "Team 7"})
         assert "It insults." in session.scalars(select(Mail.body)).one()
-    with pytest.raises(UnknownTeam):
+    with refused("unknown_team"):
         service.act(moderation.rename, competition=competition, team="Offensive", name="X", reason="y")
 
 
@@ -157,11 +151,11 @@ def test_a_renamed_team_cannot_change_its_name(service):
     competition = service.competition()
     service.submit(competition, user="Offensive")
     call = {"competition": competition, "team": "Offensive"}
-    with pytest.raises(SameName):
+    with refused("same_name"):
         service.act(moderation.rename, **call, name="Offensive", reason="It insults.")
     service.act(moderation.rename, **call, name="Team 7", reason="It insults.")
     user = service.user("Offensive")
-    with service.database.write() as session, pytest.raises(NameFixed):
+    with service.database.write() as session, refused("name_fixed"):
         here = lookup.get(session, slug=competition.slug)
         teams.rename(acting.as_person(session, here, user, now=service.now), name="A better one")
 

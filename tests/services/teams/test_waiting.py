@@ -30,18 +30,6 @@ def make_editor(service, competition, name: str, role: Role = Role.EDITOR):
     service.act(organizers.add, competition=competition, user=service.user(name), role=role, actor=TESTS)
 
 
-def test_invitation_waits_until_it_is_answered(service, act, waits):
-    competition = service.competition()
-    act(teams.create, competition, "ada", name="Lovelace")
-    service.user("bob")
-    assert waits("bob") == []
-    made = act(invitations.invite, competition, "ada", name="bob")
-    assert waits("bob") == ["invitation toxicity 1 Lovelace ada"]
-    assert waits("ada") == []
-    act(invitations.decline, competition, "bob", invite_id=made.id)
-    assert waits("bob") == []
-
-
 def test_merge_request_waits_for_the_other_teams_leader(service, act, waits):
     competition = service.competition()
     for name in ("ada", "bob"):
@@ -62,11 +50,9 @@ def test_item_that_can_no_longer_be_accepted_is_not_listed(service, act, waits, 
     competition = service.competition(**dates)
     for name in ("ada", "bob"):
         act(teams.create, competition, name, name=f"Team {name}")
-    service.user("cleo")
-    act(invitations.invite, competition, "ada", name="cleo")
     act(mergers.request, competition, "ada", name="Team bob")
-    assert len(waits("cleo", after=9 * DAY)) == len(waits("bob", after=9 * DAY)) == 1
-    assert waits("cleo", after=10 * DAY) == waits("bob", after=10 * DAY) == []
+    assert len(waits("bob", after=9 * DAY)) == 1
+    assert waits("bob", after=10 * DAY) == []
 
 
 def test_entry_request_waits_for_users_who_may_decide(service, act, waits):
@@ -87,9 +73,9 @@ def test_entry_request_waits_for_users_who_may_decide(service, act, waits):
 def test_oldest_items_are_listed_first_across_competitions_with_one_statement(service, act, waits):
     for place, slug in enumerate(("later", "sooner")):
         competition = service.competition(slug)
-        act(teams.create, competition, "ada", name="Lovelace")
-        service.user("bob")
-        act(invitations.invite, competition, "ada", name="bob", after=-place * timedelta(hours=1))
+        for name in ("ada", "bob"):
+            act(teams.create, competition, name, name=f"Team {name}")
+        act(mergers.request, competition, "ada", name="Team bob", after=-place * timedelta(hours=1))
     with recorded(service.database) as sent:
         found = waits("bob")
     assert [line.split()[1] for line in found] == ["sooner", "later"]

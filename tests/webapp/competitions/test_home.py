@@ -165,7 +165,7 @@ def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
     files = ann.browser.get(f"{HERE}/submissions").text
     assert "Final selection" not in files and "Keep" not in files and "counts now" not in files
     own = ann.browser.get(f"{HERE}/team").text
-    assert "cannot invite people or merge" in own and "Merge with another team" not in own
+    assert "cannot add members or merge" in own and "Merge with another team" not in own
     desk = arena.person("Root", is_admin=True).browser.get(f"{HERE}/organize/teams/{team_id}").text
     assert "Reinstate the team before you give it extra submissions" in desk
 

@@ -54,8 +54,7 @@ organize_solution.upload organize_submissions.mark organize_submissions.retry
 organize_submissions.retry_all organize_teams.grant organize_teams.grant_to_all
 organize_teams.reinstate people.create_reset_link people.invite people.reinstate
 submissions.compute submissions.describe submissions.select submissions.submit_again
-teams.accept_link teams.answer_invitation
-teams.create teams.invite teams.make_link teams.rename teams.request_merge teams.revoke_link
+teams.accept_link teams.create teams.make_link teams.rename teams.request_merge teams.revoke_link
 teams.choose_division organize_teams.divide organize_teams.divide_all
 """
 

@@ -254,14 +254,13 @@ def test_leader_and_member_see_the_actions_they_may_use(duo):
     leading = {
         "Rename",
         "Make leader",
-        "Invite",
         "Create a new link",
         "Revoke the link",
         "Send request",
         "Leave",
     }
     assert buttons(ann.browser.get(TEAM)) == leading
-    assert buttons(bob.browser.get(TEAM)) == {"Invite", "Leave"}
+    assert buttons(bob.browser.get(TEAM)) == {"Leave"}
 
 
 def test_a_json_request_gets_the_error_as_json(duo):
@@ -299,24 +298,6 @@ def test_joining_never_redirects_to_another_site(arena, join):
     arena.competition(rules="Be kind.")
     for place, target in enumerate(("https://evil.example/", "//evil.example", "/\\evil.example")):
         assert join(arena.person(f"P{place}"), next=target).headers["Location"] == "/"
-
-
-def test_an_invitation_by_name_is_accepted_declined_or_withdrawn(arena, duo):
-    ann, bob, _ = duo
-    dan, eve = arena.person("Dan"), arena.person("Eve")
-    for name in ("dan", "Eve"):
-        assert bob.post(f"{TEAM}/invitations", {"name": name}).status_code == 303
-    unknown = bob.post(f"{TEAM}/invitations", {"name": "Nobody"})
-    assert "There is no account named" in main_text(unknown)
-    assert "You are invited D Duo" in main_text(dan.browser.get(TEAM))
-    assert "Withdraw" in buttons(ann.browser.get(TEAM))
-    paths = [re.search(rf"{TEAM}/invitations/\d+/", each.browser.get(TEAM).text) for each in (dan, eve)]
-    of_dan, of_eve = (path[0] for path in paths if path)
-    assert dan.post(f"{of_eve}accept").status_code == 404
-    assert dan.post(f"{of_dan}accept").status_code == 303
-    assert eve.post(f"{of_eve}decline").status_code == 303
-    assert "3 members of at most 5" in main_text(ann.browser.get(TEAM))
-    assert "You are invited" not in main_text(eve.browser.get(TEAM))
 
 
 def test_teams_merge_through_their_pages(arena, duo):

@@ -5,19 +5,20 @@ from tests.fixtures.statements import recorded
 HERE = "/competitions/toxicity"
 
 
-def test_invitation_is_shown_on_home_in_the_list_and_in_the_api(arena):
+def test_merge_request_is_shown_on_home_in_the_list_and_in_the_api(arena):
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(f"{HERE}/team", {"name": "Duo"})
-    assert "invites you" not in bob.browser.get(HERE).text
-    ann.post(f"{HERE}/team/invitations", {"name": "Bob"})
+    bob.post(f"{HERE}/team", {"name": "Solo"})
+    assert "asks your team" not in bob.browser.get(HERE).text
+    ann.post(f"{HERE}/team/mergers", {"name": "Solo"})
     page = bob.browser.get(HERE).text
-    assert "<bdi>Ann</bdi> invites you to join the team" in page and f'href="{HERE}/team"' in page
+    assert "asks your team to merge" in page and f'href="{HERE}/team"' in page
     assert f'<a href="{HERE}">1 request</a>' in bob.browser.get("/").text
     answer = arena.app.test_client().get("/api/v1/waiting", headers=bob.bearer).json
     (item,) = answer["waiting"]
     assert (item["kind"], item["competition"], item["team"], item["person"]) == (
-        "invitation",
+        "merger",
         "toxicity",
         "Duo",
         "Ann",
