@@ -80,9 +80,9 @@ _TRANSIENT_SQLITE = frozenset(
 # fmt: off
 APART = frozenset({
     "account_link", "alembic_version", "announced_upload", "api_token", "audit_entry", "backup_run",
-    "content_state", "factor_step", "identity", "known_address", "login",
+    "content_state", "factor_step", "identity", "login",
     "mail", "recovery_code", "repeatable_request",
-    "scoring_job", "second_factor", "setup_link", "submission_grant", "tally",
+    "scoring_job", "second_factor", "submission_grant", "tally",
 })
 # fmt: on
 _CHANGE = re.compile(r"\s*(INSERT INTO|UPDATE|DELETE FROM) \"?(\w+)")

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.db import Database, Timeouts
-from grader.models import SetupLink
+from grader.models import AccountLink, LinkPurpose
 from grader.settings import Settings
 from tests.fixtures.races import race
 
@@ -21,8 +21,10 @@ pytestmark = pytest.mark.both_databases
 NOON = datetime(2026, 1, 5, 12, 0, 0, 123456, tzinfo=UTC)
 
 
-def link(token: str, created_at: datetime = NOON) -> SetupLink:
-    return SetupLink(token_sha256=token, created_at=created_at, used_at=None)
+def link(token: str, created_at: datetime = NOON) -> AccountLink:
+    purpose = LinkPurpose.SIGN_UP
+    times = {"created_at": created_at, "expires_at": created_at}
+    return AccountLink(purpose=purpose, token_sha256=token, created_by="tests", used_at=None, **times)
 
 
 def test_times_are_returned_in_utc_with_a_time_zone_whatever_their_input_zone(database: Database):
@@ -30,7 +32,7 @@ def test_times_are_returned_in_utc_with_a_time_zone_whatever_their_input_zone(da
     with database.write() as session:
         session.add(link("a", abroad))
     with database.read() as session:
-        stored = session.scalars(select(SetupLink.created_at)).one()
+        stored = session.scalars(select(AccountLink.created_at)).one()
     assert stored == NOON
     assert stored.utcoffset() == timedelta()
 
@@ -56,7 +58,7 @@ def test_write_session_commits_on_success_and_rolls_back_otherwise(database: Dat
         session.flush()
         _ = 1 / 0
     with database.read() as session:
-        assert session.scalars(select(SetupLink.token_sha256)).all() == ["kept"]
+        assert session.scalars(select(AccountLink.token_sha256)).all() == ["kept"]
 
 
 def test_read_session_cannot_write(database: Database):
@@ -69,7 +71,7 @@ def test_read_session_cannot_write(database: Database):
 
 def test_read_session_sees_one_state(database: Database):
     def tokens(session: Session) -> list[str]:
-        return list(session.scalars(select(SetupLink.token_sha256).order_by(SetupLink.id)))
+        return list(session.scalars(select(AccountLink.token_sha256).order_by(AccountLink.id)))
 
     with database.write() as session:
         session.add(link("a"))
@@ -89,12 +91,12 @@ def test_concurrent_read_and_write_sessions_neither_fail_nor_lose_an_update(data
     def count_up():
         for _ in range(10):
             with database.write() as session:
-                row = session.scalars(select(SetupLink).with_for_update()).one()
-                session.execute(update(SetupLink).values(token_sha256=str(int(row.token_sha256) + 1)))
+                row = session.scalars(select(AccountLink).with_for_update()).one()
+                session.execute(update(AccountLink).values(token_sha256=str(int(row.token_sha256) + 1)))
 
     assert race(*[count_up] * 8) == [None] * 8
     with database.read() as session:
-        assert session.scalars(select(SetupLink.token_sha256)).one() == "80"
+        assert session.scalars(select(AccountLink.token_sha256)).one() == "80"
 
 
 @pytest.mark.usefixtures("waiting_for_the_disk")
@@ -110,14 +112,14 @@ def test_sqlite_keeps_committed_data_after_a_power_failure(sqlite_url: str):
 def test_errors_do_not_contain_the_written_values(database: Database):
     with pytest.raises(IntegrityError) as refused, database.write() as session:
         session.add_all([link("a secret"), link("a secret")])
-    assert "INSERT INTO setup_link" in str(refused.value)
+    assert "INSERT INTO account_link" in str(refused.value)
     assert f"{NOON:%Y-%m-%d}" not in str(refused.value)
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**64)])
 def test_number_out_of_range_for_any_column_is_reported(database: Database, value: int):
     with pytest.raises(db.Unstorable, match="too large"), database.read() as session:
-        session.get(SetupLink, value)
+        session.get(AccountLink, value)
 
 
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
@@ -128,7 +130,7 @@ def test_text_that_no_column_can_store_is_reported_or_stored_unchanged(database:
     except db.Unstorable:
         assert (database.engine.dialect.name, text) != ("sqlite", "a\0b")
     with database.read() as session:
-        kept = session.scalars(select(SetupLink.token_sha256)).all()
+        kept = session.scalars(select(AccountLink.token_sha256)).all()
     assert kept == (["a\0b"] if (database.engine.dialect.name, text) == ("sqlite", "a\0b") else [])
 
 
@@ -144,7 +146,7 @@ def test_sessions_continue_after_the_server_has_closed_all_connections(postgresq
             )
         )
     with database.read() as session:
-        assert session.scalars(select(SetupLink.token_sha256)).all() == ["kept"]
+        assert session.scalars(select(AccountLink.token_sha256)).all() == ["kept"]
     database.dispose()
     other.dispose()
 
@@ -165,7 +167,7 @@ def test_stalled_writer_does_not_block_others_forever(postgresql_url: str):
     database = Database(postgresql_url, timeouts=Timeouts(write_idle=0.5))
     with database.write() as session:
         session.add(link("free"))
-    locked = select(SetupLink).with_for_update()
+    locked = select(AccountLink).with_for_update()
     with pytest.raises(DBAPIError) as ended, database.write() as stopped:
         stopped.scalars(locked).one()
         with database.write() as session:
@@ -173,7 +175,7 @@ def test_stalled_writer_does_not_block_others_forever(postgresql_url: str):
         stopped.execute(select(1))
     assert db.is_unavailable(ended.value)
     with database.read() as session:
-        assert session.scalars(select(SetupLink.token_sha256)).one() == "mine"
+        assert session.scalars(select(AccountLink.token_sha256)).one() == "mine"
     database.dispose()
 
 
@@ -193,7 +195,7 @@ def test_read_statements_and_waits_for_locks_are_limited_but_long_writes_are_not
         session.add(link("free"))
     with pytest.raises(DBAPIError) as slow, limited.read() as session:
         session.execute(text("SELECT pg_sleep(60)"))
-    locked = select(SetupLink).with_for_update()
+    locked = select(AccountLink).with_for_update()
     with other.write() as session:
         session.scalars(locked).one()
         with pytest.raises(DBAPIError) as waited, limited.write() as another:

@@ -17,17 +17,14 @@ from webapp.site import audit
 from webapp.solutions import data_files, metric_file, solution
 from webapp.submissions import api as submissions
 from webapp.submissions import organized_submissions as organizers_submissions
-from webapp.teams import actions as team_actions
-from webapp.teams import api as teams
-from webapp.teams import entry, roster
+from webapp.teams import entry, own_team, roster
 from webapp.teams import organized_teams as organizers_teams
 
 # These modules add their routes to the API blueprint when imported.
 ROUTES = (
     accounts,
     competitions,
-    teams,
-    team_actions,
+    own_team,
     leaderboards,
     submissions,
     setup,

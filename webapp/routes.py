@@ -36,15 +36,13 @@ from webapp.site import audit
 from webapp.solutions import data_files, solution
 from webapp.submissions import comparison, submit_page
 from webapp.submissions import organized_submissions as submissions
-from webapp.teams import actions as team_actions
-from webapp.teams import entry, roster
+from webapp.teams import entry, own_team, roster
 from webapp.teams import organized_teams as teams
-from webapp.teams import pages as team_pages
 
 FAMILIES = (
     *(own_account, people, assets),
     *(competition_pages, downloads),
-    *(entry, team_pages, submit_page, leaderboard_pages),
+    *(entry, own_team, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),
     *(console, submissions, teams, announcements),
     *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
@@ -56,7 +54,6 @@ ADDED_TO_FAMILIES = (
     second_factors,
     comparison,
     version_page,
-    team_actions,
 )
 # Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {

@@ -115,7 +115,7 @@ class Surface:
     def read(
         self,
         path: str,
-        model: type[Model] | None,
+        model: type[BaseModel] | None,
         *,
         endpoint: str = "",
         page: str = "",

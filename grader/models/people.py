@@ -176,18 +176,6 @@ class FactorStep(Base):
     user: Mapped[User] = relationship()
 
 
-class KnownAddress(Base):
-    """The keyed hash of an IP address from which a user has logged in."""
-
-    __tablename__ = "known_address"
-    __table_args__ = (UniqueConstraint("user_id", "address_hash"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
-    address_hash: Mapped[str] = mapped_column(String(64))
-    last_login_at: Mapped[datetime] = mapped_column(index=True)
-
-
 class ApiToken(Base):
     """An API token, stored as its SHA-256 and optionally limited to one competition.
 
@@ -216,17 +204,6 @@ class ApiToken(Base):
     competition: Mapped["Competition | None"] = relationship()
 
 
-class SetupLink(Base):
-    """A one-time link that creates the first administrator."""
-
-    __tablename__ = "setup_link"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    created_at: Mapped[datetime]
-    used_at: Mapped[datetime | None]
-
-
 class LinkPurpose(enum.StrEnum):
     """The purposes of one-time links."""
 
@@ -234,10 +211,11 @@ class LinkPurpose(enum.StrEnum):
     RESET_PASSWORD = "reset_password"  # noqa: S105
     SIGN_UP = "sign_up"
     LOG_IN = "log_in"
+    SET_UP = "set_up"
 
 
 class AccountLink(Base):
-    """A one-time link that verifies an address, sets a password, signs up or logs in."""
+    """A one-time link that verifies an address, sets a password, signs up, logs in or sets up the site."""
 
     __tablename__ = "account_link"
 

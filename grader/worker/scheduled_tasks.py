@@ -14,7 +14,6 @@ from grader.models import (
     Competition,
     Identity,
     KeptIdentity,
-    KnownAddress,
     Tally,
 )
 from grader.services.closing import close
@@ -32,7 +31,6 @@ from grader.worker.process.repeating import Lane
 
 EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] = (
     (Tally, counting.is_old),
-    (KnownAddress, logins.is_old_address),
     (Identity, logins.is_old_identity),
     (KeptIdentity, kept_identities.is_old),
 )

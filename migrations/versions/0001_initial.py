@@ -120,13 +120,6 @@ def upgrade() -> None:
         sa.Column("token", sa.String(32), nullable=False),
     )
     op.create_table(
-        "setup_link",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
-        sa.Column("created_at", TIME, nullable=False),
-        sa.Column("used_at", TIME),
-    )
-    op.create_table(
         "tally",
         sa.Column("id", BIG_ID, primary_key=True),
         sa.Column("kind", sa.String(32), nullable=False),
@@ -156,7 +149,9 @@ def upgrade() -> None:
         "account_link",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column(
-            "purpose", _enum("purpose", "verify_email", "reset_password", "sign_up", "log_in"), nullable=False
+            "purpose",
+            _enum("purpose", "verify_email", "reset_password", "sign_up", "log_in", "set_up"),
+            nullable=False,
         ),
         sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
@@ -290,14 +285,6 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
         sa.Column("identity_hash", sa.String(64), nullable=False, index=True),
         sa.UniqueConstraint("user_id", "identity_hash", name="uq_kept_identity_user_id_identity_hash"),
-    )
-    op.create_table(
-        "known_address",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
-        sa.Column("address_hash", sa.String(64), nullable=False),
-        sa.Column("last_login_at", TIME, nullable=False, index=True),
-        sa.UniqueConstraint("user_id", "address_hash", name="uq_known_address_user_id_address_hash"),
     )
     op.create_table(
         "login",
@@ -686,7 +673,6 @@ def downgrade() -> None:
     op.drop_table("organizer")
     op.drop_table("mail")
     op.drop_table("login")
-    op.drop_table("known_address")
     op.drop_table("kept_identity")
     op.drop_table("identity")
     op.drop_table("figure")
@@ -699,7 +685,6 @@ def downgrade() -> None:
     op.drop_table("account_link")
     op.drop_table("user_account")
     op.drop_table("tally")
-    op.drop_table("setup_link")
     op.drop_table("content_state")
     op.drop_table("competition")
     op.drop_table("backup_run")

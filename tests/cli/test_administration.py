@@ -20,9 +20,9 @@ from grader.services.identity import (
     second_factors,
     sign_ups,
 )
-from grader.services.identity.one_time_links import InvalidLink
 from grader.services.identity.second_factors import NewApp, Proof
 from tests.fixtures.authenticators import code_at
+from tests.fixtures.refusals import refused
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -103,7 +103,7 @@ def test_a_login_link_works_once_and_only_for_its_user(admin, service):
         now = datetime.now(UTC)
         assert logins.link_holder(session, token=token, now=now).name == "ada"
         assert logins.link_holder(session, token=token, now=now, use=True).name == "ada"
-        with pytest.raises(InvalidLink):
+        with refused("invalid_link"):
             logins.link_holder(session, token=token, now=now)
     assert "'nobody'" in admin("user", "login-link", "nobody").stderr
 
@@ -139,7 +139,10 @@ def test_a_command_rejects_a_folder_without_a_site_and_creates_nothing(
 
 @pytest.fixture
 def units(run, monkeypatch, tmp_path):
-    """Write the settings file of the systemd units and run `fairboard` in another folder without settings."""
+    """
+
+    from tests.fixtures.refusals import refused
+    Write the settings file of the systemd units and run `fairboard` in another folder without settings."""
     monkeypatch.setattr(configuration, "UNITS_FILE", tmp_path / "environment")
     defaults = {name: str(tmp_path / name.lower()) for name in configuration.UNITS_DEFAULTS}
     monkeypatch.setattr(configuration, "UNITS_DEFAULTS", defaults)

@@ -161,7 +161,7 @@ def test_password_guesses_are_rate_limited(make_arena):
     statuses = [arena.log_in(browser, "Ann", "guess").status_code for _ in range(22)]
     assert statuses == [422] * 20 + [429] * 2
     answer = arena.log_in(browser, "Ann", "guess")
-    assert "20 wrong passwords were entered from your address within a minute." in answer.text
+    assert "20 wrong passwords were entered" in answer.text
     assert 0 < int(answer.headers["Retry-After"]) <= 60
 
 

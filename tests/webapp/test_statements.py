@@ -70,16 +70,16 @@ read
 read
     select competition, organizer, participation, team_member, team, scoring_version, solution
     select participation, kept_identity
-    select team, participation, kept_identity, submission
     select submission, submission_grant
+    select team, team_member, kept_identity, submission
 write
     select api_token, user_account, competition
     select pg_advisory_xact_lock_shared
     lock competition
     select competition, organizer, participation, team_member, team, scoring_version, solution
     select participation, kept_identity
-    select team, participation, kept_identity, submission
     select submission, submission_grant
+    select team, team_member, kept_identity, submission
     select team
     select team, team_member
     insert team

@@ -116,7 +116,6 @@ ORGANIZERS = Family(
     pages=blueprint,
     tag="running",
     refusals=(
-        names.UnknownUser,
         organizers.AlreadyOrganizer,
         organizers.LastOwner,
         organizers.UnknownOrganizer,
@@ -170,8 +169,8 @@ def remove_organizer(act: Act, sent: Confirmation, user_id: int) -> User:
 
 
 def _organizer(act: Act, user_id: int) -> User:
-    """Return the organizer with this id; raise UnknownUser without revealing other users' names."""
+    """Return the organizer with this id; raise Refusal without revealing other users' names."""
     for each in organizers.list_all(act.session, competition=act.competition):
         if each.user_id == user_id:
             return each.user
-    raise names.UnknownUser(name=f"#{user_id}")
+    raise names.unknown_user(f"#{user_id}")

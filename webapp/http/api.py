@@ -25,7 +25,7 @@ from werkzeug.exceptions import Unauthorized
 from grader.errors import ErrorKind
 from grader.models import ApiToken
 from grader.services.identity import api_tokens
-from grader.services.identity.api_tokens import OtherCompetition, Scope
+from grader.services.identity.api_tokens import Scope, other_competition
 from grader.services.site.paging import Slice
 from webapp.http.context import reading
 from webapp.http.errors import BadRequest
@@ -278,13 +278,13 @@ def require_token() -> None:
 
 
 def _require_competition(token: ApiToken) -> None:
-    """Raise OtherCompetition if a token is used outside its competition."""
+    """Raise Refusal if a token is used outside its competition."""
     named = request.view_args or {}
     if "slug" not in named and "submission_id" in named:
         with reading() as session:
             api_tokens.require_submission(session, token, submission_id=named["submission_id"])
     elif token.competition is None or named.get("slug") != token.competition.slug:
-        raise OtherCompetition(token)
+        raise other_competition(token)
 
 
 def ending(found: Slice[Any]) -> dict[str, Any]:

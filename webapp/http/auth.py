@@ -19,7 +19,7 @@ from werkzeug.exceptions import Forbidden, HTTPException
 from grader import db
 from grader.identity_providers import Provider
 from grader.models import FactorPurpose, Role, User
-from grader.services.identity import login_guesses, logins, second_factors
+from grader.services.identity import logins, second_factors
 from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
 from webapp.http.errors import wants_json
@@ -147,7 +147,6 @@ def start_session(
     _end_current_login(db_session)
     response = make_response(redirect(target))
     remember(site, response, user, cookie_name=device_cookie(site))
-    _note_address(db_session, user)
     _clear_session()
     response.set_cookie(
         login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
@@ -164,10 +163,8 @@ def _clear_session() -> None:
 
 
 def know_place(user: User, response: Response) -> Response:
-    """Remember the device and address from which a user set a new password; return the response."""
+    """Remember the device on which a user set a new password; return the response."""
     site = current_site()
-    with site.database.write() as db_session:
-        _note_address(db_session, user)
     remember(site, response, user, cookie_name=device_cookie(site))
     return response
 
@@ -218,17 +215,6 @@ def _is_local_path(target: str) -> bool:
     plain = unquote(target)
     is_printable = plain.isprintable() and target.isascii()
     return is_printable and plain.startswith("/") and not plain.startswith("//") and "\\" not in plain
-
-
-def _note_address(db_session: Any, user: User) -> None:
-    logins.note_known_address(
-        db_session,
-        user=user,
-        address_hash=login_guesses.address_hash(
-            request.remote_addr, secret=current_site().settings.secret(), user_id=user.id
-        ),
-        now=db.now(db_session),
-    )
 
 
 def _end_current_login(db_session: Any) -> None:

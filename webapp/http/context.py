@@ -19,7 +19,7 @@ from grader.models import ApiToken, Competition, CompetitionState, Login, Role
 from grader.services.competitions import organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.identity import api_tokens, logins, second_factors
-from grader.services.identity.api_tokens import OtherCompetition
+from grader.services.identity.api_tokens import other_competition
 from grader.services.site.log import Actor
 from grader.storage import disk
 from webapp.http.site import Site, current_site
@@ -161,13 +161,13 @@ def competition_of(session: Any, slug: str) -> Competition:
 def show(competition: Competition, role: Role | None) -> None:
     """Store the current user's role in a competition.
 
-    Raises UnknownCompetition for a draft in which the user has no role, and OtherCompetition if the token is
+    Raises UnknownCompetition for a draft in which the user has no role, and Refusal if the token is
     bound to another competition.
     """
     if competition.state is CompetitionState.DRAFT and role is None:
         raise UnknownCompetition(slug=competition.slug)
     if g.token is not None and g.token.competition_id not in (None, competition.id):
-        raise OtherCompetition(g.token)
+        raise other_competition(g.token)
     g.organizer_role = role
     logs.bind(competition=competition.id)
 

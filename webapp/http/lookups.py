@@ -11,7 +11,7 @@ from flask import session as flask_session
 from grader import db
 from grader.models import Competition, CompetitionState, ScoringVersion, Team
 from grader.services.competitions import lookup, organizers, phases
-from grader.services.identity.api_tokens import Scope, ScopeMissing
+from grader.services.identity.api_tokens import Scope, require_scope
 from grader.services.leaderboards import snapshots
 from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.rescoring import preparation
@@ -68,13 +68,13 @@ def own_team(session: Any, competition: Competition) -> Team | None:
 def open_submission(session: Any, submission_id: int) -> Opened:
     """Return a submission with the current user's view of it, limited by the token's scopes.
 
-    Raises UnknownSubmission, or ScopeMissing for an organizer's token without the scope `organize`.
+    Raises UnknownSubmission, or Refusal for an organizer's token without the scope `organize`.
     """
     opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
     if opened.viewer is not Viewer.ORGANIZER or _may_organize():
         return opened
     if not opened.is_own:
-        raise ScopeMissing(g.token, Scope.ORGANIZE)
+        require_scope(g.token, Scope.ORGANIZE)
     return replace(opened, viewer=Viewer.TEAM)
 
 

@@ -11,6 +11,7 @@ from flask import session as cookie
 from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.errors import Refusal
 from grader.identity_providers import SignUp
 from grader.models import CompetitionState, LinkPurpose, User
 from grader.services.identity import (
@@ -19,11 +20,9 @@ from grader.services.identity import (
     class_rosters,
     email_addresses,
     identities,
-    login_guesses,
     logins,
     one_time_links,
     password_resets,
-    passwords,
     sign_ups,
 )
 from grader.services.site import mail_addresses
@@ -49,7 +48,7 @@ def log_in() -> ResponseReturnValue:
     name, password = _credentials()
     try:
         user = password_guesses.authenticate(name, password)
-    except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:
+    except Refusal as error:
         page = render_template("identity/log_in.html", problems={"password": error.message}, name=name)
         return page, errors.status_of(error), errors.headers_of(error)
     if user is None or not identities.may_use_password(user, current_site().settings):
@@ -135,8 +134,7 @@ def join_class(token: str) -> ResponseReturnValue:
 def set_up(token: str) -> ResponseReturnValue:
     """Create the first administrator with the one-time link that `serve` prints."""
     with reading() as session:
-        if not administrators.is_setup_open(session, token=token):
-            raise administrators.InvalidSetupLink
+        administrators.require_setup_link(session, token=token, now=db.now(session))
     return _create_account("identity/set_up.html", partial(administrators.use_setup_link, token=token))
 
 
@@ -182,7 +180,7 @@ def reset(token: str) -> ResponseReturnValue:
         return render_template("identity/reset.html", problems={}, name=name)
     try:
         password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
-    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
+    except Refusal as error:
         return _rejected("identity/reset.html", error, name=name)
     with site.database.write() as session:
         user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
@@ -202,7 +200,7 @@ def _create_account(template: str, create: Callable[..., User], **shown: Any) ->
         with site.passwords.turn(), site.database.write() as session:
             now = db.now(session)
             user = create(session, name=name, password=password, passwords=site.passwords, now=now)
-    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
+    except Refusal as error:
         return _rejected(template, error, name=name, **shown)
     return auth.log_in(user)
 
@@ -235,12 +233,10 @@ def _constant_time() -> Iterator[None]:
         time.sleep(max(0.0, start + MAILING_SECONDS - time.monotonic()))
 
 
-def _rejected(
-    template: str, error: accounts.InvalidAccount | passwords.TooManyHashes, **shown: Any
-) -> ResponseReturnValue:
+def _rejected(template: str, error: Refusal, **shown: Any) -> ResponseReturnValue:
     """Show a form again with the entered name and the problems."""
     if isinstance(error, accounts.InvalidAccount):
-        return render_template(template, problems=error.problems, **shown), 422
+        return render_template(template, problems=error.by_field, **shown), 422
     page = render_template(template, problems={"password": error.message}, **shown)
     return page, errors.status_of(error), errors.headers_of(error)
 

@@ -9,13 +9,13 @@ from flask import Blueprint, flash, g, make_response, redirect, render_template,
 from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.errors import Refusal
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.identity import (
     accounts,
     api_tokens,
     email_addresses,
     identities,
-    login_guesses,
     logins,
     passwords,
     second_factors,
@@ -140,7 +140,7 @@ def change_password() -> ResponseReturnValue:
                 request.form.get("new_password", ""), name=g.user.name, passwords=site.passwords
             )
     except accounts.InvalidAccount as error:
-        return own_page(problems={"new_password": error.problems["password"]}), 422
+        return own_page(problems={"new_password": error.by_field["password"]}), 422
     with writing() as session:
         passwords.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
         changed = get_user(session, name=g.user.name)
@@ -165,7 +165,7 @@ def create_token() -> ResponseReturnValue:
                 competition=competition_of(session, slug) if slug else None,
                 now=db.now(session),
             )
-    except (UnknownCompetition, api_tokens.TooManyTokens) as error:
+    except (UnknownCompetition, Refusal) as error:
         return own_page(problems={"token": error.message}, entered=request.form), errors.status_of(error)
     return own_page(new_token=text, new_token_name=token.name), 201
 
@@ -234,7 +234,7 @@ def confirmation_problem() -> tuple[str, int, dict[str, str]] | None:
         return None if is_recent else (LOG_IN_AGAIN, 422, {})
     try:
         is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))
-    except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:
+    except Refusal as error:
         return error.message, errors.status_of(error), errors.headers_of(error)
     return None if is_right else (WRONG_PASSWORD, 422, {})
 

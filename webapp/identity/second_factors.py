@@ -11,7 +11,7 @@ from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
 from grader import db
-from grader.errors import FairboardError
+from grader.errors import FairboardError, Refusal
 from grader.models import FactorPurpose, FactorStep, SecondFactor, User
 from grader.services.identity import accounts, login_guesses, logins, second_factors
 from grader.services.identity.second_factors import NewApp, Proof
@@ -48,7 +48,7 @@ def second_factor() -> ResponseReturnValue:
                     return auth.start_session(
                         session, step.user, target=target, provider=provider, has_proved_factor=True
                     )
-        except login_guesses.TooManyGuesses as error:
+        except Refusal as error:
             problem = _told(error)
     with reading() as session:
         if (step := _step(session, FactorPurpose.LOG_IN)) is None:
@@ -92,7 +92,7 @@ def unlock() -> ResponseReturnValue:
                 step = _step(session, FactorPurpose.CHANGE, lock=True)
                 if step is not None and (problem := _proof_problem(session, g.user)) is None:
                     cookie[STEP] = second_factors.renew(session, step=step, now=db.now(session))
-    except login_guesses.TooManyGuesses as error:
+    except Refusal as error:
         problem = _told(error)
     return _page(problem, fault="factor") if problem else _back()
 
@@ -120,7 +120,7 @@ def add() -> ResponseReturnValue:
             cookie[STEP] = second_factors.renew(session, step=step, now=now)
             if is_first:
                 codes = second_factors.new_recovery_codes(session, user=g.user, now=now)
-    except second_factors.InvalidFactor as error:
+    except Refusal as error:
         return _page(_told(error), fault="passkey" if _proof().passkey else "app")
     return _page(codes=codes) if codes else _back(f"{added.name} added.")
 
@@ -225,7 +225,7 @@ def _proof() -> Proof:
 def _proof_problem(session: Any, user: User) -> Problem | None:
     """Return the problem of a wrong second factor, which is counted; None for a right one.
 
-    Raises TooManyGuesses. Passkeys cannot be guessed and are not counted.
+    Raises Refusal. Passkeys cannot be guessed and are not counted.
     """
     site, proof, now = current_site(), _proof(), db.now(session)
     secret, counted = site.settings.secret(), tuple[int, ...]()
@@ -234,7 +234,7 @@ def _proof_problem(session: Any, user: User) -> Problem | None:
             account=login_guesses.account_hash(user.name, secret=secret),
             address=login_guesses.address_hash(request.remote_addr, secret=secret),
             device=auth.number_of(site, user, cookie_name=auth.device_cookie(site)),
-            is_second_step=True,
+            is_code=True,
         )
         counted = login_guesses.begin(session, guesser=guesser, now=now)
     if not second_factors.verify(session, user=user, proof=proof, ceremony=_ceremony(), key=secret, now=now):

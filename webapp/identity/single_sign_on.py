@@ -87,7 +87,7 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
             target = auth.safe_target(arrival["next"])
             return auth.log_in_within(session, user, target=target, provider=known_provider)
     except accounts.InvalidAccount as error:
-        return render_template(template, provider=known_provider, problems=error.problems, name=name), 422
+        return render_template(template, provider=known_provider, problems=error.by_field, name=name), 422
 
 
 @blueprint.get("/logged-out/<provider>")

@@ -26,9 +26,8 @@ PASSWORD_PATHS = (
     *("/login", "/sign-up", "/setup", "/reset"),
     *("/account/password", "/account/email", "/account/delete", "/account/second-factors"),
 )
-# One thread for each hash that may run or wait, and some threads that reject further requests.
-_WAITING = passwords.MOST_WAITING + passwords.MOST_KNOWN_WAITING
-PASSWORD_THREADS = passwords.AT_ONCE + _WAITING + 4
+# One thread for each attempt in one of the two queues, and some threads that reject further requests.
+PASSWORD_THREADS = 2 * passwords.MOST_WAITING + 4
 MOST_PIPELINED = 100
 REQUEST_ID = "X-Request-ID"
 PROBES = frozenset({"/livez", "/readyz", "/healthz"})  # monitoring calls these every few seconds

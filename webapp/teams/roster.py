@@ -3,27 +3,20 @@
 import base64
 from typing import Annotated, Any
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, request
 from pydantic import Field
 
-from grader import db
 from grader.models import Role, SectionUse
 from grader.services.closing import tables
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.identity import class_rosters, roster_file
-from grader.services.identity.class_rosters import ClassInvitation
-from grader.services.site.mail_limits import TooMuchMail
 from grader.services.site.paging import PAGE_SIZE, page_of_list
 from grader.text import csv_lines
-from webapp.competitions.views import CompetitionView
-from webapp.http.actions import Family
-from webapp.http.auth import organizers_only
-from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Sent, Text
 from webapp.http.organizer_operations import DESK
 from webapp.http.parameters import asked_page
 from webapp.http.site import current_site, site_link
+from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_roster", __name__, url_prefix="/competitions/<slug>/organize/roster")
 HEADER = ("name", "student id", "section", "link")
@@ -74,39 +67,25 @@ class RosterImport(Answer):
     remarks: list[str]
 
 
-@blueprint.get("")
-@organizers_only(Role.EDITOR)
-def index(slug: str, *, problem: Any = None, made: RosterImport | None = None, **_: Any) -> str:
+ROSTER = Surface(blueprint, tag="running", role=Role.EDITOR, acts=Role.OWNER, api=DESK)
+
+
+@ROSTER.read("", None, endpoint="index", page="teams/roster.html")
+def roster_page(ask: Ask) -> dict[str, Any]:
     """Show the students, and the form to import a roster."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        students = list(tables.students(session, competition))
+    made, competition = ask.shown.get("made"), ask.competition
+    students = list(tables.students(ask.session, competition))
     rows = [[each.student, each.student_id, each.section, each.url or "e-mailed"]
             for each in (made.invitations if made else ())]  # fmt: skip
     links = csv_lines([HEADER, *rows]) if rows else ""
-    return render_template(
-        "teams/roster.html",
-        competition=view,
-        page=page_of_list(students, page=asked_page(), page_size=PAGE_SIZE),
-        use=request.form.get("sections", competition.section_use or SectionUse.NOTHING),
-        problems=problem.message.splitlines() if problem else [],
-        made=made,
-        links=links,
-        download=f"data:text/csv;base64,{base64.b64encode(links.encode()).decode()}",
-        form={} if made else request.form,
-    )
-
-
-ROSTER = Family(
-    pages=blueprint,
-    api=DESK,
-    tag="running",
-    refusals=(roster_file.InvalidClass, TooMuchMail, InvalidCompetition),
-    show=index,
-    home=lambda slug: url_for("organize_roster.index", slug=slug),
-    role=Role.OWNER,
-)
+    return {
+        "page": page_of_list(students, page=asked_page(), page_size=PAGE_SIZE),
+        "use": request.form.get("sections", competition.section_use or SectionUse.NOTHING),
+        "made": made,
+        "links": links,
+        "download": f"data:text/csv;base64,{base64.b64encode(links.encode()).decode()}",
+        "form": {} if made else request.form,
+    }
 
 
 def _lines(**_: Any) -> list[str] | None:
@@ -117,31 +96,16 @@ def _lines(**_: Any) -> list[str] | None:
     return roster_file.lines_of(file.stream.read()) if file and file.filename else text.splitlines()
 
 
-def _answer(made: tuple[list[ClassInvitation], list[str]]) -> RosterImport:
-    invitations = [
-        StudentInvitation(
-            student=each.entry.name,
-            student_id=each.entry.student_id,
-            section=each.entry.section,
-            url=site_link("account.join_class", token=each.token) if each.token else None,
-        )
-        for each in made[0]
-    ]
-    return RosterImport(invitations=invitations, remarks=made[1])
-
-
-@ROSTER.action(
+@ROSTER.act(
     "/students",
-    page="import_students",
+    form="import_students",
+    back=roster_page,
+    done=lambda made, **_: {"made": made},
     before=_lines,
-    shown=lambda made, slug: (index(slug=slug, made=_answer(made)), 201),
     answers=RosterImport,
-    answer=lambda _act, made: _answer(made),
     status=201,
 )
-def import_students(
-    act: Act, sent: RosterRequest, prepared: list[str] | None = None
-) -> tuple[list[ClassInvitation], list[str]]:
+def import_students(act: Act, sent: RosterRequest, prepared: list[str] | None = None) -> RosterImport:
     """Import a roster: add or change students, and invite the new ones with one-time links.
 
     Either all students are imported or none. Students who are not in the list stay on the roster.
@@ -149,4 +113,14 @@ def import_students(
     by_mail = sent.by_mail and current_site().settings.sends_mail()
     fields = sent.model_dump(exclude={"students", "by_mail"})
     lines = sent.students if prepared is None else prepared
-    return class_rosters.import_lines(act, lines=lines, by_mail=by_mail, **fields)
+    made, remarks = class_rosters.import_lines(act, lines=lines, by_mail=by_mail, **fields)
+    invitations = [
+        StudentInvitation(
+            student=each.entry.name,
+            student_id=each.entry.student_id,
+            section=each.entry.section,
+            url=site_link("account.join_class", token=each.token) if each.token else None,
+        )
+        for each in made
+    ]
+    return RosterImport(invitations=invitations, remarks=remarks)

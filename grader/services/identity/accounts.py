@@ -11,14 +11,13 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.orm import Session, selectinload
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import (
     AccountLink,
     AnnouncedUpload,
     Competition,
     FactorStep,
     Identity,
-    KnownAddress,
     Mail,
     Participation,
     RecoveryCode,
@@ -45,34 +44,20 @@ FACTORS: tuple[Any, ...] = (FactorStep, RecoveryCode, SecondFactor)
 NO_PASSWORD = "!"  # noqa: S105  (not a valid hash, so no password matches it)
 
 
-class InvalidAccount(ParticipantError):
-    """The name or the password is invalid; `problems` maps fields to messages."""
+class InvalidAccount(Refusal):
+    """The name or the password is invalid; `by_field` maps fields to messages."""
 
-    public_name = "invalid_account"
-
-    def __init__(self, problems: Mapping[str, str]) -> None:
-        super().__init__(" ".join(problems.values()))
-        self.problems = dict(problems)
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """All problems with their fields."""
-        return {"problems": [{"fields": [name], "message": each} for name, each in self.problems.items()]}
+    def __init__(self, by_field: Mapping[str, str], *, name: str = "invalid_account") -> None:
+        self.by_field = dict(by_field)
+        problems = [{"fields": [field], "message": each} for field, each in by_field.items()]
+        super().__init__(name, ErrorKind.INVALID, " ".join(by_field.values()))
+        self._details["problems"] = problems
 
 
-class NameTaken(InvalidAccount):
-    """The name is taken or looks like a taken name."""
-
-    public_name = "name_taken"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            {
-                "name": f"The name {name!r} is taken or looks too similar to an existing name. Choose "
-                "another one."
-            }
-        )
-        self.name = name
+def name_taken(name: str) -> InvalidAccount:
+    """Return the error for a name that is taken or looks like a taken name."""
+    message = f"The name {name!r} is taken or looks too similar to an existing name. Choose another one."
+    return InvalidAccount({"name": message}, name="name_taken")
 
 
 def password_hasher(settings: Settings) -> BoundedHasher:
@@ -91,7 +76,7 @@ def sign_up(
     now: datetime,
     is_admin: bool = False,
 ) -> User:
-    """Create an account; raise InvalidAccount or NameTaken."""
+    """Create an account; raise InvalidAccount."""
     # Hashing takes a tenth of a second. It runs before the first statement so that no lock is held meanwhile.
     user = draft(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return add(session, user=user)
@@ -118,7 +103,7 @@ def draft(
         problems["password"] = fault
     if problems:
         if "name" not in problems and names.is_taken(session, name=shown):
-            problems = NameTaken(shown).problems | problems
+            problems = name_taken(shown).by_field | problems
         raise InvalidAccount(problems)
     return _user(shown, passwords.hash(_normalized(password)), now, is_admin=is_admin)
 
@@ -147,10 +132,10 @@ def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> Us
 
 
 def add(session: Session, *, user: User) -> User:
-    """Store a new account; raise NameTaken."""
+    """Store a new account; raise InvalidAccount."""
     names.hold_accounts(session)
     if names.is_taken(session, name=user.name):
-        raise NameTaken(user.name)
+        raise name_taken(user.name)
     session.add(user)
     session.flush()
     return user
@@ -159,7 +144,7 @@ def add(session: Session, *, user: User) -> User:
 def create_user(
     session: Session, *, name: str, passwords: PasswordHasher, now: datetime, is_admin: bool = False
 ) -> tuple[User, str]:
-    """Create an account with a generated password and return both; raise InvalidAccount or NameTaken."""
+    """Create an account with a generated password and return both; raise InvalidAccount."""
     password = secrets.token_urlsafe(15)
     user = sign_up(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return user, password
@@ -237,19 +222,10 @@ def _decoy(passwords: PasswordHasher) -> str:
     return _decoys[passwords]
 
 
-class OnlyAdministrator(ParticipantError):
-    """The account of the only administrator cannot be deleted."""
-
-    public_name = "last_administrator"
-    message = (
-        "You are the only administrator. Create another one first (`fairboard user create NAME --admin`)."
-    )
-
-
 def delete_account(
     session: Session, *, user: User, secret: str, actor: Actor | None = None, now: datetime
 ) -> None:
-    """Delete an account by anonymizing it; raise OnlyAdministrator or OnlyOwner.
+    """Delete an account by anonymizing it; raise Refusal or OnlyOwner.
 
     The actor is by default the user. Teams, submissions and standings are kept. Teams without other members
     and teams named after the user get a neutral name. The hashes of identities and of the address are kept
@@ -258,7 +234,10 @@ def delete_account(
     # All administrators are locked so that the last two cannot delete their accounts concurrently.
     admins = select(User.id).where(User.is_admin).with_for_update(key_share=True)
     if session.scalars(admins).all() == [user.id]:
-        raise OnlyAdministrator
+        message = (
+            "You are the only administrator. Create another one first (`fairboard user create NAME --admin`)."
+        )
+        raise Refusal("last_administrator", ErrorKind.INVALID, message)
     organizers.leave_all(session, user=user, actor=actor or Actor.of(user), now=now)
     _leave_teams_nameless(session, user)
     person = session.get_one(User, user.id, populate_existing=True)
@@ -312,7 +291,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links, e-mails, uploads, roster entries and login data; withdraw requests."""
-    tables = (AccountLink, AnnouncedUpload, Identity, KnownAddress, Mail)
+    tables = (AccountLink, AnnouncedUpload, Identity, Mail)
     for table in (*tables, *FACTORS):
         session.execute(delete(table).where(table.user_id == person.id))
     session.execute(

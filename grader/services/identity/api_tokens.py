@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, delete, func, or_, select
 from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from grader import db
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import ApiToken, Competition, Submission, User
 from grader.services.identity import one_time_links
 from grader.services.site import counting
@@ -31,54 +31,11 @@ class Scope(enum.StrEnum):
 USUAL_SCOPES = (Scope.READ, Scope.SUBMIT)
 
 
-class UnknownToken(ParticipantError):
-    """The user has no such API token."""
-
-    public_name = "unknown_token"
-    kind = ErrorKind.NOT_FOUND
-    message = "This account has no API token {token_id}."
-
-
-class ScopeMissing(ParticipantError):
-    """The token lacks the required scope."""
-
-    public_name = "scope_missing"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, token: ApiToken, needed: Scope) -> None:
-        super().__init__(
-            f"The API token {token.name!r} has only the scope{'s' * (len(token.scopes) != 1)} "
-            f"{' and '.join(token.scopes)}. This request requires the scope {needed}. Create a token with "
-            "this scope on your account page."
-        )
-        self.needed = needed
-
-
-class OtherCompetition(ParticipantError):
-    """The token is limited to another competition."""
-
-    public_name = "other_competition"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, token: ApiToken) -> None:
-        slug = token.competition.slug if token.competition else ""
-        super().__init__(f"The API token {token.name!r} is limited to the competition {slug}.")
-
-
-class InsufficientToken(ParticipantError):
-    """The new token would have more rights than the token that creates it."""
-
-    public_name = "insufficient_token"
-    kind = ErrorKind.FORBIDDEN
-    message = "A token cannot create a token with more rights than its own: {what}."
-
-
-class TooManyTokens(ParticipantError):
-    """The user has reached the limit on API tokens."""
-
-    public_name = "too_many_tokens"
-    kind = ErrorKind.CONFLICT
-    message = f"This account has reached the limit of {MOST} API tokens. Revoke one first."
+def other_competition(token: ApiToken) -> Refusal:
+    """Return the refusal for a token that is limited to another competition."""
+    slug = token.competition.slug if token.competition else ""
+    message = f"The API token {token.name!r} is limited to the competition {slug}."
+    return Refusal("other_competition", ErrorKind.FORBIDDEN, message)
 
 
 def create(
@@ -92,7 +49,7 @@ def create(
     competition: Competition | None = None,
     made_with: ApiToken | None = None,
 ) -> tuple[ApiToken, str]:
-    """Create a token and return it with its secret text; raise TooManyTokens or InsufficientToken."""
+    """Create a token and return it with its secret text; raise Refusal."""
     _require_room(session, user, now)
     expires_at = None if lifetime is None else now + lifetime
     if made_with is not None:
@@ -133,18 +90,23 @@ def get(session: Session, *, token_id: int, now: datetime) -> ApiToken | None:
 
 
 def require_scope(token: ApiToken, needed: Scope) -> None:
-    """Raise ScopeMissing unless a token has a scope."""
+    """Raise Refusal unless a token has a scope."""
     if needed.value not in token.scopes:
-        raise ScopeMissing(token, needed)
+        message = (
+            f"The API token {token.name!r} has only the scope{'s' * (len(token.scopes) != 1)} "
+            f"{' and '.join(token.scopes)}. This request requires the scope {needed}. Create a token with "
+            "this scope on your account page."
+        )
+        raise Refusal("scope_missing", ErrorKind.FORBIDDEN, message)
 
 
 def require_submission(session: Session, token: ApiToken, *, submission_id: int) -> None:
-    """Raise OtherCompetition unless a submission belongs to the token's competition."""
+    """Raise Refusal unless a submission belongs to the token's competition."""
     query = select(Submission.id).where(
         Submission.id == submission_id, Submission.competition_id == token.competition_id
     )
     if session.scalar(query) is None:
-        raise OtherCompetition(token)
+        raise other_competition(token)
 
 
 def list_own(session: Session, *, user: User) -> list[ApiToken]:
@@ -161,10 +123,11 @@ def list_own(session: Session, *, user: User) -> list[ApiToken]:
 def revoke(
     session: Session, *, user: User, token_id: int, now: datetime, asking: ApiToken | None = None
 ) -> ApiToken:
-    """Revoke a user's token and all tokens created with it; raise UnknownToken or ScopeMissing."""
+    """Revoke a user's token and all tokens created with it; raise Refusal."""
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
-        raise UnknownToken(token_id=token_id)
+        message = f"This account has no API token {token_id}."
+        raise Refusal("unknown_token", ErrorKind.NOT_FOUND, message)
     if asking is not None:
         for scope in token.scopes:
             require_scope(asking, Scope(scope))
@@ -193,7 +156,8 @@ def _require_room(session: Session, user: User, now: datetime) -> None:
     counting.hold_lock(session, f"API tokens of {user.id}")
     living = select(func.count()).where(ApiToken.user_id == user.id, *_has_not_ended(now))
     if (session.scalar(living) or 0) >= MOST:
-        raise TooManyTokens
+        message = f"This account has reached the limit of {MOST} API tokens. Revoke one first."
+        raise Refusal("too_many_tokens", ErrorKind.CONFLICT, message)
 
 
 def _with_text(token: str, now: datetime | ColumnElement[datetime]) -> Select[ApiToken]:
@@ -213,6 +177,11 @@ def _has_not_ended(now: datetime | ColumnElement[datetime]) -> tuple[ColumnEleme
     return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now)
 
 
+def _insufficient(what: str) -> Refusal:
+    message = f"A token cannot create a token with more rights than its own: {what}."
+    return Refusal("insufficient_token", ErrorKind.FORBIDDEN, message)
+
+
 def _bounded(
     asking: ApiToken,
     *,
@@ -220,9 +189,9 @@ def _bounded(
     competition: Competition | None,
     expires_at: datetime | None,
 ) -> datetime | None:
-    """Return the earlier of both tokens' expiries; raise InsufficientToken if `asking` has fewer rights."""
+    """Return the earlier of both tokens' expiries; raise Refusal if `asking` has fewer rights."""
     if more := [scope for scope in scopes if scope.value not in asking.scopes]:
-        raise InsufficientToken(what=f"it lacks the scope {' and '.join(more)}")
+        raise _insufficient(f"it lacks the scope {' and '.join(more)}")
     if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):
-        raise InsufficientToken(what="it is limited to one competition")
+        raise _insufficient("it is limited to one competition")
     return min(filter(None, (expires_at, asking.expires_at)), default=None)

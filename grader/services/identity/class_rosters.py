@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import (
     AccountLink,
     Competition,
@@ -26,8 +26,7 @@ from grader.services.competitions import lookup, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
 from grader.services.identity import kept_identities, names, one_time_links, roster_file, sign_ups
-from grader.services.identity.one_time_links import InvalidLink
-from grader.services.identity.roster_file import InvalidClass, Student
+from grader.services.identity.roster_file import Student
 from grader.services.site import letters
 from grader.services.site import mail_addresses as addresses
 from grader.services.site import mail_limits as limits
@@ -35,14 +34,6 @@ from grader.services.teams import divisions, rosters
 from grader.text import counted, listed
 
 MOST_LISTED = 100
-
-
-class AlreadyStudent(ParticipantError):
-    """Another student of the same roster has joined with the account."""
-
-    public_name = "already_student"
-    kind = ErrorKind.CONFLICT
-    message = "You have already joined this class as {name}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ def import_lines(
     renew_links: bool = False,
     remove_missing: bool = False,
 ) -> tuple[list[ClassInvitation], list[str]]:
-    """Add and change students; return invitations and notes; raise InvalidClass or TooMuchMail.
+    """Add and change students; return invitations and notes; raise OrganizerRefusal or TooMuchMail.
 
     New students are invited, unless they join with their verified address (`own_accounts`). Only students who
     join are linked to an account, so the result does not depend on who has one. `sections` is by default as
@@ -84,7 +75,7 @@ def import_lines(
     if sections not in (None, SectionUse.NOTHING) and not any(sizes):
         problems.append("The roster has no sections. Add a column named section.")
     if problems:
-        raise InvalidClass(problems)
+        raise roster_file.invalid(problems)
     if remove_missing:
         _revoke(session, missing)
         for entry in missing:
@@ -227,28 +218,29 @@ def _revoke(session: Session, entries: Sequence[RosterEntry]) -> None:
 def find(session: Session, *, token: str, now: datetime) -> tuple[RosterEntry, Competition, bool]:
     """Return the entry of an invitation, its competition, and whether the link can still create an account.
 
-    Raises InvalidLink.
+    Raises Refusal.
     """
     digest = one_time_links.sha256_of(token)
     valid = AccountLink.token_sha256 == digest, AccountLink.expires_at > now
     link = session.scalar(select(AccountLink).where(*valid))
     entry = session.scalar(select(RosterEntry).where(RosterEntry.link_sha256 == digest))
     if link is None or entry is None:
-        raise InvalidLink
+        raise one_time_links.invalid()
     return entry, session.get_one(Competition, entry.competition_id), link.used_at is None
 
 
 def claim(session: Session, *, token: str, user: User, secret: str, now: datetime) -> Competition:
     """Link a student to the account of a person who opened the invitation; return the competition.
 
-    Raises InvalidLink, AlreadyStudent or SuspendedPerson.
+    Raises Refusal.
     """
     _, found, _ = find(session, token=token, now=now)
     competition = lookup.lock(session, competition_id=found.id)
     entry, _, _ = find(session, token=token, now=now)
     present = rosters.linked_student(session, competition=competition, user=user)
     if present is not None:
-        raise AlreadyStudent(name=present.name)
+        message = f"You have already joined this class as {present.name}."
+        raise Refusal("already_student", ErrorKind.CONFLICT, message)
     if entry.email:
         kept_identities.require_not_suspended(session, user=user, address=entry.email, secret=secret)
     _revoke(session, [entry])

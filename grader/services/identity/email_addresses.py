@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import LinkPurpose, User
 from grader.services.identity import kept_identities, one_time_links
 from grader.services.site import letters
@@ -14,22 +14,16 @@ from grader.services.site import mail_addresses as addresses
 VERIFIABLE_FOR = timedelta(days=1)
 
 
-class AddressTaken(ParticipantError):
-    """Another account has verified this address."""
-
-    public_name = "address_taken"
-    message = "Another account already uses this e-mail address. Enter a different one."
-
-
 def owner(session: Session, *, address: str) -> User | None:
     """Return the account that has verified an address, or None."""
     return session.scalar(select(User).where(User.email_key == addresses.key(address)))
 
 
 def require_free(session: Session, *, address: str) -> None:
-    """Raise AddressTaken if an account has verified the address."""
+    """Raise Refusal if an account has verified the address."""
     if owner(session, address=address) is not None:
-        raise AddressTaken
+        message = "Another account already uses this e-mail address. Enter a different one."
+        raise Refusal("address_taken", ErrorKind.INVALID, message)
 
 
 def note(session: Session, *, user: User, address: str) -> None:
@@ -64,7 +58,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
 def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
     """Verify the address of a link and notify the previous address.
 
-    Raises InvalidLink, AddressTaken or SuspendedPerson.
+    Raises Refusal.
     """
     link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.identity_providers import Provider, SignUp
 from grader.models import Identity, LinkPurpose, Login, User
 from grader.services.identity import (
@@ -33,33 +33,6 @@ from grader.text import folded
 logger = logging.getLogger(__name__)
 
 
-class DomainNotAdmitted(ParticipantError):
-    """The person does not belong to a domain that the provider's settings allow."""
-
-    public_name = "domain_not_admitted"
-    kind = ErrorKind.FORBIDDEN
-    message = "Only {domains} may log in with {label}, with an e-mail address that it has verified."
-
-    def __init__(self, provider: Provider) -> None:
-        domains = " and ".join(f"@{each}" for each in provider.allowed_domains)
-        super().__init__(label=provider.label, domains=domains)
-
-
-class NoAccount(ParticipantError):
-    """The identity has no account, and the person may not create one."""
-
-    public_name = "no_account"
-    kind = ErrorKind.FORBIDDEN
-    message = (
-        "No account is linked to your login at {label}. If you already have an account, log in to it first "
-        "and link {label} on your account page.{new}"
-    )
-
-    def __init__(self, provider: Provider, policy: SignUp) -> None:
-        new = " A new account requires an invitation." if policy is SignUp.INVITE else ""
-        super().__init__(label=provider.label, new=new)
-
-
 class LinkedElsewhere(ParticipantError):
     """Another account is linked to the identity, or the account to another identity of the provider."""
 
@@ -67,28 +40,9 @@ class LinkedElsewhere(ParticipantError):
     kind = ErrorKind.CONFLICT
 
 
-class UnknownIdentity(ParticipantError):
-    """The identity does not exist, belongs to someone else, or was not confirmed recently."""
-
-    public_name = "unknown_identity"
-    kind = ErrorKind.NOT_FOUND
+def _unknown() -> Refusal:
     message = "This login is not linked to the account, or it has expired. Log in again."
-
-
-class PasswordsOff(ParticipantError):
-    """The site does not accept passwords from the user."""
-
-    public_name = "passwords_off"
-    kind = ErrorKind.FORBIDDEN
-    message = "Password login is turned off on this site. Log in with an identity provider."
-
-
-class OnlyLogin(ParticipantError):
-    """Without the identity, the user could not log in."""
-
-    public_name = "only_login"
-    kind = ErrorKind.CONFLICT
-    message = "You could not log in without {provider}. Set a password or link another provider first."
+    return Refusal("unknown_identity", ErrorKind.NOT_FOUND, message)
 
 
 def is_rescue(user: User, settings: Settings) -> bool:
@@ -102,9 +56,10 @@ def may_use_password(user: User, settings: Settings) -> bool:
 
 
 def require_may_use_password(user: User, settings: Settings) -> None:
-    """Raise PasswordsOff unless a user may set a password."""
+    """Raise Refusal unless a user may set a password."""
     if not may_use_password(user, settings):
-        raise PasswordsOff
+        message = "Password login is turned off on this site. Log in with an identity provider."
+        raise Refusal("passwords_off", ErrorKind.FORBIDDEN, message)
 
 
 def has_password(user: User, settings: Settings) -> bool:
@@ -117,10 +72,14 @@ def arrive(
 ) -> Identity:
     """Store what validated claims say about a person, and return the identity with its user, if any.
 
-    The claims also grant or revoke the administrator role. Raises DomainNotAdmitted.
+    The claims also grant or revoke the administrator role. Raises Refusal.
     """
     if not provider.admits(claims):
-        raise DomainNotAdmitted(provider)
+        domains = " and ".join(f"@{each}" for each in provider.allowed_domains)
+        message = (
+            f"Only {domains} may log in with {provider.label}, with an e-mail address that it has verified."
+        )
+        raise Refusal("domain_not_admitted", ErrorKind.FORBIDDEN, message)
     counting.hold_lock(session, "identities")
     identity = _find(session, provider, claims)
     if identity is None:
@@ -137,24 +96,29 @@ def arrive(
 def pending(
     session: Session, *, provider: Provider, subject: str, arrived_at: datetime, now: datetime
 ) -> Identity:
-    """Return an identity whose person may now create an account; raise UnknownIdentity.
+    """Return an identity whose person may now create an account; raise Refusal.
 
     Only the newest arrival counts.
     """
     identity = _find(session, provider, {"sub": subject})
     is_newest = identity is not None and identity.user_id is None and identity.last_login_at == arrived_at
     if identity is None or not is_newest or arrived_at <= now - logins.IDENTITY_PENDING:
-        raise UnknownIdentity
+        raise _unknown()
     return identity
 
 
 def require_may_sign_up(
     session: Session, *, provider: Provider, settings: Settings, invitation: str, now: datetime
 ) -> None:
-    """Raise NoAccount or InvalidLink unless a person may create an account with this invitation, if any."""
+    """Raise Refusal unless a person may create an account with this invitation, if any."""
     policy = provider.accounts or settings.sign_up
     if policy is SignUp.CLOSED or (policy is SignUp.INVITE and not invitation):
-        raise NoAccount(provider, policy)
+        new = " A new account requires an invitation." if policy is SignUp.INVITE else ""
+        message = (
+            f"No account is linked to your login at {provider.label}. If you already have an account, log in "
+            f"to it first and link {provider.label} on your account page.{new}"
+        )
+        raise Refusal("no_account", ErrorKind.FORBIDDEN, message)
     if invitation:
         one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=invitation, now=now)
 
@@ -174,7 +138,7 @@ def sign_up(
     """Create the account of a new identity, without a password; use the invitation, if any.
 
     A verified address becomes the account's address unless another account has verified it.
-    Raises UnknownIdentity, NoAccount, InvalidLink, InvalidAccount, NameTaken or SuspendedPerson.
+    Raises Refusal or InvalidAccount.
     """
     counting.hold_lock(session, "identities")
     identity = pending(session, provider=provider, subject=subject, arrived_at=arrived_at, now=now)
@@ -212,7 +176,7 @@ def link(
 ) -> None:
     """Link an identity to a user who has just confirmed the account.
 
-    Raises LinkedElsewhere, DomainNotAdmitted or SuspendedPerson.
+    Raises LinkedElsewhere or Refusal.
     """
     identity = arrive(session, provider=provider, claims=claims, settings=settings, now=now)
     person = session.get_one(User, user.id)
@@ -246,18 +210,20 @@ def unlink(
 ) -> Identity:
     """Unlink an identity and end the sessions that it started, except `keep`.
 
-    Raises UnknownIdentity; raises OnlyLogin for users who unlink their own last login.
+    Raises Refusal, also for users who unlink their own last login.
     """
     counting.hold_lock(session, "identities")
     person = session.get_one(User, user.id, populate_existing=True)
     identity = session.get(Identity, identity_id, populate_existing=True)
     if identity is None or identity.user_id != person.id:
-        raise UnknownIdentity
+        raise _unknown()
     usable = {each.issuer for each in settings.providers()}
     others = [each for each in own(session, user=person) if each.id != identity.id and each.issuer in usable]
     is_own = actor.user is not None and actor.user.id == person.id
     if is_own and not others and not has_password(person, settings):
-        raise OnlyLogin(provider=identity.provider)
+        rescue = "Set a password or link another provider first."
+        message = f"You could not log in without {identity.provider}. {rescue}"
+        raise Refusal("only_login", ErrorKind.CONFLICT, message)
     logins.end_waiting(session, user=person)
     ending = delete(Login).where(Login.user_id == person.id, Login.provider == identity.provider)
     session.execute(ending if keep is None else ending.where(Login.id != keep.id))

@@ -1,7 +1,4 @@
-"""Sessions, login links, and records of login addresses and browsers.
-
-Addresses and browsers are stored as keyed hashes, so they can only be compared.
-"""
+"""Sessions and login links."""
 
 import hashlib
 import hmac
@@ -11,13 +8,12 @@ from sqlalchemy import ColumnElement, Select, delete, exists, select
 from sqlalchemy.orm import Session, contains_eager
 
 from grader import db
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import (
     ApiToken,
     FactorPurpose,
     FactorStep,
     Identity,
-    KnownAddress,
     LinkPurpose,
     Login,
     SecondFactor,
@@ -30,17 +26,7 @@ from grader.text import one_line
 USER_AGENT_MAX_LENGTH = 300
 LINK_LIFETIME = timedelta(days=1)
 INTERVAL = timedelta(minutes=5)
-KNOWN_KEPT = timedelta(days=90)
 IDENTITY_PENDING = timedelta(minutes=30)  # to choose the name of a new account
-MOST_KNOWN = 20  # per user
-
-
-class UnknownLogin(ParticipantError):
-    """The session has ended or belongs to another user."""
-
-    public_name = "unknown_login"
-    kind = ErrorKind.NOT_FOUND
-    message = "This session is not yours or has already ended."
 
 
 class SecondFactorAsked(ParticipantError):
@@ -49,14 +35,6 @@ class SecondFactorAsked(ParticipantError):
     public_name = "second_factor_asked"
     kind = ErrorKind.LOGIN_NEEDED
     message = "Enter your second factor first."
-
-
-class Suspended(ParticipantError):
-    """The account is suspended."""
-
-    public_name = "suspended"
-    kind = ErrorKind.FORBIDDEN
-    message = "Your account is suspended ({reason}). Contact the site's administrators."
 
 
 def start(
@@ -71,11 +49,13 @@ def start(
 ) -> str:
     """Start a session, delete expired ones and return the token for the cookie.
 
-    Raises Suspended. Raises SecondFactorAsked if the account has a second factor, unless `has_proved_factor`.
+    Raises Refusal for suspended accounts. Raises SecondFactorAsked if the account has a second factor,
+    unless `has_proved_factor`.
     """
     suspension = select(User.suspension_reason).where(User.id == user.id, User.suspended_at.is_not(None))
     if reason := session.scalar(suspension):
-        raise Suspended(reason=reason)
+        message = f"Your account is suspended ({reason}). Contact the site's administrators."
+        raise Refusal("suspended", ErrorKind.FORBIDDEN, message)
     hold_factors(session, user=user)
     if not has_proved_factor and has_factor(session, user=user):
         raise SecondFactorAsked
@@ -109,7 +89,7 @@ def create_link(session: Session, *, user: User, created_by: str, now: datetime)
 
 
 def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:
-    """Return the user of a login link, and mark the link as used if `use` is true; raise InvalidLink."""
+    """Return the user of a login link, and mark the link as used if `use` is true; raise Refusal."""
     link = one_time_links.require(session, purpose=LinkPurpose.LOG_IN, token=token, now=now, lock=use)
     person = one_time_links.holder(session, link)
     if use:
@@ -140,10 +120,11 @@ def end(session: Session, *, token: str) -> None:
 
 
 def end_own(session: Session, *, user: User, login_id: int) -> None:
-    """End one of a user's sessions; raise UnknownLogin."""
+    """End one of a user's sessions; raise Refusal."""
     login = session.get(Login, login_id)
     if login is None or login.user_id != user.id:
-        raise UnknownLogin
+        message = "This session is not yours or has already ended."
+        raise Refusal("unknown_login", ErrorKind.NOT_FOUND, message)
     session.delete(login)
     session.flush()
 
@@ -184,11 +165,6 @@ def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
         session.flush()
 
 
-def is_old_address(now: datetime) -> ColumnElement[bool]:
-    """Return the SQL condition for known addresses without a recent login."""
-    return KnownAddress.last_login_at <= now - KNOWN_KEPT
-
-
 def is_old_identity(now: datetime) -> ColumnElement[bool]:
     """Return the SQL condition for people who did not create an account in time."""
     return Identity.user_id.is_(None) & (Identity.last_login_at <= now - IDENTITY_PENDING)
@@ -197,45 +173,6 @@ def is_old_identity(now: datetime) -> ColumnElement[bool]:
 def keyed_hash(secret: str, text: str) -> str:
     """Return the hash of a text, keyed with the site's secret."""
     return hmac.digest(secret.encode(), text.encode(), hashlib.sha256).hex()
-
-
-def is_known_address(session: Session, *, user_id: int, address_hash: str, now: datetime) -> bool:
-    """Return whether a user has recently logged in from an address."""
-    known = (
-        (KnownAddress.user_id == user_id)
-        & (KnownAddress.address_hash == address_hash)
-        & (KnownAddress.last_login_at > now - KNOWN_KEPT)
-    )
-    return bool(session.scalar(select(exists().where(known))))
-
-
-def note_known_address(session: Session, *, user: User, address_hash: str, now: datetime) -> None:
-    """Store the address of a login; keep only the user's newest addresses."""
-    counting.hold_lock(session, f"known addresses of {user.id}")
-    mine = select(KnownAddress).where(KnownAddress.user_id == user.id)
-    known_address = session.scalar(mine.where(KnownAddress.address_hash == address_hash))
-    if known_address is None:
-        session.add(KnownAddress(user_id=user.id, address_hash=address_hash, last_login_at=now))
-    else:
-        known_address.last_login_at = now
-    _keep_newest(session, user)
-
-
-def forget_known_addresses(session: Session, *, user: User) -> None:
-    """Delete a user's known addresses after a password change; the old password may have been shared."""
-    session.execute(delete(KnownAddress).where(KnownAddress.user_id == user.id))
-
-
-def _keep_newest(session: Session, user: User) -> None:
-    session.flush()
-    newest_first = (
-        select(KnownAddress)
-        .where(KnownAddress.user_id == user.id)
-        .order_by(KnownAddress.last_login_at.desc(), KnownAddress.id.desc())
-    )
-    for surplus in session.scalars(newest_first.offset(MOST_KNOWN)):
-        session.delete(surplus)
-    session.flush()
 
 
 def _with_token(token: str, now: datetime | ColumnElement[datetime]) -> Select[Login]:

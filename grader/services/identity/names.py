@@ -18,7 +18,7 @@ from confusable_homoglyphs import utils as confusables
 from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import Competition, Team, User
 from grader.services.site import counting
 from grader.text import folded
@@ -69,25 +69,16 @@ _NOBODYS = (
 )
 
 
-class InvalidName(ParticipantError):
+class InvalidName(Refusal):
     """The text cannot be used as a name."""
 
-    public_name = "invalid_name"
+    def __init__(self, message: str, *, name: str = "invalid_name") -> None:
+        super().__init__(name, ErrorKind.INVALID, message)
 
 
-class ReservedName(InvalidName):
-    """The name could be mistaken for an official name of the site."""
-
-    public_name = "reserved_name"
-    message = "The name {name!r} is reserved because it looks official. Choose another one."
-
-
-class UnknownUser(ParticipantError):
-    """No account has this name."""
-
-    public_name = "unknown_user"
-    kind = ErrorKind.NOT_FOUND
-    message = "There is no account named {name!r}."
+def unknown_user(name: str) -> Refusal:
+    """Return the refusal for a name that no account has."""
+    return Refusal("unknown_user", ErrorKind.NOT_FOUND, f"There is no account named {name!r}.")
 
 
 def clean_name(name: str) -> str:
@@ -149,9 +140,10 @@ def is_reserved(name: str, *, is_admin: bool = False) -> bool:
 
 
 def require_unreserved(name: str, *, is_admin: bool = False) -> None:
-    """Raise ReservedName if a clean name is reserved."""
+    """Raise InvalidName if a clean name is reserved."""
     if is_reserved(name, is_admin=is_admin):
-        raise ReservedName(name=name)
+        message = f"The name {name!r} is reserved because it looks official. Choose another one."
+        raise InvalidName(message, name="reserved_name")
 
 
 def hold_accounts(session: Session) -> None:
@@ -175,10 +167,10 @@ def is_taken_by_team(
 
 
 def get_user(session: Session, *, name: str) -> User:
-    """Return the account with a name, ignoring case; raise UnknownUser."""
+    """Return the account with a name, ignoring case; raise Refusal."""
     user = find_user(session, name=name)
     if user is None:
-        raise UnknownUser(name=name)
+        raise unknown_user(name)
     return user
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import AccountLink, LinkPurpose, User
 
 
@@ -29,12 +29,10 @@ def onward(then: str) -> str:
     return "" if then == "/" else f"?next={quote(then)}"
 
 
-class InvalidLink(ParticipantError):
-    """The link does not exist, was used or replaced, or has expired."""
-
-    public_name = "invalid_link"
-    kind = ErrorKind.NOT_FOUND
+def invalid() -> Refusal:
+    """Return the refusal for a link that does not exist, was used or replaced, or has expired."""
     message = "This link is not valid. It has already been used, has expired, or was copied incompletely."
+    return Refusal("invalid_link", ErrorKind.NOT_FOUND, message)
 
 
 def create(
@@ -85,7 +83,7 @@ def create_all(
 def require(
     session: Session, *, purpose: LinkPurpose, token: str, now: datetime, lock: bool = False
 ) -> AccountLink:
-    """Return a valid, unused link; raise InvalidLink."""
+    """Return a valid, unused link; raise Refusal."""
     query = select(AccountLink).where(
         AccountLink.token_sha256 == sha256_of(token),
         AccountLink.purpose == purpose,
@@ -94,15 +92,15 @@ def require(
     )
     link = session.scalar(query.with_for_update() if lock else query)
     if link is None:
-        raise InvalidLink
+        raise invalid()
     return link
 
 
 def holder(session: Session, link: AccountLink) -> User:
-    """Return the user of a link; raise InvalidLink if the account was deleted."""
+    """Return the user of a link; raise Refusal if the account was deleted."""
     person = None if link.user_id is None else session.get(User, link.user_id)
     if person is None or person.deleted_at is not None:
-        raise InvalidLink
+        raise invalid()
     return person
 
 

@@ -50,13 +50,13 @@ def create_link(
 
 
 def whose(session: Session, *, token: str, now: datetime) -> User:
-    """Return the user of a reset link; raise InvalidLink."""
+    """Return the user of a reset link; raise Refusal."""
     link = one_time_links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
     return one_time_links.holder(session, link)
 
 
 def use(session: Session, *, token: str, password_hash: str, now: datetime) -> User:
-    """Set a new password and end the user's sessions and reset links; raise InvalidLink."""
+    """Set a new password and end the user's sessions and reset links; raise Refusal."""
     link = one_time_links.require(
         session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from grader.errors import ErrorKind, OrganizerError, SeveralProblems
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.files.reading.text import wide_encoding
 from grader.files.reading.unreadable import HEAD_BYTES, identify, not_csv
 from grader.services.identity import names
@@ -30,15 +30,11 @@ _KINDS = {spelling: kind for kind, spellings in SPELLINGS.items() for spelling i
 _EXPECTED = "Name the columns name, e-mail, student id and section, or list only names, one per line."
 
 
-class InvalidClass(SeveralProblems, OrganizerError):
-    """The roster has problems, so nothing is changed."""
-
-    public_name = "invalid_class"
-    kind = ErrorKind.MISMATCH
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        more = len(problems) - MOST_PROBLEMS
-        super().__init__([*problems[:MOST_PROBLEMS], *([f"There are {more:,} more problems."] * (more > 0))])
+def invalid(problems: Sequence[str]) -> OrganizerRefusal:
+    """Return the refusal of a roster with problems, of which nothing is changed."""
+    more = len(problems) - MOST_PROBLEMS
+    shown = [*problems[:MOST_PROBLEMS], *([f"There are {more:,} more problems."] * (more > 0))]
+    return OrganizerRefusal("invalid_class", ErrorKind.MISMATCH, problems=shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +49,9 @@ class Student:
 
 
 def lines_of(file: bytes) -> list[str]:
-    """Return the lines of a file in UTF-8 or UTF-16; raise InvalidClass."""
+    """Return the lines of a file in UTF-8 or UTF-16; raise OrganizerRefusal."""
     if signature := identify(file[:HEAD_BYTES]):
-        raise InvalidClass([not_csv(signature, nested=False).problem.message])
+        raise invalid([not_csv(signature, nested=False).problem.message])
     encoding = codec = wide_encoding(file) or "UTF-8"
     if encoding == "UTF-16" and b"\0" in file[:2]:  # without a byte order mark
         codec = "UTF-16-LE" if file[1:2] == b"\0" else "UTF-16-BE"
@@ -64,18 +60,18 @@ def lines_of(file: bytes) -> list[str]:
     except UnicodeDecodeError as error:
         line = file[: error.start].count(b"\n") + 1
         problem = f"Line {line:,} is not valid {encoding}. In Excel, choose 'Save as: CSV UTF-8'."
-        raise InvalidClass([problem]) from None
+        raise invalid([problem]) from None
 
 
 def read(lines: Sequence[str]) -> tuple[list[Student], list[str]]:
-    """Return the students in a roster's lines, and notes; raise InvalidClass with all problems."""
+    """Return the students in a roster's lines, and notes; raise OrganizerRefusal with all problems."""
     lines = [line.removeprefix("\ufeff") for line in lines]
     first = next(filter(str.strip, lines), "")
     delimiter = max(",;\t", key=lambda mark: len(_kinds(re.split(mark, first))))
     if _kinds(re.split(delimiter, first)):
         return _of_table(_rows(lines, delimiter))
     if any(line.count(",") > 1 or set(line) & set(";\t@") for line in lines):
-        raise InvalidClass([f"Line 1: no column is recognized. {_EXPECTED}"])
+        raise invalid([f"Line 1: no column is recognized. {_EXPECTED}"])
     texts = [line.strip() for line in lines if line.strip()]
     return _checked([Student(text, text) for text in texts], []), []
 
@@ -97,7 +93,7 @@ def _rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InvalidClass([f"Line {line:,} is not valid CSV: {error}."]) from None
+        raise invalid([f"Line {line:,} is not valid CSV: {error}."]) from None
 
 
 def _of_table(rows: Iterator[tuple[int, list[str]]]) -> tuple[list[Student], list[str]]:
@@ -119,7 +115,7 @@ def _of_table(rows: Iterator[tuple[int, list[str]]]) -> tuple[list[Student], lis
 
 
 def _checked(found: Sequence[Student], faults: list[str]) -> list[Student]:
-    """Return the students with clean values; raise InvalidClass with these and all other faults."""
+    """Return the students with clean values; raise OrganizerRefusal with these and all other faults."""
     if not 1 <= len(found) <= MOST:
         faults.append(f"The roster has {len(found):,} students. It must have 1 to {MOST:,}.")
     has_ids = any(each.student_id for each in found)
@@ -144,7 +140,7 @@ def _checked(found: Sequence[Student], faults: list[str]) -> list[Student]:
                 faults.append(f"{each.place}: the same {kind} is already used ({earlier}).")
             places[kind, value] = each.place
     if faults:
-        raise InvalidClass(faults)
+        raise invalid(faults)
     return cleaned
 
 

@@ -19,7 +19,7 @@ from sqlalchemy import delete, exists, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import (
     FactorKind,
     FactorPurpose,
@@ -45,27 +45,12 @@ RECOVERY_CODE_COUNT = 10
 DRIFT_STEPS = 1  # An app's clock may be up to 30 seconds fast or slow.
 
 
-class InvalidFactor(ParticipantError):
-    """A second factor cannot be added; the message names the reason."""
-
-    public_name = "invalid_factor"
-    kind = ErrorKind.MISMATCH
+def _invalid(message: str) -> Refusal:
+    return Refusal("invalid_factor", ErrorKind.MISMATCH, message)
 
 
-class UnknownFactor(ParticipantError):
-    """The second factor was removed or belongs to another user."""
-
-    public_name = "unknown_factor"
-    kind = ErrorKind.NOT_FOUND
-    message = "This second factor does not exist anymore."
-
-
-class OwnFactors(ParticipantError):
-    """Administrators cannot reset their own second factors."""
-
-    public_name = "own_factors"
-    kind = ErrorKind.FORBIDDEN
-    message = "Change your own second factors on your account page."
+def _unknown(message: str = "This second factor does not exist anymore.") -> Refusal:
+    return Refusal("unknown_factor", ErrorKind.NOT_FOUND, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,24 +126,24 @@ def add(
     keep: Login | None,
     now: datetime,
 ) -> SecondFactor:
-    """Add the passkey of a browser's response, or the app that shows the typed code; raise InvalidFactor.
+    """Add the passkey of a browser's response, or the app that shows the typed code; raise Refusal.
 
     The first second factor ends all sessions except `keep`, because they were started without it.
     """
     logins.hold_factors(session, user=user)
     own = list_own(session, user=user)
     if len(own) >= MOST:
-        raise InvalidFactor(f"An account can have at most {MOST} second factors. Remove one first.")
+        raise _invalid(f"An account can have at most {MOST} second factors. Remove one first.")
     factor = _created(ceremony, proof.passkey) if proof.passkey else _paired(app, proof.code, now)
     factor.name = one_line(name, NAME_MAX_LENGTH) or factor.name
     if any(each.name == factor.name for each in own):
-        raise InvalidFactor(f"You already have a second factor named {factor.name!r}. Choose another name.")
+        raise _invalid(f"You already have a second factor named {factor.name!r}. Choose another name.")
     factor.user_id, factor.created_at, factor.last_used_at = user.id, now, None
     try:
         with session.begin_nested():
             session.add(factor)
     except IntegrityError:
-        raise InvalidFactor("This second factor already belongs to an account.") from None
+        raise _invalid("This second factor already belongs to an account.") from None
     if not own:
         logins.end_all(session, user=user, but=keep)
     after = {"kind": factor.kind, "name": factor.name}
@@ -167,12 +152,12 @@ def add(
 
 
 def remove(session: Session, *, user: User, factor_id: int, actor: Actor, now: datetime) -> SecondFactor:
-    """Remove a second factor, and the recovery codes with the last one; raise UnknownFactor."""
+    """Remove a second factor, and the recovery codes with the last one; raise Refusal."""
     logins.hold_factors(session, user=user)
     own = list_own(session, user=user)
     factor = next((each for each in own if each.id == factor_id), None)
     if factor is None:
-        raise UnknownFactor
+        raise _unknown()
     session.delete(factor)
     session.flush()
     if len(own) == 1:
@@ -185,14 +170,15 @@ def remove(session: Session, *, user: User, factor_id: int, actor: Actor, now: d
 def reset(session: Session, *, user: User, actor: Actor, now: datetime) -> None:
     """Remove all second factors and sessions of a user who cannot log in.
 
-    Raises OwnFactors or UnknownFactor.
+    Raises Refusal.
     """
     if actor.user is not None and actor.user.id == user.id:
-        raise OwnFactors
+        message = "Change your own second factors on your account page."
+        raise Refusal("own_factors", ErrorKind.FORBIDDEN, message)
     logins.hold_factors(session, user=user)
     names = [each.name for each in list_own(session, user=user)]
     if not names:
-        raise UnknownFactor("This account has no second factor.")
+        raise _unknown("This account has no second factor.")
     forget_all(session, user=user)
     logins.end_all(session, user=user)
     what, before = "all second factors were removed by an administrator", {"names": names}
@@ -220,7 +206,7 @@ def new_recovery_codes(session: Session, *, user: User, now: datetime) -> list[s
 def _paired(app: NewApp, code: str, now: datetime) -> SecondFactor:
     step = _matching_step(app.secret, "".join(code.split()), now)
     if step is None:
-        raise InvalidFactor(
+        raise _invalid(
             "This code is wrong. Enter the code that the app shows now, and check the clock of its device."
         )
     return SecondFactor(kind=FactorKind.APP, name="Authenticator app", key_id=app.key_id, counter=step)
@@ -229,7 +215,7 @@ def _paired(app: NewApp, code: str, now: datetime) -> SecondFactor:
 def _created(ceremony: "Ceremony | None", response: str) -> SecondFactor:
     passkey = ceremony.created(response) if ceremony is not None else None
     if passkey is None:
-        raise InvalidFactor("The passkey could not be verified. Try again.")
+        raise _invalid("The passkey could not be verified. Try again.")
     key_id, public_key, counter = passkey
     return SecondFactor(
         kind=FactorKind.PASSKEY, name="Passkey", key_id=key_id, public_key=public_key, counter=counter

@@ -53,7 +53,7 @@ def invite(session: Session, *, created_by: str, now: datetime) -> str:
 
 
 def find(session: Session, *, token: str, now: datetime) -> AccountLink:
-    """Return the sign-up link with this token; raise InvalidLink."""
+    """Return the sign-up link with this token; raise Refusal."""
     return one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now)
 
 
@@ -69,7 +69,7 @@ def use(
 ) -> User:
     """Create an account from a sign-up link, and verify the address to which the link was sent.
 
-    Raise InvalidLink, InvalidAccount, NameTaken, AddressTaken or SuspendedPerson.
+    Raise Refusal or InvalidAccount.
     """
     user = accounts.draft(session, name=name, password=password, passwords=passwords, now=now)
     link = one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)

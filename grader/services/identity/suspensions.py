@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import AccountLink, AnnouncedUpload, ApiToken, User
 from grader.services.identity import accounts, kept_identities, logins
 from grader.services.site import log
@@ -18,39 +18,15 @@ from grader.text import one_line
 KEY_SHARED = {"key_share": True}
 
 
-class NotSuspendable(ParticipantError):
-    """Administrators, and the accounts of the people who act, cannot be suspended or deleted this way.
-
-    Suspended users cannot become administrators.
-    """
-
-    public_name = "not_suspendable"
-    kind = ErrorKind.CONFLICT
-
-
-class NotSuspended(ParticipantError):
-    """The account is not suspended, already is, or was deleted meanwhile."""
-
-    public_name = "not_suspended"
-    kind = ErrorKind.CONFLICT
-
-
-class ReasonMissing(ParticipantError):
-    """A suspension or a deletion needs a reason."""
-
-    public_name = "reason_missing"
-    message = "Enter a reason. The audit log stores it, and a suspended user sees it at the next login."
-
-
 def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
     """Suspend an account: end its sessions, tokens and links; keep its teams and results.
 
-    Other members lead its teams from now on. Raises ReasonMissing, NotSuspendable or NotSuspended.
+    Other members lead its teams from now on. Raises Refusal.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     person = _held(session, user, reason, actor)
     if person.suspended_at is not None:
-        raise NotSuspended(f"The account {person.name} is already suspended.")
+        raise _refusal("not_suspended", f"The account {person.name} is already suspended.")
     kept_identities.keep(session, user=person, secret=secret)
     person.suspended_at, person.suspension_reason = now, reason
     logins.end_all(session, user=person)
@@ -63,10 +39,10 @@ def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: 
 
 
 def reinstate(session: Session, *, user: User, reason: str, actor: Actor, now: datetime) -> None:
-    """End a suspension; sessions and tokens stay ended. Raises NotSuspended."""
+    """End a suspension; sessions and tokens stay ended. Raises Refusal."""
     person = _locked(session, user)
     if person.suspended_at is None:
-        raise NotSuspended(f"The account {person.name} is not suspended.")
+        raise _refusal("not_suspended", f"The account {person.name} is not suspended.")
     person.suspended_at, person.suspension_reason = None, ""
     _record(session, "account.reinstate", person, one_line(reason, REASON_MAX_LENGTH), actor, now)
 
@@ -74,7 +50,7 @@ def reinstate(session: Session, *, user: User, reason: str, actor: Actor, now: d
 def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
     """Delete another person's account by anonymizing it; see `accounts.delete_account`.
 
-    Raises ReasonMissing, NotSuspendable, NotSuspended or OnlyOwner.
+    Raises Refusal or OnlyOwner.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     person = _held(session, user, reason, actor)
@@ -82,21 +58,27 @@ def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: s
     _record(session, "account.delete", person, reason, actor, now)
 
 
+def _refusal(name: str, message: str) -> Refusal:
+    return Refusal(name, ErrorKind.CONFLICT, message)
+
+
 def _held(session: Session, user: User, reason: str, actor: Actor) -> User:
     if not reason:
-        raise ReasonMissing
+        message = "Enter a reason. The audit log stores it, and a suspended user sees it at the next login."
+        raise Refusal("reason_missing", ErrorKind.INVALID, message)
     person = _locked(session, user)
     if actor.user is not None and actor.user.id == person.id:
-        raise NotSuspendable("You cannot suspend or delete your own account here. Use your account page.")
+        message = "You cannot suspend or delete your own account here. Use your account page."
+        raise _refusal("not_suspendable", message)
     if person.is_admin:
-        raise NotSuspendable(f"{person.name} is an administrator. Revoke that role first.")
+        raise _refusal("not_suspendable", f"{person.name} is an administrator. Revoke that role first.")
     return person
 
 
 def _locked(session: Session, user: User) -> User:
     person = session.get_one(User, user.id, populate_existing=True, with_for_update=KEY_SHARED)
     if person.deleted_at is not None:
-        raise NotSuspended("The account was deleted in the meantime.")
+        raise _refusal("not_suspended", "The account was deleted in the meantime.")
     return person
 
 

@@ -22,6 +22,7 @@ from grader.models import (
     SubmissionGrant,
     Team,
     TeamMember,
+    User,
 )
 from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
@@ -84,21 +85,23 @@ def request(act: Act, *, name: str) -> MergeRequest:
     return made
 
 
-def outlook(act: Act, *, request_id: int) -> Outlook:
+def outlook(
+    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime
+) -> Outlook:
     """Return the effect of accepting a request to the person's team; raise Refusal."""
-    merge_request = _acceptable(act, request_id)
+    merge_request = _acceptable(session, competition, user, request_id, now)
     taken, into = merge_request.to_team, merge_request.from_team
     return Outlook(
         taken=MergingTeam(taken.name, taken.division),
-        into=MergingTeam(team_names.shown(into, act.competition), into.division),
-        sum=together(act.session, competition=act.competition, teams=(into, taken), now=act.now),
-        selection_count=act.competition.selection_count,
+        into=MergingTeam(team_names.shown(into, competition), into.division),
+        sum=together(session, competition=competition, teams=(into, taken), now=now),
+        selection_count=competition.selection_count,
     )
 
 
 def accept(act: Act, *, request_id: int) -> Team:
     """Merge the person's team into the requesting team, and return the merged team; raise Refusal."""
-    merge_request = _acceptable(act, request_id)
+    merge_request = _acceptable(act.session, act.competition, act.user, request_id, act.now)
     merge_request.state = RequestState.ACCEPTED
     taken, into = merge_request.to_team, merge_request.from_team
     _merge(act.session, act.competition, taken=taken, into=into, now=act.now)
@@ -176,12 +179,14 @@ def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     return min(possible, default=None)
 
 
-def _acceptable(act: Act, request_id: int) -> MergeRequest:
+def _acceptable(
+    session: Session, competition: Competition, user: User, request_id: int, now: datetime
+) -> MergeRequest:
     """Return an open request to the team that the person leads and that can be accepted; raise Refusal."""
-    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
-    merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
-    rosters.require_changeable(act.competition, act.now)
-    _require_mergeable(act.session, act.competition, merge_request.from_team, own_team, act.now)
+    own_team = rosters.require_led_team(session, competition=competition, user=user)
+    merge_request = _open(session, request_id, MergeRequest.to_team_id == own_team.id)
+    rosters.require_changeable(competition, now)
+    _require_mergeable(session, competition, merge_request.from_team, own_team, now)
     return merge_request
 
 

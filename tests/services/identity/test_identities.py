@@ -9,8 +9,9 @@ from sqlalchemy import delete, func, select
 
 from grader.models import Identity, User
 from grader.services.identity import identities, logins
-from grader.services.identity.identities import LinkedElsewhere, UnknownIdentity
+from grader.services.identity.identities import LinkedElsewhere
 from tests.fixtures.races import race
+from tests.fixtures.refusals import refused
 
 CAMPUS = '[campus]\nlabel = "Campus"\nissuer = "https://id.example"\nclient_id = "f"\n'
 CLAIMS = {"sub": "17", "email": "ada@example.org", "email_verified": True, "role": "student", "phone": "1"}
@@ -48,7 +49,7 @@ def sign_up(service, name: str, *, arrived=timedelta(), after=timedelta(), subje
 
 def test_an_identity_without_an_account_expires(service):
     arrive(service)
-    with pytest.raises(UnknownIdentity):
+    with refused("unknown_identity"):
         sign_up(service, "ada", after=logins.IDENTITY_PENDING)
     arrive(service, after=timedelta(minutes=1), sub="18")
     with service.database.write() as session:
@@ -56,7 +57,7 @@ def test_an_identity_without_an_account_expires(service):
     arrive(service, after=logins.IDENTITY_PENDING, sub="19")
     with service.database.read() as session:
         assert set(session.scalars(select(Identity.subject))) == {"18", "19"}
-    with pytest.raises(UnknownIdentity):  # The row of 19 may have the id that 17 had.
+    with refused("unknown_identity"):  # The row of 19 may have the id that 17 had.
         sign_up(service, "ada", after=logins.IDENTITY_PENDING)
 
 
@@ -64,7 +65,7 @@ def test_only_the_newest_arrival_can_create_the_account(service):
     later = timedelta(minutes=1)
     arrive(service)
     arrive(service, after=later)
-    with pytest.raises(UnknownIdentity):
+    with refused("unknown_identity"):
         sign_up(service, "ada", after=later)
     assert sign_up(service, "ada", arrived=later, after=later) == "ada"
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from grader.services.identity import names
 from grader.services.identity.names import InvalidName, clean_name, name_key
 from grader.text import folded
+from tests.fixtures.refusals import refused
 
 
 def valid(text: str) -> str | None:
@@ -144,7 +145,7 @@ def test_name_of_a_deleted_account_is_reserved():
 )
 def test_site_names_are_reserved_in_every_script_and_with_any_punctuation(name: str):
     assert names.is_reserved(clean_name(name))
-    with pytest.raises(names.ReservedName, match="is reserved"):
+    with refused("reserved_name", match="is reserved"):
         names.require_unreserved(clean_name(name))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.services.identity import roster_file
-from grader.services.identity.roster_file import InvalidClass
+from tests.fixtures.refusals import refused
 
 TEXT = 'Name;E-Mail;Student ID;Section\n"Müller, Ada";ada@example.org;007;A\nBob;;08;\n'
 
@@ -15,7 +15,7 @@ def found(text: str | bytes) -> list[tuple[str, str | None, str | None, str]]:
 
 
 def faults(text: str | bytes) -> str:
-    with pytest.raises(InvalidClass) as error:
+    with refused("invalid_class") as error:
         found(text)
     return error.value.message
 

@@ -10,10 +10,11 @@ from sqlalchemy import func, select
 
 from grader.models import AuditEntry, FactorPurpose, Mail, RecoveryCode, SecondFactor, User
 from grader.services.identity import accounts, login_guesses, second_factors
-from grader.services.identity.second_factors import InvalidFactor, NewApp, Proof
+from grader.services.identity.second_factors import NewApp, Proof
 from grader.services.site.log import Actor
 from tests.fixtures.authenticators import code_at
 from tests.fixtures.races import race
+from tests.fixtures.refusals import refused
 
 KEY = "the tests' key"
 
@@ -101,16 +102,16 @@ def test_a_reset_during_the_second_step_waits_for_it(database, user, now):
 @pytest.mark.both_databases
 def test_names_and_keys_are_unique(database, user, now):
     add_app(database, user, now)
-    with pytest.raises(InvalidFactor, match="already have a second factor named 'Authenticator app'"):
+    with refused("invalid_factor", match="already have a second factor named 'Authenticator app'"):
         add_app(database, user, now, key_id="b")
-    with pytest.raises(InvalidFactor, match="already belongs to an account"):
+    with refused("invalid_factor", match="already belongs to an account"):
         add_app(database, user, now, name="Other")
 
 
 def test_the_number_of_factors_is_limited(database, user, now):
     for place in range(second_factors.MOST):
         add_app(database, user, now, name=f"{place}", key_id=f"{place}")
-    with pytest.raises(InvalidFactor, match="at most 10"):
+    with refused("invalid_factor", match="at most 10"):
         add_app(database, user, now, key_id="one more")
 
 
@@ -153,12 +154,12 @@ def test_neither_secrets_nor_codes_are_stored_or_mailed(database, user, now):
 
 
 def test_known_devices_have_their_own_limit_of_wrong_codes(database, now):
-    stranger = login_guesses.Guesser(account="a", address="b", is_second_step=True)
-    device = login_guesses.Guesser(account="a", address="b", device="d", is_second_step=True)
+    stranger = login_guesses.Guesser(account="a", address="b", is_code=True)
+    device = login_guesses.Guesser(account="a", address="b", device="d", is_code=True)
     with database.write() as session:
         for _ in range(login_guesses.CODES[0].count):
             login_guesses.begin(session, guesser=stranger, now=now)
-        with pytest.raises(login_guesses.TooManyGuesses):
+        with refused("too_many_guesses"):
             login_guesses.begin(session, guesser=stranger, now=now)
         login_guesses.begin(session, guesser=device, now=now)
         login_guesses.begin(session, guesser=stranger, now=now + timedelta(hours=1))

@@ -1,12 +1,14 @@
 """Password guesses on pages: limits, and no lockout of users by attackers."""
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from grader.errors import ErrorKind, Refusal
 from grader.services.identity import (
     accounts,
     administrators,
@@ -49,15 +51,14 @@ def attack(site, name: str):
     assert log_in(site, site.app.test_client(), name, "guess", "10.9.9.9").status_code == 429
 
 
-def test_attackers_cannot_lock_a_user_out_of_a_known_device_or_address(site):
+def test_attackers_cannot_lock_a_user_out_of_a_known_device(site):
     site.person("Ada")
-    phone, desk = site.app.test_client(), site.app.test_client()
+    phone = site.app.test_client()
     assert log_in(site, phone, "Ada", PASSWORD, HOME).status_code == 302
     stranger = site.app.test_client()
     for place in range(60):
         assert log_in(site, stranger, "ada", "guess", f"10.0.{place}.1").status_code == 422
     assert log_in(site, phone, "Ada", PASSWORD, ELSEWHERE).status_code == 302
-    assert log_in(site, desk, "Ada", PASSWORD, HOME).status_code == 302
     assert log_in(site, site.app.test_client(), "Ada", PASSWORD, "10.9.9.9").status_code == 429
 
 
@@ -70,7 +71,6 @@ def test_a_lock_shows_its_end_and_the_same_page_for_an_unknown_name(site):
         right = log_in(site, browser, name, PASSWORD, ELSEWHERE)
         assert right.status_code == 429
         assert 3500 < int(right.headers["Retry-After"]) <= 3600
-        assert "60 wrong passwords for this name were entered from unknown browsers" in right.text
         assert "Try again in" in right.text
         assert f'value="{name}"' in right.text
         answers[name] = {line for line in right.text.replace(name, "…").splitlines() if "csrf" not in line}
@@ -119,13 +119,12 @@ def test_a_reset_link_works_for_a_user_who_is_locked_everywhere(site):
 def test_all_password_forms_share_one_limit(site, path: str):
     ada = site.person("Ada")
     with site.database.write() as session:
-        who = guesser(site, "Ada", is_logged_in=True)
-        for _ in range(login_guesses.LOGGED_IN[0].count - 2):
+        who = guesser(site, "Ada", device=f"session of {ada.user.id}")
+        for _ in range(login_guesses.ONE_DEVICE[0].count - 2):
             login_guesses.begin(session, guesser=who, now=site.now())
     form = {"current_password": "guess", "new_password": "another good one", "email": "ada@example.org"}
     answers = [ada.post(path, form) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [422, 422, 429]
-    assert "20 wrong passwords were entered in sessions of this account" in answers[-1].text
     assert int(answers[-1].headers["Retry-After"]) > 3000
     # Logging in has a separate limit.
     assert log_in(site, ada.browser, "Ada", PASSWORD, ELSEWHERE).status_code == 302
@@ -146,12 +145,12 @@ def test_a_busy_site_rejects_a_login_without_counting_an_attempt(site, monkeypat
     browser = site.app.test_client()
     token = site.form_token(browser)
     form = {"csrf_token": token, "name": "Bob", "password": "guess"}
-    hasher._waiting[False].extend(range(passwords.MOST_WAITING))  # A full queue.
+    monkeypatch.setitem(hasher._places, False, threading.BoundedSemaphore(1))
     looked: list[object] = []
     monkeypatch.setattr(login_guesses, "require_room", lambda *_, **given: looked.append(given))
-    answer = browser.post("/login", data=form)
+    with hasher._places[False]:  # A full queue.
+        answer = browser.post("/login", data=form)
     assert looked == []  # A request that is rejected during a flood must be cheap.
-    hasher._waiting[False].clear()
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert 'value="Bob"' in answer.text and "did not count as an attempt" in answer.text
     assert accounts.has_password(None, "guess", passwords=hasher) is False
@@ -170,7 +169,7 @@ def test_every_form_that_hashes_a_password_uses_its_own_queue(site, monkeypatch:
     @contextmanager
     def turn(_hasher: object, *, is_known: bool = False) -> Iterator[None]:
         waited.add(path)
-        raise passwords.TooManyHashes
+        raise Refusal("too_many_hashes", ErrorKind.NOT_YET, "Wait.")
         yield
 
     monkeypatch.setattr(passwords.BoundedHasher, "turn", turn)

@@ -31,7 +31,7 @@ def test_a_visitor_sees_team_competition_and_inviting_user(arena, ann):
 
 def test_all_invalid_links_have_the_same_response(arena, ann):
     replaced, revoked = link_of(ann), link_of(ann)
-    ann.post(f"{TEAM}/link/revoke")
+    ann.post(f"{TEAM}/link/revoke-link")
     eve = arena.person("Eve")
     unknown, nowhere = f"{TEAM}/link/guessed", "/competitions/nowhere/team/link/guessed"
     for browser in (arena.app.test_client(), eve.browser):

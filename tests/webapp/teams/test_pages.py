@@ -130,7 +130,6 @@ def test_the_api_shows_the_rules_joins_and_shows_the_team(arena):
         "members": ["Ann"],
         "disqualified_because": None,
         "has_link": False,
-        "invited": [],
         "mergers": [],
     }
     assert team()["limits"]["pending"] == 0
@@ -277,7 +276,7 @@ def test_a_link_is_shown_once_and_joins_the_team(arena, duo):
     assert "Join Duo ?" in main_text(dan.browser.get(path))
     assert dan.post(path).headers["Location"] == TEAM
     assert "Duo" in main_text(dan.browser.get(TEAM))
-    ann.post(f"{TEAM}/link/revoke")
+    ann.post(f"{TEAM}/link/revoke-link")
     assert dan.browser.get(path).status_code == 404
 
 

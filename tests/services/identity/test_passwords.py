@@ -1,0 +1,101 @@
+"""Password rules, and the queues for hashing."""
+
+import threading
+import time
+
+import pytest
+from argon2.exceptions import VerifyMismatchError
+
+from grader.services.identity import passwords
+from grader.services.identity.passwords import BoundedHasher, password_problem
+from tests.fixtures.refusals import refused
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        *(
+            "passwor",
+            "x" * 1025,
+            "password",
+            "Password1",
+            "qwerty2024",
+            "trustno1",
+            "Password2026!",
+            "1q2w3e4r",
+        ),
+        *(
+            "abcabcabc",
+            "11112222",
+            "Ada Lovelace",
+            "AdaLovelace2026!",
+            "adalovelacepassword",
+            "FAIRBOARD2026",
+        ),
+    ],
+)
+def test_password_that_is_easy_to_guess_or_has_a_wrong_length_is_rejected(password: str):
+    assert password_problem(password, name="Ada Lovelace")
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["correct horse battery", "monkey84719264", "tr0ub4dor&3x", "7#love9$21!&", "aB1!xyz" * 146],
+)
+def test_other_passwords_are_accepted(password: str):
+    assert password_problem(password, name="Ada Lovelace") is None
+
+
+@pytest.fixture
+def hasher() -> BoundedHasher:
+    return BoundedHasher(time_cost=1, memory_cost=8)
+
+
+def test_hash_verifies_its_password_and_no_other(hasher: BoundedHasher):
+    stored = hasher.hash("correct horse battery")
+    with hasher.turn():
+        assert hasher.verify(stored, "correct horse battery")
+    with pytest.raises(VerifyMismatchError):
+        hasher.verify(stored, "another")
+
+
+def test_only_one_password_is_hashed_at_a_time(hasher: BoundedHasher):
+    running, most = [0], [0]
+
+    def hash_one():
+        with hasher.turn():
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+            time.sleep(0.001)
+            running[0] -= 1
+
+    threads = [threading.Thread(target=hash_one) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
+
+
+def test_full_queue_rejects_strangers_immediately_but_not_known_users(
+    hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(passwords, "MOST_WAITING", 2)
+    hasher = BoundedHasher(time_cost=1, memory_cost=8)
+    with hasher._places[False], hasher._places[False]:
+        for attempt in (hasher.turn, lambda: hasher.turn(is_known=False)):
+            with refused("too_many_hashes"), attempt():
+                pass
+        with refused("too_many_hashes"):
+            hasher.require_place(is_known=False)
+        with hasher.turn(is_known=True):
+            assert hasher.hash("a known user")
+
+
+def test_no_request_waits_longer_than_the_limit(hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.01)
+    with hasher._slots, refused("too_many_hashes"), hasher.turn():
+        pass
+    with pytest.raises(ZeroDivisionError), hasher.turn():
+        raise ZeroDivisionError
+    assert hasher.hash("the slot is free again")
