@@ -11,7 +11,6 @@ from mcp.types import ToolAnnotations
 
 from grader.client import Client
 from grader.client.errors import ClientError, NotScoredInTime, Unusable
-from grader.client.files import PARTS
 
 # Hosts usually time out after a minute.
 LONGEST_WAIT_SECONDS = 50
@@ -45,9 +44,7 @@ class WorkFolder:
     def new(self, name: str) -> Path:
         """Return the path of a download; raise Unusable if it is outside the folder or is a link."""
         path = self._inside(name)
-        if path.parent != self.path or any(
-            (self.path / f"{name}{part}").is_symlink() for part in ("", *PARTS)
-        ):
+        if path.parent != self.path or (self.path / name).is_symlink():
             raise Unusable(f"{name!r} would not be a file directly in the folder {self.path}.")
         return path
 
@@ -108,11 +105,11 @@ class _Tools:
 
     def list_competitions(self) -> Answer:
         """List the competitions of the site."""
-        return {"competitions": [each.data for each in self._client.competitions()]}
+        return {"competitions": self._client.competitions()}
 
     def read_competition(self, competition: str | None = None) -> Answer:
         """Read a competition's overview, evaluation, data and rules, with its dates, metric and limits."""
-        return {**self._client.pages(competition), **self._client.competition(competition).data}
+        return {**self._client.pages(competition), **self._client.competition(competition)}
 
     def join_competition(
         self,
@@ -129,7 +126,7 @@ class _Tools:
 
     def list_data_files(self, competition: str | None = None) -> Answer:
         """List the data files of a competition. Use download_data to download them."""
-        return {"files": [each.data for each in self._client.data_files(competition)]}
+        return {"files": self._client.data_files(competition)}
 
     def download_data(self, name: str, competition: str | None = None) -> Answer:
         """Download a data file of a competition into the folder."""
@@ -139,7 +136,7 @@ class _Tools:
 
     def check_file(self, file: str, competition: str | None = None) -> Answer:
         """Check a prediction file in the folder and list all its problems; this is not a submission."""
-        return dict(self._client.check(self._folder.existing(file), competition=competition).data)
+        return self._client.check(self._folder.existing(file), competition=competition)
 
     def submit_file(self, file: str, competition: str | None = None, description: str = "") -> Answer:
         """Submit a prediction file in the folder: a CSV, optionally compressed with gzip or ZIP.
@@ -147,8 +144,7 @@ class _Tools:
         The number of submissions per day is limited. Then call wait_for_score.
         """
         path = self._folder.existing(file)
-        sent = self._client.submit(path, competition=competition, description=description)
-        return dict(sent.data)
+        return self._client.submit(path, competition=competition, description=description)
 
     def wait_for_score(self, submission: int) -> Answer:
         """Wait at most 50 s until a submission is scored, rejected or failed.
@@ -156,13 +152,13 @@ class _Tools:
         Call it again while the status is pending.
         """
         try:
-            return dict(self._client.wait(submission, timeout_seconds=LONGEST_WAIT_SECONDS).data)
+            return self._client.wait(submission, timeout_seconds=LONGEST_WAIT_SECONDS)
         except NotScoredInTime as pending:
-            return dict(pending.submission.data)
+            return pending.submission
 
     def list_submissions(self, competition: str | None = None) -> Answer:
         """List the team's submissions with their public scores, and its remaining submissions."""
-        return dict(self._client.submissions(competition).data)
+        return self._client.submissions(competition)
 
     def select_submission(self, submission: int, selected: bool = True) -> Answer:
         """Select a submission for the private leaderboard, or deselect it."""
@@ -170,4 +166,4 @@ class _Tools:
 
     def read_leaderboard(self, competition: str | None = None) -> Answer:
         """Read the public leaderboard: the first 50 rows and your team's row."""
-        return dict(self._client.leaderboard(competition, most=ROWS).data)
+        return self._client.leaderboard(competition, most=ROWS)

@@ -50,61 +50,54 @@ def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickEx
     return click.ClickException(not_installed(str(error.name), f"`{words}`", extra))
 
 
-class SubcommandGroup(click.Group):
-    """A group whose help shows the full first sentence of each command.
+class CommandGroup(click.Group):
+    """A group that imports the commands in its sections only when they are called.
 
-    The commands in `local` need more packages than the others, and are imported when they are called.
+    Its help shows the full first sentence of each command.
     """
 
     def __init__(
-        self, *args: Any, local: Mapping[str, CliEntry] = MappingProxyType({}), **options: Any
+        self,
+        *args: Any,
+        sections: Mapping[str, Mapping[str, CliEntry]] = MappingProxyType({}),
+        **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self._local = local
-        self.commands |= dict.fromkeys(local)  # type: ignore[operator] # for `help` and "Did you mean …?"
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if (entry := self._local.get(cmd_name)) is None:
-            return super().get_command(ctx, cmd_name)
-        if ctx.resilient_parsing:
-            return click.Command(cmd_name, short_help=entry.summary)
-        return imported(entry, cmd_name, f"{ctx.info_name} {cmd_name}")
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        lines = {name: entry.summary for name, entry in self._local.items()}
-        lines |= {name: each.get_short_help_str(WHOLE) for name, each in self.commands.items() if each}
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, lines[name]) for name in self.list_commands(ctx)])
-
-
-class CommandGroup(click.Group):
-    """A group with sections that imports a command only when it is called."""
-
-    def __init__(self, name: str, *, sections: Mapping[str, Mapping[str, CliEntry]], **options: Any) -> None:
-        super().__init__(name, **options)
         self._sections = sections
         self._entries = {name: entry for entries in sections.values() for name, entry in entries.items()}
-        self.commands = dict.fromkeys(self._entries)  # type: ignore[assignment] # for "Did you mean …?"
+        self.commands |= dict.fromkeys(self._entries)  # type: ignore[operator] # for "Did you mean …?"
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self._entries)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self._entries:
-            return None
-        return imported(self._entries[cmd_name], cmd_name, cmd_name)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if (entry := self._entries.get(cmd_name)) is None:
+            return super().get_command(ctx, cmd_name)
+        if ctx.resilient_parsing and not ctx.args:  # for completion, without an import
+            return click.Command(cmd_name, short_help=entry.summary)
+        path = ctx.command_path.split()[1:]  # without `fairboard`
+        return imported(entry, cmd_name, " ".join([*path, cmd_name]))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete command names without importing any command."""
-        names = [(name, each.summary) for name, each in self._entries.items() if name.startswith(incomplete)]
-        items = [CompletionItem(name, help=summary) for name, summary in names]
+        lines = [line for lines in self._lines().values() for line in lines]
+        items = [CompletionItem(name, help=text) for name, text in lines if name.startswith(incomplete)]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        widest = max(map(len, self._entries))
-        for title, entries in self._sections.items():
+        sections = self._lines()
+        widest = max(len(name) for lines in sections.values() for name, _ in lines)
+        for title, lines in sections.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(widest), entry.summary) for name, entry in entries.items()])
+                formatter.write_dl([(name.ljust(widest), text) for name, text in lines])
+
+    def _lines(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the names and summaries of the commands by section."""
+        sections = {
+            title: [(name, entry.summary) for name, entry in entries.items()]
+            for title, entries in self._sections.items()
+        }
+        own = [(name, each.get_short_help_str(WHOLE)) for name, each in self.commands.items() if each]
+        if own:
+            sections["Commands"] = sorted([*sections.get("Commands", ()), *own])
+        return sections
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _exit_codes():

@@ -11,7 +11,7 @@ import click
 
 from grader import db
 from grader.cli.configuration import installed_settings, make_data_folder, require_entry
-from grader.cli.group import SubcommandGroup
+from grader.cli.group import CommandGroup
 from grader.cli.installation import (
     opened,
     opened_database,
@@ -45,7 +45,7 @@ class _Target(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{error}.", param, ctx)
 
 
-class _BackupGroup(SubcommandGroup):
+class _BackupGroup(CommandGroup):
     """A group whose name alone, or with a target, makes a backup."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -80,9 +80,11 @@ def create(target: str | None) -> None:
     labels and password hashes, so protect the backup, for example in an encrypted bucket. Secret settings
     are not included; the command lists those that a restore needs.
     """
-    with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
+    with opened() as here, running_out_of_room_in_a_sentence():
         target = _chosen(target, here.settings)
-        made = backups.run(here.settings, here.database, here.storage, target=target, tell=line.show)
+        made = backups.run(
+            here.settings, here.database, here.storage, target=target, tell=ProgressLine("blobs").show
+        )
     record = made.record
     click.echo(
         f"{target}: backup {record.name} with the database as of {record.made_at.isoformat()} and "
@@ -141,9 +143,9 @@ def list_(target: str | None, as_json: bool) -> None:
 def verify(target: str | None, name: str | None) -> None:
     """Compare all files of a backup with their hashes, and the numbers of rows."""
     settings = installed_settings()
-    with storage_failures_in_a_sentence(), ProgressLine("blobs") as line:
+    with storage_failures_in_a_sentence():
         found = backups.open_backup(settings, _chosen(target, settings), name=name)
-        problems = backups.verify(found, tell=line.show)
+        problems = backups.verify(found, tell=ProgressLine("blobs").show)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
     click.echo(
@@ -169,10 +171,11 @@ def restore(target: str | None, name: str | None) -> None:
         opened_database(settings) as database,
         lock.hold(settings.data_dir.resolve()),
         running_out_of_room_in_a_sentence(),
-        ProgressLine("blobs") as line,
     ):
         found = backups.open_backup(settings, _chosen(target, settings), name=name)
-        done = backups.restore(settings, database, open_storage(settings.storage()), found, tell=line.show)
+        done = backups.restore(
+            settings, database, open_storage(settings.storage()), found, tell=ProgressLine("blobs").show
+        )
     record, contents = found.record, found.contents
     click.echo(
         f"Restored the state as of {record.made_at.isoformat()}: {counted(record.blob_count, 'blob')}, "

@@ -1,23 +1,22 @@
 """Command output: tables, JSON, progress, and messages about scores and limits."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from grader.text import counted
 
-# The extra `client` does not install `rich`.
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from grader.client.files import OnProgress
-    from grader.client.records import Limits, Submission
+
+# Escape sequences could manipulate a terminal; direction marks and overrides could disguise a name.
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 TERMS = {
     "overall_auc": "overall AUC",
@@ -28,9 +27,14 @@ TERMS = {
 SECONDS_BETWEEN_LINES = 5
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text of the server without control characters."""
+    click.echo(CONTROLS.sub("", text), err=err)
+
+
 def show_json(data: Any) -> None:
     """Print one JSON document."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    say(json.dumps(data, indent=2, ensure_ascii=False))
 
 
 @contextmanager
@@ -59,15 +63,7 @@ def number_text(value: float, decimals: int) -> str:
     return text if float(text) == value else repr(value)
 
 
-def weakest(submission: "Submission") -> str:
-    """Return a sentence on the weakest term, or an empty string if it is hidden."""
-    name = submission.weakest_term
-    if name is None or submission.terms is None:
-        return ""
-    return f" Weakest term: {TERMS.get(name, name)}, {number_text(submission.terms[name], 4)}."
-
-
-def left(limits: "Limits") -> str:
+def left(limits: Any) -> str:
     """Return a sentence on a team's remaining submissions."""
     if limits.left is None:
         return "There is no limit on further submissions."
@@ -80,54 +76,21 @@ def left(limits: "Limits") -> str:
 def show_findings(problems: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]]) -> None:
     """Print the problems of a file on stderr, and its notes on stdout."""
     for problem in problems:
-        click.echo(f"- {problem['message']}", err=True)
+        say(f"- {problem['message']}", err=True)
     for note in notes:
-        click.echo(f"Note: {note['message']}")
+        say(f"Note: {note['message']}")
 
 
 class ProgressLine:
-    """Shows progress on stderr: as a bar on a terminal, otherwise as a line every few seconds."""
+    """Shows progress on stderr as a line every few seconds."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._shown: tuple[int, int] | None = None
-        self._shown_at = 0.0
-        self._bar = _bar() if sys.stderr.isatty() else None
-        self._task = self._bar.add_task(what, total=None) if self._bar else None
-
-    def __enter__(self) -> "ProgressLine":
-        if self._bar:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar:
-            self._bar.stop()
+        self._shown_at = time.monotonic()
 
     def show(self, done: int, total: int, where: str = "") -> None:
         """Show that `done` of `total` items are done, and what is in progress."""
-        what = f"{self._what} ({where})" if where else self._what
-        if self._bar and self._task is not None:
-            self._bar.update(self._task, completed=done, total=total, description=what)
-            return
-        if not total:  # The number of items is not known yet.
-            return
-        is_due = done == total or time.monotonic() - self._shown_at >= SECONDS_BETWEEN_LINES
-        if is_due and (done, total) != self._shown:
-            click.echo(f"{done:,} of {total:,} {what}", err=True)
-            self._shown, self._shown_at = (done, total), time.monotonic()
-
-
-def _bar() -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
+        is_due = time.monotonic() - self._shown_at >= SECONDS_BETWEEN_LINES
+        if total and (done == total or is_due):
+            click.echo(f"{done:,} of {total:,} {self._what}" + (f" ({where})" if where else ""), err=True)
+            self._shown_at = time.monotonic()

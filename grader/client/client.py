@@ -11,24 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 from grader.client.errors import NotScoredInTime, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
 from grader.client.organizer import ConfirmedRequest, OnQuestion, Organizer, quoted
-from grader.client.records import (
-    BoardRow,
-    Check,
-    Competition,
-    DataFile,
-    Leaderboard,
-    Limits,
-    Membership,
-    Submission,
-    Submissions,
-)
-from grader.client.transport import (
-    PATIENCE_SECONDS,
-    TIMEOUT_SECONDS,
-    OnPause,
-    Transport,
-    read_json,
-)
+from grader.client.records import Leaderboard, Record, Submission, Submissions
+from grader.client.transport import PATIENCE_SECONDS, TIMEOUT_SECONDS, OnPause, Transport, read_json
 
 if TYPE_CHECKING:
     import httpx
@@ -167,14 +151,14 @@ class Client:
         """Return the token's scopes: ``read``, ``submit``, ``organize``, ``admin``."""
         return frozenset(self._transport.get("me")["token"]["scopes"])
 
-    def competitions(self) -> list[Competition]:
+    def competitions(self) -> list[Record]:
         """Return all competitions, newest first."""
         pages = self._transport.pages("competitions")
-        return [Competition.of(each) for page in pages for each in page["competitions"]]
+        return [Record(each) for page in pages for each in page["competitions"]]
 
-    def competition(self, competition: str | None = None) -> Competition:
+    def competition(self, competition: str | None = None) -> Record:
         """Return one competition with its rules, limits and metric."""
-        return Competition.of(self._transport.get(self._place(competition)))
+        return Record(self._transport.get(self._place(competition)))
 
     def pages(self, competition: str | None = None) -> Mapping[str, Any]:
         """Return the Markdown of the overview, evaluation, data, rules and announcements."""
@@ -194,20 +178,16 @@ class Client:
         """
         sent = {"accepted_rules_version": accepted_rules_version, "code": code}
         fields = {name: value for name, value in sent.items() if value is not None}
-        return self._transport.post(f"{self._place(competition)}/join", json=fields)
+        return self._transport.call("POST", f"{self._place(competition)}/join", json=fields)
 
-    def team(self, competition: str | None = None) -> Membership:
+    def team(self, competition: str | None = None) -> Record:
         """Return your entry, team, limits and selection."""
-        return Membership.of(self._transport.get(f"{self._place(competition)}/team"))
+        return Record(self._transport.get(f"{self._place(competition)}/team"))
 
-    def limits(self, competition: str | None = None) -> Limits:
-        """Return the number of submissions that your team has left."""
-        return self.team(competition).limits
-
-    def data_files(self, competition: str | None = None) -> list[DataFile]:
+    def data_files(self, competition: str | None = None) -> list[Record]:
         """Return the files that can be downloaded."""
         pages = self._transport.pages(f"{self._place(competition)}/data")
-        return [DataFile.of(each) for page in pages for each in page["files"]]
+        return [Record(each) for page in pages for each in page["files"]]
 
     def download(
         self,
@@ -239,10 +219,10 @@ class Client:
         *,
         competition: str | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Check:
+    ) -> Record:
         """Return all problems of a file, without using a submission."""
         address = f"{self._place(competition)}/check"
-        return Check.of(self._upload(address, submission, on_progress=on_progress))
+        return Record(self._upload(address, submission, on_progress=on_progress))
 
     def submit(
         self,
@@ -271,43 +251,36 @@ class Client:
         """
         fields = {"description": description} | ({"again": "true"} if again else {})
         address = f"{self._place(competition)}/submissions"
-        return Submission.of(
+        return Submission(
             self._upload(
                 address, submission, key=key or str(uuid.uuid4()), data=fields, on_progress=on_progress
             )
         )
 
-    def wait(self, submission: Submission | int, *, timeout_seconds: float = 600) -> Submission:
+    def wait(self, submission: Record | int, *, timeout_seconds: float = 600) -> Submission:
         """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""
-        deadline = time.monotonic() + timeout_seconds
-        address, pause = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS
+        address, headers = f"submissions/{_number(submission)}", dict[str, str]()
         latest: Submission | None = None
-        headers: dict[str, str] = {}
-        while True:
+        for _ in chain([None], _pauses(timeout_seconds)):
             answer = self._transport.ask("GET", address, headers=headers)
             if answer.status_code != 304 or latest is None:
-                latest = Submission.of(read_json(answer))
+                latest = Submission(read_json(answer))
                 headers = {"If-None-Match": answer.headers["ETag"]} if "ETag" in answer.headers else {}
             if latest.is_final:
                 return latest
-            if (left := deadline - time.monotonic()) <= 0:
-                raise NotScoredInTime(submission=latest)
-            time.sleep(min(left, pause))
-            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+        raise NotScoredInTime(submission=latest)
 
-    def submission(self, submission: Submission | int) -> Submission:
+    def submission(self, submission: Record | int) -> Submission:
         """Return a submission of your team."""
-        return Submission.of(self._transport.get(f"submissions/{_number(submission)}"))
+        return Submission(self._transport.get(f"submissions/{_number(submission)}"))
 
     def submissions(self, competition: str | None = None) -> Submissions:
         """Return all submissions of your team, newest first."""
         pages = list(self._transport.pages(f"{self._place(competition)}/submissions"))
-        return Submissions.of(
-            pages[0] | {"submissions": [row for page in pages for row in page["submissions"]]}
-        )
+        return Submissions(pages[0] | {"submissions": [row for page in pages for row in page["submissions"]]})
 
     def submission_file(
-        self, submission: Submission | int, path: Path | str, *, on_progress: OnProgress | None = None
+        self, submission: Record | int, path: Path | str, *, on_progress: OnProgress | None = None
     ) -> Path:
         """Download the original file of a submission to `path`, byte for byte."""
         address = f"submissions/{_number(submission)}/file"
@@ -315,32 +288,31 @@ class Client:
 
     def compare(
         self,
-        submission: Submission | int,
-        baseline: Submission | int,
+        submission: Record | int,
+        baseline: Record | int,
         *,
         competition: str | None = None,
         timeout_seconds: float = 600,
-    ) -> Mapping[str, Any]:
+    ) -> Record:
         """Return the comparison of two scored submissions of your team, with its standard errors by split.
 
         Waits until it is computed; after the timeout, `is_final` is False.
         """
-        deadline, pause = time.monotonic() + timeout_seconds, FIRST_PAUSE_SECONDS
         address = f"{self._place(competition)}/comparisons"
         sent = {"submission": _number(submission), "baseline": _number(baseline)}
-        found: Mapping[str, Any] = self._transport.post(address, json=sent)
-        while not found["is_final"] and (left := deadline - time.monotonic()) > 0:
-            time.sleep(min(left, pause))
-            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
-            found = self._transport.get(f"{address}/{found['id']}")
-        return found
+        comparison: Mapping[str, Any] = self._transport.call("POST", address, json=sent)
+        for _ in _pauses(timeout_seconds):
+            if comparison["is_final"]:
+                break
+            comparison = self._transport.get(f"{address}/{comparison['id']}")
+        return Record(comparison)
 
     def select(
         self,
-        submission: Submission | int,
+        submission: Record | int,
         *,
         selected: bool = True,
-        instead_of: Submission | int | None = None,
+        instead_of: Record | int | None = None,
     ) -> Mapping[str, Any]:
         """Select a submission for the private leaderboard, or deselect it; return the selection.
 
@@ -349,7 +321,7 @@ class Client:
         sent: dict[str, Any] = {"selected": selected}
         if instead_of is not None:
             sent["instead_of"] = _number(instead_of)
-        return self._transport.post(f"submissions/{_number(submission)}/select", json=sent)
+        return self._transport.call("POST", f"submissions/{_number(submission)}/select", json=sent)
 
     def leaderboard(
         self,
@@ -368,11 +340,11 @@ class Client:
         pages = self._transport.pages(f"{self._place(competition)}/leaderboard", **asked)
         first = next(pages)
         rows = chain(first["rows"], chain.from_iterable(page["rows"] for page in pages))
-        return Leaderboard.of(first | {"rows": list(islice(rows, most))})
+        return Leaderboard(first | {"rows": list(islice(rows, most))})
 
-    def own_row(self, competition: str | None = None, *, team: str, split: str = "public") -> BoardRow | None:
+    def own_row(self, competition: str | None = None, *, team: str, split: str = "public") -> Record | None:
         """Return the row of your team on a leaderboard, or None if it has none."""
-        page = Leaderboard.of(self._transport.get(f"{self._place(competition)}/leaderboard", split=split))
+        page = Leaderboard(self._transport.get(f"{self._place(competition)}/leaderboard", split=split))
         named = (row for row in page.rows if row.team == team and not row.is_benchmark)
         return page.own or next(named, None)
 
@@ -387,7 +359,7 @@ class Client:
     ) -> dict[str, Any]:
         with as_file(submission) as path, CountedFile(path, on_progress) as stream:
             files = {"file": (path.name, stream, BINARY)}
-            return self._transport.post(address, key=key, data=data, files=files)
+            return self._transport.call("POST", address, key=key, data=data, files=files)
 
     def _place(self, competition: str | None) -> str:
         """Return the path of a competition relative to the API's root."""
@@ -404,14 +376,20 @@ class Client:
         return slug
 
 
-def _number(submission: Submission | int) -> int:
-    return submission if isinstance(submission, int) else submission.id
+def _pauses(timeout_seconds: float) -> Iterator[None]:
+    """Yield after each of several growing pauses until the timeout."""
+    deadline, pause = time.monotonic() + timeout_seconds, FIRST_PAUSE_SECONDS
+    while (left := deadline - time.monotonic()) > 0:
+        time.sleep(min(left, pause))
+        pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+        yield
+
+
+def _number(submission: Record | int) -> int:
+    return submission if isinstance(submission, int) else int(submission["id"])
 
 
 def _file_name(name: str) -> str:
     if Path(name).name != name or not name or name.startswith(".") or not name.isprintable():
-        raise Unusable(
-            f"{name!r} is not accepted as a file name: it is empty, starts with a dot, or contains a slash "
-            "or a control character."
-        )
+        raise Unusable(f"{name!r} is not accepted as a file name.")
     return name

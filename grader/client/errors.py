@@ -1,6 +1,5 @@
 """Client errors: request denied or failed, server unreachable, score not ready in time."""
 
-import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -9,9 +8,6 @@ from grader.errors import ErrorKind, FairboardError
 
 if TYPE_CHECKING:
     from grader.client.records import Submission
-
-# Escape sequences could manipulate a terminal; direction marks and overrides could disguise a name.
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class ClientError(FairboardError):
@@ -55,7 +51,7 @@ class Refused(ClientError):
     name : str
         The server's name for the error, such as ``daily_limit_reached``.
     problems : list of dict
-        All problems, each with a text `message` and details such as `fields` or `line`.
+        All problems, each with a `message` and details such as `fields` or `line`.
     """
 
     public_name = "refused_by_server"
@@ -68,10 +64,8 @@ class Refused(ClientError):
         self.answer = answer
         self.retry_after = retry_after
         self.name = str(answer.get("error") or f"http_{status}")
-        self.problems = as_problems(answer.get("problems"))
-        super().__init__(
-            CONTROLS.sub("", str(answer.get("message") or f"The server responded with status {status}."))
-        )
+        self.problems = answer.get("problems") or []
+        super().__init__(str(answer.get("message") or f"The server responded with status {status}."))
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -101,22 +95,9 @@ class ServerFailed(Refused):
 
 
 class NotScoredInTime(ClientError):
-    """A submission is still pending after the timeout.
-
-    Parameters
-    ----------
-    submission : Submission
-        Its last known state.
-    """
+    """A submission is still pending after the timeout; `submission` is its last known state."""
 
     public_name = "not_scored_in_time"
     kind = ErrorKind.NOT_YET
     message = "Submission #{submission.id} is not scored yet. It stays in the queue. Check again later."
     submission: "Submission"
-
-
-def as_problems(value: object) -> list[dict[str, Any]]:
-    """Return the problems of a response, each with a text `message`, whatever the server sent."""
-    listed = value if isinstance(value, list | tuple) else [value] if value else []
-    problems = [each if isinstance(each, Mapping) else {"message": each} for each in listed]
-    return [{**each, "message": str(each.get("message") or each.get("code") or each)} for each in problems]

@@ -10,30 +10,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
-import httpx
-
-from grader.client.errors import DamagedDownload, Refused, Unusable
+from grader.client.errors import DamagedDownload, Unusable
 from grader.client.transport import Transport
 
 if TYPE_CHECKING:
+    import httpx
     import pandas as pd
 
 OnProgress = Callable[[int, int], None]
 COLUMNS = ["id", "prediction"]
 FRAME_NAME = "predictions.csv"
-PARTS = (".part", ".part-etag")  # suffixes of a download in progress
-_SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
+_SHA256 = re.compile(r'"([0-9a-f]{64})"')
 
 
 class CountedFile(BufferedReader):
-    """A file that reports how much of it has been read.
-
-    Parameters
-    ----------
-    path : Path
-    on_progress : callable, optional
-        Receives the bytes read and the size.
-    """
+    """A file that reports the bytes that have been read, and the size, to `on_progress`."""
 
     def __init__(self, path: Path, on_progress: OnProgress | None) -> None:
         try:
@@ -82,99 +73,72 @@ def download(
 ) -> Path:
     """Download a file, resume an interrupted download, and skip a file that is up to date.
 
-    An incomplete file is called ``NAME.part``. Symbolic links are not followed. Raises `Unusable` if a
+    An incomplete file is called ``NAME.SHA256.part``. Symbolic links are not followed. Raises `Unusable` if a
     different file exists at this path, unless `replace` is true. Raises `DamagedDownload` if the sha256 of
     the file differs from the server's. `on_progress` receives the bytes present and the size, 0 if unknown.
     """
-    transfer = _Transfer(path, on_progress, replace=replace)
     try:
-        if transport.persistently(lambda: transfer.attempt(transport, address)):
-            transfer.finish()
+        transport.persistently(lambda: _attempt(transport, address, path, replace, on_progress))
     except OSError as error:
         raise Unusable(f"{path} cannot be written: {error.strerror}.") from error
     return path
 
 
-class _Transfer:
-    """A download in progress, with its bytes in ``NAME.part`` and their ETag in another file."""
+def parts_of(path: Path) -> dict[str, Path]:
+    """Return the incomplete downloads of a file by their sha256."""
+    name = re.compile(re.escape(path.name) + r"\.([0-9a-f]{64})\.part")
+    names = {each.name: name.fullmatch(each.name) for each in path.parent.iterdir()}
+    parts = {found[1]: path.with_name(each) for each, found in names.items() if found}
+    return {digest: part for digest, part in parts.items() if part.is_file() and not part.is_symlink()}
 
-    def __init__(self, path: Path, on_progress: OnProgress | None, *, replace: bool) -> None:
-        self._path = path
-        self._replace = replace
-        self._part = path.with_name(f"{path.name}{PARTS[0]}")
-        self._tag = path.with_name(f"{path.name}{PARTS[1]}")
-        self._on_progress = on_progress
-        self._sha256 = ""
 
-    def attempt(self, transport: Transport, address: str) -> bool:
-        """Download the file or the rest of it; return False if the local file is up to date."""
-        headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
-        goes_on = self._replaces() and self._part.is_file() and self._tag.is_file()
-        if goes_on:
-            with _opened(self._tag, os.O_RDONLY) as tag:
-                headers |= {"Range": f"bytes={self._part.stat().st_size}-", "If-Range": tag.read().decode()}
-        elif self._path.is_file():
-            headers["If-None-Match"] = f'"{_sha256(self._path)}"'
-        try:
-            with transport.streamed("GET", address, headers=headers) as response:
-                if response.status_code != 304:
-                    if not self._replaces():
-                        raise Unusable(
-                            f"{self._path} differs from the file on the server and was not replaced. Rename "
-                            "or delete it, or replace it with `download --force` (in Python, replace=True)."
-                        )
-                    self._receive(response)
-                return response.status_code != 304
-        except Refused as error:
-            if not goes_on or error.status != 416:
-                raise
-            # No bytes are left: the file is complete or has changed.
-            self._forget()
-            return self.attempt(transport, address)
-
-    def finish(self) -> None:
-        """Rename the complete file; raise DamagedDownload if it differs from the server's."""
-        if self._sha256 and _sha256(self._part) != self._sha256:
-            self._forget()
-            raise DamagedDownload(
-                f"{self._path.name} was damaged in transit and has been deleted. Download it again."
+def _attempt(
+    transport: Transport, address: str, path: Path, replace: bool, on_progress: OnProgress | None
+) -> None:
+    replaces = replace or not os.path.lexists(path)
+    headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
+    digest, part = next(iter(parts_of(path).items()), ("", None)) if replaces else ("", None)
+    if part is not None and _sha256(part) == digest:
+        part.replace(path)
+        return
+    if part is not None and part.stat().st_size:
+        headers |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": f'"{digest}"'}
+    elif path.is_file():
+        headers["If-None-Match"] = f'"{_sha256(path)}"'
+    with transport.streamed("GET", address, headers=headers) as response:
+        if response.status_code == 304:
+            return
+        if not replaces:
+            raise Unusable(
+                f"{path} differs from the file on the server and was not replaced. Rename or delete it, or "
+                "replace it with `download --force` (in Python, replace=True)."
             )
-        self._part.replace(self._path)
-        self._forget()
-
-    def _replaces(self) -> bool:
-        """Return whether there is no file at the path or it may be replaced."""
-        return self._replace or not os.path.lexists(self._path)
-
-    def _receive(self, response: httpx.Response) -> None:
-        goes_on, tag = response.status_code == 206, response.headers.get("ETag", "")
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise Unusable(f"{response.url} sent an encoded file, which was not requested.")
-        self._tag.unlink(missing_ok=True)
-        # A weak ETag does not guarantee identical bytes.
-        if tag.startswith('"'):
-            with _opened(self._tag, os.O_WRONLY | os.O_CREAT) as kept:
-                kept.write(tag.encode())
-        named = _SHA256.fullmatch(tag)
-        self._sha256 = named[1] if named else ""
-        done = self._part.stat().st_size if goes_on else 0
-        size = done + int(response.headers.get("Content-Length", 0))
-        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if goes_on else os.O_TRUNC)
-        with _opened(self._part, flags) as file:
-            for piece in response.iter_bytes():
-                done += file.write(piece)
-                if self._on_progress:
-                    self._on_progress(done, size)
-
-    def _forget(self) -> None:
-        self._part.unlink(missing_ok=True)
-        self._tag.unlink(missing_ok=True)
+        tag = _SHA256.fullmatch(response.headers.get("ETag", ""))
+        part = path.with_name(f"{path.name}.{tag[1] if tag else '0' * 64}.part")
+        _receive(response, part, on_progress)
+    if tag and _sha256(part) != tag[1]:
+        part.unlink()
+        raise DamagedDownload(f"{path.name} was damaged in transit and has been deleted. Download it again.")
+    part.replace(path)
+    for outdated in parts_of(path).values():
+        outdated.unlink()
 
 
-def _opened(path: Path, flags: int) -> BinaryIO:
-    """Open a file that is not a symbolic link."""
-    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)
-    return os.fdopen(descriptor, "rb" if flags == os.O_RDONLY else "wb")
+def _receive(response: "httpx.Response", part: Path, on_progress: OnProgress | None) -> None:
+    goes_on = response.status_code == 206
+    done = part.stat().st_size if goes_on else 0
+    size = done + int(response.headers.get("Content-Length", 0))
+    with _opened(part, os.O_APPEND if goes_on else os.O_TRUNC) as file:
+        for piece in response.iter_bytes():
+            done += file.write(piece)
+            if on_progress:
+                on_progress(done, size)
+
+
+def _opened(path: Path, flag: int) -> BinaryIO:
+    """Open a file that is not a symbolic link for writing."""
+    flags = os.O_WRONLY | os.O_CREAT | flag | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, 0o666), "wb")
 
 
 def _sha256(path: Path) -> str:

@@ -1,17 +1,17 @@
 """Client for the organizers of a competition, returned by `Client.organize`."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from grader.client.errors import Refused, Unusable
-from grader.client.files import CountedFile, OnProgress, download
+from grader.client.files import CountedFile, download
 from grader.client.transport import Json, Transport
 
 POLL_SECONDS = 0.5
-OnJob = Callable[[Mapping[str, Any]], None]
 OnQuestion = Callable[[Mapping[str, Any]], bool]
 Answer = TypeVar("Answer")
 
@@ -63,13 +63,7 @@ class Organizer:
         returns whether to continue. Otherwise, such actions raise `Refused` (``unconfirmed``).
     """
 
-    def __init__(
-        self,
-        transport: Transport,
-        slug: str,
-        *,
-        confirm: bool | OnQuestion = False,
-    ) -> None:
+    def __init__(self, transport: Transport, slug: str, *, confirm: bool | OnQuestion = False) -> None:
         self._transport = transport
         self.slug = slug
         self._confirmation = ConfirmedRequest(confirm)
@@ -89,9 +83,9 @@ class Organizer:
         """Return a text resource, such as ``settings.toml`` or an export."""
         return self._transport.text(self._at(path), **query)
 
-    def download(self, path: str, to: Path, *, on_progress: OnProgress | None = None) -> Path:
+    def download(self, path: str, to: Path) -> Path:
         """Download a file, such as a results bundle."""
-        return download(self._transport, self._at(path), to, on_progress=on_progress)
+        return download(self._transport, self._at(path), to)
 
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of a list."""
@@ -103,32 +97,24 @@ class Organizer:
         file: Path | str,
         *,
         fields: Mapping[str, str] | None = None,
-        test: Path | str | None = None,
-        on_progress: OnProgress | None = None,
+        sample: Path | str | None = None,
     ) -> Json:
         """Upload a file to ``solution``, ``data``, ``data/baseline`` or ``metric-file``.
 
-        `test` is the test.csv of a solution, or the sample submission of a metric.
+        `sample` is the sample submission of a metric.
         """
-        with CountedFile(Path(file), on_progress) as stream:
-            files: dict[str, Any] = {"file": (Path(file).name, stream, "application/octet-stream")}
-            if test is None:
-                return self._transport.post(self._at(path), data=fields, files=files)
-            with CountedFile(Path(test), None) as beside:
-                files["sample" if path == "metric-file" else "test"] = (
-                    Path(test).name,
-                    beside,
-                    "application/octet-stream",
-                )
-                return self._transport.post(self._at(path), data=fields, files=files)
+        with ExitStack() as stack:
+            named = {"file": Path(file)} | ({} if sample is None else {"sample": Path(sample)})
+            files = {
+                name: (each.name, stack.enter_context(CountedFile(each, None)), "application/octet-stream")
+                for name, each in named.items()
+            }
+            return self._transport.call("POST", self._at(path), data=fields, files=files)
 
-    def ended(
-        self, path: str, *, job: str = "job", timeout_seconds: float = 3600, on_progress: OnJob | None = None
-    ) -> Json:
+    def ended(self, path: str, *, job: str = "job", timeout_seconds: float = 3600) -> Json:
         """Wait until a job has finished and return the response; raise `Unusable` after the timeout.
 
         `job` is the key of the job in the response; it is empty if the response itself is the job.
-        `on_progress` receives the progress of the job.
         """
         deadline = time.monotonic() + timeout_seconds
         while True:
@@ -136,95 +122,70 @@ class Organizer:
             state = answer.get(job) if job else answer
             if not state or state["is_final"]:
                 return answer
-            if on_progress:
-                on_progress(state["progress"])
             if time.monotonic() > deadline:
                 raise Unusable(
                     f"{path} has not finished within {timeout_seconds:.0f} s. It continues on the server."
                 )
             time.sleep(POLL_SECONDS)
 
-    def settings(self) -> Json:
-        """Return the settings, and the reasons why some are locked."""
-        return self.call("GET", "settings")
-
     def change_settings(self, **changes: Any) -> Json:
-        """Change settings, given by their names in `settings`.
+        """Change settings, given by their names in the API's response to ``GET settings``.
 
         Dates of a published competition that have passed or are less than a day away must be confirmed.
         """
         return self.call("PATCH", "settings", json=changes)
 
-    def check_solution(
-        self,
-        file: Path | str,
-        *,
-        test: Path | str | None = None,
-        finds_test: bool = True,
-        on_progress: OnJob | None = None,
-    ) -> Json:
+    def check_solution(self, file: Path | str, *, finds_test: bool = True) -> Json:
         """Upload a solution, wait for its check, and return the check with its report.
 
-        ``why_not`` is None if the solution can be accepted. `test` is the participants' test.csv, whose ids
-        are compared with the solution's. If it is None and `finds_test` is true, the test.csv among the data
-        files is used, if there is one.
+        ``why_not`` is None if the solution can be accepted. The ids are compared with those of the test.csv
+        among the data files, if there is one, unless `finds_test` is false.
         """
-        fields = {} if finds_test else {"finds_test": "false"}
-        begun = self.upload("solution", file, test=test, fields=fields)
-        return self.ended(f"solution/{begun['id']}", on_progress=on_progress)
+        begun = self.upload("solution", file, fields={} if finds_test else {"finds_test": "false"})
+        return self.ended(f"solution/{begun['id']}")
 
     def accept_solution(self, check: Mapping[str, Any]) -> Json:
         """Set a solution from `check_solution` as the draft's solution."""
         return self.call("POST", f"solution/{check['job']['id']}/accept", json={})
 
-    def add_data_file(self, file: Path | str, *, description: str = "") -> Json:
-        """Upload a data file, which is checked before participants can download it."""
-        return self.upload("data", file, fields={"description": description})
-
-    def data(self, *, on_progress: OnJob | None = None) -> Json:
-        """Wait until all data files have been checked, and return them with the findings of the checks."""
-        return self.ended("data", on_progress=on_progress)
-
     def allow_data_file(self, name: str, *, reason: str = "") -> None:
         """Release a data file that is held back; the call itself confirms the release."""
-        path = self._at(f"data/{quoted(name)}/allow")
-        ConfirmedRequest(True).act(
-            lambda confirm: self._transport.call("POST", path, json={"reason": reason, **confirm})
+        Organizer(self._transport, self.slug, confirm=True).call(
+            "POST", f"data/{quoted(name)}/allow", json={"reason": reason}
         )
+
+    def data(self) -> Json:
+        """Wait until all data files have been checked, and return them with the findings of the checks."""
+        return self.ended("data")
 
     def publish(self) -> Json:
         """Publish the draft; it opens on its opening date."""
         return self.call("POST", "state/publish")
 
-    def rescored(self, number: int, *, on_progress: OnJob | None = None) -> Json:
+    def rescored(self, number: int) -> Json:
         """Wait until a scoring version has a result for every submission, and return it."""
-        return self.ended(f"rescoring/{number}", job="progress", on_progress=on_progress)
-
-    def difference(self, number: int) -> Json:
-        """Return the leaderboard changes of a scoring version, with ``sentences``."""
-        return self.call("GET", f"rescoring/{number}/difference")
-
-    def reveal(self) -> Json:
-        """Reveal the private leaderboard; this cannot be undone."""
-        return self.call("POST", "close/reveal")
+        return self.ended(f"rescoring/{number}", job="progress")
 
     def team(self, name: str) -> Json:
         """Return the team with the given name; raise `Unusable` if there is none."""
-        for page in self.pages("teams", q=name):
-            for team in page["teams"]:
-                if team["name"].casefold() == name.casefold():
-                    return dict(team)
-        raise Unusable(f"There is no team {name!r} in {self.slug}.")
+        teams = [team for page in self.pages("teams", q=name) for team in page["teams"]]
+        return named(teams, name, f"There is no team {name!r} in {self.slug}.")
 
     def organizer(self, name: str) -> Json:
         """Return the organizer with the given name; raise `Unusable` if there is none."""
-        for organizer in self.call("GET", "organizers")["organizers"]:
-            if organizer["name"].casefold() == name.casefold():
-                return dict(organizer)
-        raise Unusable(f"{name} is not an organizer of {self.slug}.")
+        organizers = self.call("GET", "organizers")["organizers"]
+        return named(organizers, name, f"{name} is not an organizer of {self.slug}.")
 
     def _at(self, path: str) -> str:
         return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
+
+
+def named(rows: Iterable[Json], name: str, absent: str) -> Json:
+    """Return the row with the given name in any case; raise `Unusable` if there is none."""
+    for row in rows:
+        if row["name"].casefold() == name.casefold():
+            return row
+    raise Unusable(absent)
 
 
 def quoted(name: object) -> str:

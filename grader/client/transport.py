@@ -2,16 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import httpx
 
 from grader.client.errors import (
-    CONTROLS,
     ClientError,
     LimitReached,
     Refused,
@@ -37,24 +35,11 @@ OnPause = Callable[[ClientError, float], None]
 
 
 class Transport:
-    """Sends requests to a server with a token.
+    """Sends requests to a server with a token; the parameters are those of `Client`.
 
     GET requests and those with an ``Idempotency-Key`` are retried without a response, or with status 502 to
     504, because they cannot take effect twice. Every request is retried after a rejection by a rate limit.
     ``Retry-After`` is respected unless the total wait would exceed `patience_seconds`.
-
-    Parameters
-    ----------
-    server : str
-        The address of the site, such as ``https://fairboard.example.org``.
-    token : str, optional
-        An API token; it is sent only to this server.
-    patience_seconds : float
-        How long to wait in total between retries of one request.
-    on_pause : callable, optional
-        Receives the error and the number of seconds before each pause.
-    http : httpx.BaseTransport, optional
-        The transport for requests; by default, the network.
     """
 
     def __init__(
@@ -71,20 +56,17 @@ class Transport:
         self._patience_seconds = patience_seconds
         self._on_pause = on_pause
         headers = {"User-Agent": "fairboard-client", "Accept": "application/json", "Accept-Encoding": "gzip"}
+        if token and not token.isascii():
+            raise Unusable("The token contains characters that are not ASCII. Copy the API token again.")
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        try:
-            self._http = httpx.Client(
-                headers=headers,
-                timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
-                transport=http,
-                # A proxy of this machine's environment cannot reach this machine.
-                trust_env=urlsplit(self.server).hostname not in LOOPBACK,
-            )
-        except UnicodeEncodeError:
-            raise Unusable(
-                "The token contains characters that are not ASCII. Copy the API token again."
-            ) from None
+        self._http = httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+            transport=http,
+            # A proxy of this machine's environment cannot reach this machine.
+            trust_env=urlsplit(self.server).hostname not in LOOPBACK,
+        )
 
     def close(self) -> None:
         """Close the connections."""
@@ -93,10 +75,6 @@ class Transport:
     def get(self, path: str, **query: Any) -> Json:
         """Return the JSON at a path below ``/api/v1/``; raise Refused or Unreachable."""
         return self.call("GET", path, query=query)
-
-    def post(self, path: str, *, key: str | None = None, **sent: Any) -> Json:
-        """Send a POST request and return its JSON; raise Refused or Unreachable."""
-        return self.call("POST", path, key=key, **sent)
 
     def call(
         self, method: str, path: str, *, query: Json | None = None, key: str | None = None, **sent: Any
@@ -116,7 +94,7 @@ class Transport:
             yield page
             if not page.get("next"):
                 return
-            path, query = self._here(str(page["next"])), {}
+            path, query = urljoin(self.server, page["next"]), {}
 
     def ask(self, method: str, path: str, **sent: Any) -> httpx.Response:
         """Send a request with retries and return the response; raise Refused or Unreachable."""
@@ -132,8 +110,9 @@ class Transport:
     @contextmanager
     def streamed(self, method: str, path: str, **sent: Any) -> Iterator[httpx.Response]:
         """Send a request once and yield its response before the body is received."""
+        url = path if path.startswith(self.server) else f"{self.server}{API}{path}"
         try:
-            with self._http.stream(method, self._url(path), **sent) as response:
+            with self._http.stream(method, url, **sent) as response:
                 if response.status_code >= 300 and response.status_code != 304:
                     response.read()
                     raise _refused(response)
@@ -141,7 +120,9 @@ class Transport:
         except (UnicodeEncodeError, httpx.InvalidURL, httpx.LocalProtocolError) as error:
             raise Unusable(f"The request cannot be sent: {error}.") from error
         except httpx.HTTPError as error:
-            raise Unreachable(f"{self.server} did not respond: {_reason(error)}.") from error
+            is_late = isinstance(error, httpx.TimeoutException)
+            reason = "the request timed out" if is_late else str(error).rstrip(".") or type(error).__name__
+            raise Unreachable(f"{self.server} did not respond: {reason}.") from error
 
     def persistently(self, attempt: Callable[[], Answer], *, is_repeatable: bool = True) -> Answer:
         """Return the result of `attempt`; retry it if the same request may succeed later.
@@ -162,16 +143,6 @@ class Transport:
                     self._on_pause(error, pause)
             time.sleep(pause)
             waited += pause
-
-    def _url(self, path: str) -> str:
-        return path if path.startswith(self.server) else f"{self.server}{API}{path}"
-
-    def _here(self, link: str) -> str:
-        """Return a link in a response as an address of this server; no other server may receive the token."""
-        address = urljoin(self.server, link)
-        if not address.startswith(self.server):
-            raise Unusable(f"{self.server} linked to another server: {link!r}.")
-        return address
 
 
 def site_address(text: str) -> str:
@@ -199,10 +170,10 @@ def _given(query: Mapping[str, Any] | None) -> Json | None:
 
 
 def read_json(response: httpx.Response) -> Json:
-    """Return a response's JSON object without control characters; raise Unusable if there is none."""
+    """Return a response's JSON object; raise Unusable if it is not one."""
     try:
-        data = _plain(response.json()) if response.content else {}
-    except (ValueError, RecursionError):
+        data = response.json() if response.content else {}
+    except ValueError:
         data = None
     if not isinstance(data, dict):
         raise Unusable(
@@ -212,42 +183,16 @@ def read_json(response: httpx.Response) -> Json:
     return data
 
 
-def _plain(value: Any) -> Any:
-    """Return JSON without control characters in its strings."""
-    if isinstance(value, str):
-        return CONTROLS.sub("", value)
-    if isinstance(value, dict):
-        return {CONTROLS.sub("", name): _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
-
-
 def _refused(response: httpx.Response) -> Refused:
-    answer: Json = {}
-    # The response may be the error page of a proxy.
-    with suppress(Unusable):
+    status, seconds = response.status_code, response.headers.get("Retry-After", "")
+    try:
         answer = read_json(response)
-    status = response.status_code
+    except Unusable:  # the error page of a proxy
+        answer = {}
     if status < 400:
         answer = {"error": "moved", "message": f"The server has moved to {response.headers.get('Location')}."}
-    kind = Refused
-    if status == 401:
-        kind = TokenRefused
-    elif status == 429:
-        kind = LimitReached
-    elif status >= 500:
-        kind = ServerFailed
-    return kind(status, answer, retry_after=retry_after(response))
-
-
-def retry_after(response: httpx.Response) -> timedelta | None:
-    """Return the delay in the header ``Retry-After`` (seconds or a date), or None if it is missing."""
-    text = response.headers.get("Retry-After", "")
-    if text.isascii() and text.isdigit():
-        return timedelta(seconds=min(int(text[:9]), 10**8))
-    try:
-        return max(parsedate_to_datetime(text) - datetime.now(UTC), timedelta())
-    except (ValueError, TypeError):
-        return None
+    kind = {401: TokenRefused, 429: LimitReached}.get(status, ServerFailed if status >= 500 else Refused)
+    return kind(status, answer, retry_after=timedelta(seconds=int(seconds)) if seconds.isdecimal() else None)
 
 
 def _pause_after(error: Unreachable | Refused, pauses: Iterator[float]) -> float | None:
@@ -258,9 +203,3 @@ def _pause_after(error: Unreachable | Refused, pauses: Iterator[float]) -> float
         if error.status not in PASSING:
             return None
     return next(pauses, None)
-
-
-def _reason(error: httpx.HTTPError) -> str:
-    if isinstance(error, httpx.TimeoutException):
-        return "the request timed out"
-    return str(error).rstrip(".") or type(error).__name__

@@ -17,6 +17,8 @@ from grader.services.identity.api_tokens import Scope
 from grader.services.site.log import Actor
 from tests.fixtures.databases import set_clock
 
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
@@ -48,7 +50,7 @@ def test_whole_competition_needs_only_the_client(
         desk = client.organize("hate", confirm=True)
         desk.change_settings(contact="x", opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z")
         desk.accept_solution(desk.check_solution(tmp_path / "solution.csv"))
-        desk.add_data_file(tmp_path / "train.csv")
+        desk.upload("data", tmp_path / "train.csv")
         assert [file["state"] for file in desk.data()["files"]] == ["passed"]
         assert desk.publish()["state"] == "published"
         for place, name in enumerate(["ann", "bob", "cem", "dan", "eve"]):
@@ -64,14 +66,14 @@ def test_whole_competition_needs_only_the_client(
             "POST", "rescoring", json={"solution": check["job"]["id"], "reason": "One label was wrong."}
         )
         desk.rescored(version["number"])
-        assert desk.difference(version["number"])["is_complete"]
+        assert desk.call("GET", f"rescoring/{version['number']}/difference")["is_complete"]
         assert client.leaderboard("hate").scoring_version == 1
         desk.call("POST", f"rescoring/{version['number']}/publish", json={"notice": "One label was wrong."})
         assert client.leaderboard("hate").scoring_version == 2
         clock.append(clock[0] + timedelta(days=32))
         with service.database.write() as session:
             close.settle(session, competition=lookup.get(session, slug="hate"))
-        assert desk.reveal()["stage"] == "revealed"
+        assert desk.call("POST", "close/reveal")["stage"] == "revealed"
         packed = desk.download("exports/results.zip", tmp_path / "results.zip")
         assert client.leaderboard("hate", split="private").team_count == 5
     assert any(name.endswith("standings.csv") for name in zipfile.ZipFile(packed).namelist())

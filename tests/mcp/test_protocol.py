@@ -43,7 +43,6 @@ def folder(tmp_path: Path, predictions_csv) -> Path:
     (folder / "good.csv").write_bytes(predictions_csv(skill=0.5))
     (folder / "bad.csv").write_text("id,prediction\nr0,much\n")
     (folder / "link.csv").symlink_to(tmp_path / "secret.csv")
-    (folder / "new.csv.part").symlink_to(tmp_path / "planted")
     return folder
 
 
@@ -69,8 +68,8 @@ async def call(agent, tool: str, **arguments) -> Any:
     return result.content[0].text if result.is_error else result.structured_content
 
 
-def test_agent_reads_checks_submits_waits_and_appears_on_the_leaderboard(service, live_site, folder: Path):
-    competition = service.competition(max_daily_submissions=5, overview="Find what hurts.")
+def test_agent_reads_submits_and_appears_on_the_leaderboard(service, live_site, folder: Path):
+    competition = service.competition(max_daily_submissions=5, rules="Be kind.")
     blob = service.storage.put(b"id,text\nr0,hello\n")
     with service.database.write() as session:
         act_of = {"actor": Actor.shell(), "now": service.now}
@@ -78,28 +77,25 @@ def test_agent_reads_checks_submits_waits_and_appears_on_the_leaderboard(service
         session.execute(update(DataFile).values(check_state=DataCheckState.UNCHECKED))
 
     async def act(agent):
-        offered = (await agent.list_tools()).tools
-        assert {tool.name for tool in offered} == READING | SENDING
-        read_only = {tool.name for tool in offered if tool.annotations.read_only_hint}
-        assert read_only == READING - {"download_data"} | {"check_file"}
-        assert [tool.name for tool in offered if tool.annotations.destructive_hint] == ["select_submission"]
+        assert {tool.name for tool in (await agent.list_tools()).tools} == READING | SENDING
         found = await call(agent, "list_competitions")
         assert [each["slug"] for each in found["competitions"]] == ["toxicity"]
-        assert (await call(agent, "read_competition"))["overview"] == "Find what hurts."
+        version = (await call(agent, "read_competition"))["rules_version"]
+        joined = await call(agent, "join_competition", accepted_rules_version=version)
+        assert joined["entry"] == "joined"
         (listed,) = (await call(agent, "list_data_files"))["files"]
         got = await call(agent, "download_data", name=listed["name"])
-        assert Path(got["path"]).read_bytes() == b"id,text\nr0,hello\n"
-        assert Path(got["path"]).parent == folder
+        assert Path(got["path"]) == folder / "train.csv"
         assert (await call(agent, "check_file", file="bad.csv"))["is_clean"] is False
+        for name in ("../secret.csv", "link.csv", "none.csv"):
+            assert "folder" in await call(agent, "submit_file", file=name)
         sent = await call(agent, "submit_file", file="good.csv", description="by an agent")
         done = await call(agent, "wait_for_score", submission=sent["id"])
-        assert (done["status"], done["description"]) == ("scored", "by an agent")
         board = await call(agent, "read_leaderboard", competition="toxicity")
         assert [row["score"] for row in board["rows"]] == [done["public_score"]]
         assert len((await call(agent, "list_submissions"))["submissions"]) == 1
         off = await call(agent, "select_submission", submission=sent["id"], selected=False)
-        on = await call(agent, "select_submission", submission=sent["id"])
-        assert (off["is_selected"], on["is_selected"]) == (False, True)
+        assert off["is_selected"] is False
 
     with_agent(live_site, live_site.make_token(), folder, act)
 
@@ -119,38 +115,10 @@ def test_read_only_token_offers_no_submitting_tools(service, live_site, folder: 
     assert not any(request.startswith("POST") for request in live_site.requests)
 
 
-def test_files_outside_the_folder_are_inaccessible_and_wrong_arguments_are_reported(
-    service, live_site, folder: Path
-):
-    service.competition()
-
-    async def act(agent):
-        for name in ("../secret.csv", str(folder.parent / "secret.csv"), "link.csv", ".", "a\0b", "none.csv"):
-            assert "folder" in await call(agent, "submit_file", file=name) or "\0" in name
-        for arguments in ({"path": "good.csv"}, {"file": 7}):
-            assert isinstance(await call(agent, "submit_file", **arguments), str)
-        assert isinstance(await call(agent, "wait_for_score", submission=99), str)
-
-    with_agent(live_site, live_site.make_token(), folder, act)
-    assert not any("submissions" in request and request.startswith("POST") for request in live_site.requests)
-
-
-def test_download_is_written_to_the_folder(folder: Path, database_url: str):
+def test_files_stay_in_the_folder(folder: Path, database_url: str):
     found = WorkFolder(folder)
     assert found.new("train.csv") == folder / "train.csv"
     (folder / "below").mkdir()
-    for name in ("../x.csv", "below/x.csv", "link.csv", "new.csv", "/etc/passwd"):
+    for name in ("../x.csv", "below/x.csv", "link.csv", "/etc/passwd", "a\0b", "."):
         with pytest.raises(Unusable):
             found.new(name)
-
-
-def test_agent_joins_with_the_rules_that_it_has_read(service, live_site, folder: Path):
-    service.competition(rules="Be kind.")
-
-    async def act(agent):
-        assert isinstance(await call(agent, "join_competition"), str)
-        version = (await call(agent, "read_competition"))["rules_version"]
-        joined = await call(agent, "join_competition", accepted_rules_version=version)
-        assert joined["entry"] == "joined"
-
-    with_agent(live_site, live_site.make_token(), folder, act)

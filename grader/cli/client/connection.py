@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from grader.cli.group import REJECTED, SITE
+from grader.cli.output import say, show_json
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
 from grader.client.transport import LOOPBACK, site_address
 
@@ -116,12 +117,11 @@ def _end(error: ClientError, *, as_json: bool) -> NoReturn:
     elif isinstance(error, Unreachable):
         code = NOT_REACHED
     if as_json:
-        answer = {"error": error.public_name, "message": error.message, **error.details}
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    click.echo(error.message if code == REJECTED else f"Error: {error.message}", err=True)
+        show_json({"error": error.public_name, "message": error.message, **error.details})
+    say(error.message if code == REJECTED else f"Error: {error.message}", err=True)
     for problem in getattr(error, "problems", ()):
         if problem["message"] not in error.message:
-            click.echo(f"- {problem['message']}", err=True)
+            say(f"- {problem['message']}", err=True)
     if isinstance(error, TokenRefused):
         click.echo("Create an API token on your account page, then run `fairboard login`.", err=True)
     raise click.exceptions.Exit(code) from error
@@ -129,7 +129,7 @@ def _end(error: ClientError, *, as_json: bool) -> NoReturn:
 
 def _say_pause(error: ClientError, seconds: float) -> None:
     if sys.stderr.isatty():
-        click.echo(f"{error.message} Retrying in {seconds:.0f} s.", err=True)
+        say(f"{error.message} Retrying in {seconds:.0f} s.", err=True)
 
 
 @dataclass(frozen=True)

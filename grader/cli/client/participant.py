@@ -1,25 +1,15 @@
 """Participants' commands: submit, check, submissions, leaderboard, team, download, mcp."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from grader.cli.client.connection import competition_option, connected, connection_options
 from grader.cli.group import REJECTED, SITE, lacking
-from grader.cli.output import (
-    TERMS,
-    left,
-    number_text,
-    progress,
-    score_text,
-    show_findings,
-    show_json,
-    weakest,
-)
+from grader.cli.output import TERMS, left, number_text, progress, say, score_text, show_findings, show_json
 from grader.cli.parameters import INPUT_FILE, LocalPath
 from grader.client import Client
-from grader.client.records import BoardRow, Json, Membership, Submission
+from grader.client.records import Json, Record, Submission
 from grader.text import aligned, listed, megabytes
 
 FAILED = 1
@@ -108,7 +98,7 @@ def check(file: Path, competition: str | None, site: str | None, as_json: bool) 
         with progress(f"Sending {file.name}") as on_progress:
             checked = client.check(file, on_progress=on_progress)
         if as_json:
-            show_json(checked.data)
+            show_json(checked)
         else:
             if checked.is_clean:
                 click.echo(f"{file.name} can be scored. {left(checked.limits)}")
@@ -119,16 +109,15 @@ def check(file: Path, competition: str | None, site: str | None, as_json: bool) 
         raise click.exceptions.Exit(REJECTED)
 
 
-def _own_row(client: Client, competition: str | None, membership: Membership) -> BoardRow | None:
+def _own_row(client: Client, competition: str | None, membership: Record) -> Record | None:
     team = membership.team
     return client.own_row(competition, team=team.name) if team else None
 
 
-def _show(done: Submission, membership: Membership | None, row: BoardRow | None, *, as_json: bool) -> None:
-    limits = membership.limits if membership else done.limits
+def _show(done: Submission, membership: Record | None, row: Record | None, *, as_json: bool) -> None:
+    limits = membership.limits if membership else done.get("limits")
     if as_json:
-        answer: dict[str, Any] = {"submission": done.data, "rank": row.rank if row else None}
-        show_json(answer | {"limits": limits.data if limits else None})
+        show_json({"submission": done, "rank": row.rank if row else None, "limits": limits})
         return
     match done.status:
         case "scored":
@@ -138,7 +127,11 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
             score = "scored; the competition does not show the score yet."
             if done.public_score is not None:
                 score = f"score {score_text(done.public_score)}."
-            click.echo(f"Submission #{done.id}: {score}{best}{weakest(done)}")
+            weakest = ""
+            if done.weakest_term is not None and done.terms is not None:
+                name, value = TERMS.get(done.weakest_term, done.weakest_term), done.terms[done.weakest_term]
+                weakest = f" Weakest term: {name}, {number_text(value, 4)}."
+            say(f"Submission #{done.id}: {score}{best}{weakest}")
         case "rejected":
             click.echo(f"Submission #{done.id} is rejected:", err=True)
         case "failed" if done.problems:
@@ -150,9 +143,9 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
             )
         case _:
             click.echo(f"Submission #{done.id} is {done.status}.")
-    show_findings(done.problems or (), done.notes or ())
+    show_findings(done.get("problems") or (), done.get("notes") or ())
     if limits:
-        click.echo(left(limits))
+        click.echo(left(Record(limits)))
 
 
 @click.command()
@@ -163,7 +156,7 @@ def submissions(competition: str | None, site: str | None, as_json: bool) -> Non
     with connected(site, as_json=as_json, competition=competition) as client:
         submissions = client.submissions()
     if as_json:
-        show_json(submissions.data)
+        show_json(submissions)
         return
     counts = {each["submission"] for each in (submissions.selection or {}).get("counts", ())}
     lines = [["", "id", "sent (UTC)", "status", "score", "file", "description"]]
@@ -172,8 +165,7 @@ def submissions(competition: str | None, site: str | None, as_json: bool) -> Non
         sent = f"{each.submitted_at:%Y-%m-%d %H:%M}" if each.submitted_at else ""
         row = [each.status, score_text(each.public_score), each.file_name or "", each.description or ""]
         lines.append([mark, str(each.id), sent, *row])
-    for line in aligned(lines, numbers=False):
-        click.echo(line)
+    say("\n".join(aligned(lines, numbers=False)))
     click.echo(left(submissions.limits))
 
 
@@ -189,11 +181,11 @@ def submission(submission_id: int, path: Path | None, site: str | None, as_json:
             with progress(f"Downloading {path.name}") as on_progress:
                 client.submission_file(scored, path, on_progress=on_progress)
     if as_json:
-        show_json(scored.data)
+        show_json(scored)
         return
     click.echo(f"Submission #{scored.id} of {scored.competition}: {scored.status}")
     if scored.description:
-        click.echo(scored.description)
+        say(scored.description)
     _show_scores(scored)
     show_findings(scored.problems or (), scored.notes or ())
 
@@ -226,11 +218,11 @@ def show_selection(selection: Json | None) -> None:
 
 
 def _show_scores(submission: Submission) -> None:
-    shown = submission
-    for split, score, terms, table, groups in (
-        ("public", shown.public_score, shown.terms, shown.identities, shown.groups),
-        ("private", shown.private_score, shown.private_terms, shown.private_identities, shown.private_groups),
-    ):
+    for split, prefix in (("public", ""), ("private", "private_")):
+        score = submission.get(f"{split}_score")
+        terms, table, groups = (
+            submission.get(f"{prefix}{name}") for name in ("terms", "identities", "groups")
+        )
         if score is None:
             continue
         click.echo(f"\n{split} score {score_text(score)}")
@@ -240,14 +232,13 @@ def _show_scores(submission: Submission) -> None:
             columns = [name for name in table[0] if name != "name"]
             lines = [["identity", *(TERMS.get(name, name.replace("_", " ")) for name in columns)]]
             lines += [[row["name"], *(_cell(row[name]) for name in columns)] for row in table]
-            click.echo("\n".join(aligned(lines)))
+            say("\n".join(aligned(lines)))
         for each in groups or ():
             lines = [[each["column"], "rows", "value", "behind the best"]]
             for row in each["groups"]:
                 values = [f"{row[name]:g}" for name in ("score", "loss")]
                 lines.append([row["name"], f"{row['rows']:,}", *values])
-            click.echo("\n".join(aligned(lines)))
-            click.echo(f"Worst: {each['worst']}, {each['gap']:g} from the best.")
+            say("\n".join([*aligned(lines), f"Worst: {each['worst']}, {each['gap']:g} from the best."]))
 
 
 def _cell(value: float | None) -> str:
@@ -287,7 +278,7 @@ def leaderboard(
             most=None if is_whole else rows,
         )
     if as_json:
-        show_json(board.data)
+        show_json(board)
         return
     if search is not None and not board.rows:
         click.echo(f"No team name contains {search!r}.", err=True)
@@ -298,11 +289,10 @@ def leaderboard(
     shown = [*board.rows, *own]
     lines += [_line(row, terms) for row in shown]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in aligned([[line[0], line[1].ljust(widths[1]), *line[2:]] for line in lines]):
-        click.echo(line)
+    say("\n".join(aligned([[line[0], line[1].ljust(widths[1]), *line[2:]] for line in lines])))
 
 
-def _line(row: BoardRow, terms: list[str]) -> list[str]:
+def _line(row: Record, terms: list[str]) -> list[str]:
     values = [number_text(row.terms[name], 4) if row.terms and name in row.terms else "" for name in terms]
     rank = "" if row.rank is None else str(row.rank)
     return [rank, row.team, score_text(row.score), *values, str(row.entries)]
@@ -333,11 +323,11 @@ def team(
             client.join(accepted_rules_version=accept_rules, code=code)
         own_team = client.team()
     if as_json:
-        show_json(own_team.data)
+        show_json(own_team)
         return
     click.echo(f"Entry: {own_team.entry.replace('_', ' ')}.")
     if own_team.team:
-        click.echo(f"Team {own_team.team.name}: {listed(own_team.team.members, most=20)}.")
+        say(f"Team {own_team.team.name}: {listed(own_team.team.members, most=20)}.")
     click.echo(left(own_team.limits))
     show_selection(own_team.selection)
 
@@ -377,10 +367,9 @@ def download(
             if not as_json:
                 click.echo(paths[-1])
     if as_json:
-        show_json({"files": [each.data for each in files]} if is_list else {"paths": paths})
+        show_json({"files": files} if is_list else {"paths": paths})
     elif is_list:
-        for line in aligned([[each.name, megabytes(each.size_bytes or 0)] for each in files]):
-            click.echo(line)
+        say("\n".join(aligned([[each.name, megabytes(each.size_bytes or 0)] for each in files])))
 
 
 @click.command()

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from grader.cli.group import REJECTED, SubcommandGroup
+from grader.cli.group import REJECTED, CommandGroup
 from grader.cli.output import show_json
 from grader.cli.parameters import INPUT_FILE
 
 
-@click.group(cls=SubcommandGroup)
+@click.group(cls=CommandGroup)
 def metric() -> None:
     """Develop a metric of your own."""
 

@@ -12,10 +12,9 @@ import click
 
 from grader.cli.client.connection import connected
 from grader.cli.group import SITE, lacking
-from grader.cli.output import show_json
+from grader.cli.output import CONTROLS, say, show_json
 from grader.cli.parameters import LocalPath, text_of
 from grader.client import Client, Refused, Unusable
-from grader.client.errors import CONTROLS
 from grader.client.organizer import OnQuestion
 
 FILE = LocalPath(exists=True, dir_okay=False)
@@ -131,7 +130,7 @@ def asking(*, yes: bool) -> OnQuestion:
             click.echo("Something has changed in the meantime. Nothing has been done yet.", err=True)
         has_asked = True
         for sentence in question["sentences"]:
-            click.echo(CONTROLS.sub("", sentence), err=True)
+            say(sentence, err=True)
         return yes or is_answered_yes(CONTROLS.sub("", question["heading"]))
 
     return is_confirmed

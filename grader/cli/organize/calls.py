@@ -1,5 +1,6 @@
-"""Commands of `fairboard competition` that send one request each."""
+"""Commands that send one request each, from one table."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,52 +11,73 @@ from grader.cli.organize.acts import FILE, act_on_site
 from grader.cli.organize.setup import require_released
 from grader.cli.parameters import text_of
 from grader.client import Client
-from grader.client.organizer import Organizer
+from grader.client.organizer import Organizer, named, quoted
 from grader.text import aligned, csv_lines
 
 ROLES = ("owner", "editor", "viewer")
 SECTIONS = ("nothing", "divisions", "teams")
-team_argument = click.argument("team")
-organizer_argument = click.argument("organizer", metavar="USER")
+ORGANIZE = "competitions/{slug}/organize"
+
+
+def people(client: Client, search: str) -> list[dict[str, Any]]:
+    """Return the accounts with this text in their name or address."""
+    pages = client.pages_of("people", q=search or None)
+    return [person for page in pages for person in page["people"]]
+
+
+# The key of the id of a thing, and how the thing is found from its name.
+_FOUND: Mapping[str, tuple[str, Callable[[Client, Organizer, str], Any]]] = {
+    "team": ("id", lambda _client, desk, name: desk.team(name)),
+    "organizer": ("user_id", lambda _client, desk, name: desk.organizer(name)),
+    "person": (
+        "id",
+        lambda client, _desk, name: named(people(client, name), name, f"There is no account named {name!r}."),
+    ),
+}
 
 
 @dataclass(frozen=True)
 class Call:
-    """A command that sends one request below the organizers' endpoints of a competition.
+    """A command that sends one request.
 
-    `path` may contain the id of a `{team}` or an `{organizer}`, which are arguments of the command; its other
+    `path` may contain arguments of the command, such as a `{slug}` or the id of a `{team}`; the other
     parameters are the fields of the body. `done` is the text to print: a template of the parameters and the
-    `answer`, or a function of both. `before` runs before the request. A command that can be undone
-    confirms itself.
+    `answer`, or a function of the answer. `before` runs before the request. The request confirms itself.
     """
 
     method: str
     path: str
     summary: str
-    done: str | Callable[[Mapping[str, Any], Any], str]
+    done: str | Callable[[Any], str]
     parameters: tuple[Callable[[Any], Any], ...] = ()
     before: Callable[[Organizer], Any] = lambda _desk: None
 
     def command(self, name: str) -> click.Command:
         """Return the click command."""
+        places = re.findall(r"{(\w+)}", self.path)
 
-        def act(client: Client, slug: str, **given: Any) -> tuple[Any, str]:
-            desk = client.organize(slug, confirm=True)
+        def act(client: Client, **given: Any) -> tuple[Any, str]:
+            desk = client.organize(given.get("slug", "-"), confirm=True)
             self.before(desk)
-            ids: dict[str, Any] = {}
-            if "{team}" in self.path:
-                ids["team"] = desk.team(given["team"])["id"]
-            if "{organizer}" in self.path:
-                ids["organizer"] = desk.organizer(given["organizer"])["user_id"]
-            sent = {key: value for key, value in given.items() if key not in ids and value is not None}
-            answer = desk.call(self.method, self.path.format(**ids), json=sent or None)
-            words = {"slug": slug, "answer": answer, **given}
-            return answer, self.done(words, answer) if callable(self.done) else self.done.format(**words)
+            ids = {place: quoted(given[place]) for place in places}
+            for place in _FOUND.keys() & ids.keys():
+                key, find = _FOUND[place]
+                thing = find(client, desk, given[place])
+                ids[place], given[place] = thing[key], thing["name"]
+            fields = {key: value for key, value in given.items() if key not in ids and value is not None}
+            path = self.path.format(**ids)
+            answer = client.request(self.method, path, fields=fields, confirm=True)
+            answer = answer or ({"name": given["person"]} if "person" in given else {})
+            done = self.done
+            return answer, done(answer) if callable(done) else done.format(answer=answer, **given)
 
         act.__doc__ = self.summary
         view: Any = act_on_site(act)
-        for decorate in reversed((click.argument("slug"), *self.parameters)):
+        for decorate in reversed(self.parameters):
             view = decorate(view)
+        for place in reversed(places):
+            metavar = {"organizer": "USER", "person": "NAME"}.get(place)
+            view = click.argument(place, metavar=metavar, type=int if place == "token_id" else None)(view)
         return click.command(name)(view)
 
 
@@ -67,7 +89,7 @@ def _lines(_context: Any, _parameter: Any, path: Any) -> list[str]:
     return text_of(path).splitlines()
 
 
-def _imported(_given: Mapping[str, Any], answer: Any) -> str:
+def _imported(answer: Any) -> str:
     for note in answer["remarks"]:
         click.echo(note, err=True)
     values = ("student", "student_id", "section", "url")
@@ -75,15 +97,37 @@ def _imported(_given: Mapping[str, Any], answer: Any) -> str:
     return csv_lines([["name", "student id", "section", "link"], *rows], line_end="\n").rstrip()
 
 
-def _organizers(_given: Mapping[str, Any], answer: Any) -> str:
+def _organizers(answer: Any) -> str:
     lines = [[each["name"], each["role"], each["added_at"][:10]] for each in answer["organizers"]]
     return "\n".join(aligned([["name", "role", "since"], *lines], numbers=False))
+
+
+def _tokens(answer: Any) -> str:
+    lines = [["id", "name", "starts with", "scopes", "expires"]]
+    for each in answer["tokens"]:
+        ends = f"{each['expires_at'][:16].replace('T', ' ')} UTC" if each["expires_at"] else "never"
+        lines.append([str(each["id"]), each["name"], each["begins_with"], " and ".join(each["scopes"]), ends])
+    return "\n".join(aligned(lines, numbers=False))
+
+
+def _role_option(**options: Any) -> Callable[[Any], Any]:
+    return click.option("--role", type=click.Choice(ROLES), **options)
+
+
+def _of_account(verb: str, method: str, path: str, done: str, effect: str) -> Call:
+    """Return a command that suspends, reinstates or deletes an account after a question."""
+    reason = click.option(
+        "--reason", default="", help="The reason for the audit log; a suspended user sees it."
+    )
+    question = click.confirmation_option(prompt=f"{verb} this account?")
+    summary, text = f"{verb} the account NAME: {effect}.", f"The account {{person}} is {done}."
+    return Call(method, f"people/{{person}}{path}", summary, text, (reason, question))
 
 
 CALLS = {
     "announce": Call(
         "POST",
-        "announcements",
+        f"{ORGANIZE}/announcements",
         "Post the Markdown in the file TEXT as an announcement in SLUG.",
         "Announcement {answer[id]} was posted on the Home page of {slug}.",
         (
@@ -94,31 +138,28 @@ CALLS = {
     ),
     "disqualify": Call(
         "POST",
-        "teams/{team}/disqualification",
+        f"{ORGANIZE}/teams/{{team}}/disqualification",
         "Disqualify TEAM: its members are notified, and it cannot submit until it is reinstated.",
         "{answer[name]} is disqualified in {slug}: {answer[disqualified_because]}",
-        (
-            team_argument,
-            click.option("--reason", required=True, help="The reason; only the team and organizers see it."),
-        ),
+        (click.option("--reason", required=True, help="The reason; only the team and organizers see it."),),
     ),
     "publish": Call(
         "POST",
-        "state/publish",
+        f"{ORGANIZE}/state/publish",
         "Publish the draft SLUG; afterwards, only a rescoring can change its metric or solution.",
         "{slug} is published.",
         before=require_released,
     ),
     "reinstate": Call(
         "POST",
-        "teams/{team}/reinstatement",
+        f"{ORGANIZE}/teams/{{team}}/reinstatement",
         "Reinstate TEAM in SLUG.",
         "{answer[name]} is back on the leaderboards of {slug}.",
-        (team_argument, click.option("--reason", default="", help="The reason, for the audit log.")),
+        (click.option("--reason", default="", help="The reason, for the audit log."),),
     ),
     "roster": Call(
         "POST",
-        "students",
+        f"{ORGANIZE}/students",
         "Import the roster in FILE: add or change students, and invite the new ones with one-time links.",
         _imported,
         (
@@ -144,27 +185,46 @@ CALLS = {
 ORGANIZERS = {
     "add": Call(
         "POST",
-        "organizers",
+        f"{ORGANIZE}/organizers",
         "Make the account NAME an organizer of SLUG.",
         "{name} is {role} of {slug}.",
-        (
-            click.argument("name"),
-            click.option("--role", type=click.Choice(ROLES), default="editor", show_default=True),
-        ),
+        (click.argument("name"), _role_option(default="editor", show_default=True)),
     ),
-    "list": Call("GET", "organizers", "List the organizers of SLUG and their roles.", _organizers),
+    "list": Call(
+        "GET", f"{ORGANIZE}/organizers", "List the organizers of SLUG and their roles.", _organizers
+    ),
     "remove": Call(
         "DELETE",
-        "organizers/{organizer}",
+        f"{ORGANIZE}/organizers/{{organizer}}",
         "Remove the organizer USER of SLUG.",
         "{organizer} is no longer an organizer of {slug}.",
-        (organizer_argument,),
     ),
     "role": Call(
         "PATCH",
-        "organizers/{organizer}",
+        f"{ORGANIZE}/organizers/{{organizer}}",
         "Change the role of the organizer USER of SLUG.",
         "{organizer} is {role} of {slug}.",
-        (organizer_argument, click.option("--role", type=click.Choice(ROLES), required=True)),
+        (_role_option(required=True),),
+    ),
+}
+ACCOUNTS = {
+    "delete": _of_account(
+        "Delete", "DELETE", "", "deleted", "it is anonymized, and teams keep their results"
+    ),
+    "reinstate": _of_account("Reinstate", "POST", "/reinstate", "reinstated", "the user can log in again"),
+    "reset-link": Call(
+        "POST",
+        "people/{person}/reset-link",
+        "Print a link that lets NAME set a new password; it works only once and expires after a day.",
+        "{answer[url]}",
+    ),
+    "suspend": _of_account(
+        "Suspend", "POST", "/suspend", "suspended", "sessions and tokens end, and teams keep their results"
+    ),
+}
+TOKENS = {
+    "list": Call("GET", "tokens", "List your own API tokens or, with --as, those of USER.", _tokens),
+    "revoke": Call(
+        "DELETE", "tokens/{token_id}", "Revoke your API token TOKEN_ID; `list` shows the ids.", ""
     ),
 }

@@ -2,19 +2,19 @@
 
 import click
 
-from grader.cli.group import CliEntry, SubcommandGroup
+from grader.cli.group import CliEntry, CommandGroup
 from grader.cli.organize import running, setup
 from grader.cli.organize.calls import CALLS, ORGANIZERS
 
 CHECK = CliEntry("grader.cli.metric.check", "Check a solution file before you create a competition.")
 
 
-@click.group(cls=SubcommandGroup, local={"check": CHECK})
+@click.group(cls=CommandGroup, sections={"Commands": {"check": CHECK}})
 def competition() -> None:
     """Create, list, change, moderate and reveal competitions."""
 
 
-@click.group(cls=SubcommandGroup)
+@click.group(cls=CommandGroup)
 def organizer() -> None:
     """Manage the organizers: owners, editors and viewers (read only)."""
 

@@ -10,7 +10,6 @@ from grader.cli.organize.acts import FILE, act_on_site, asking, texts_of, yes_op
 from grader.cli.organize.setup import described, reader_of, require_acceptable
 from grader.cli.parameters import LocalPath, options
 from grader.client import Client, Refused, Unusable
-from grader.client.errors import as_problems
 from grader.client.organizer import Organizer
 from grader.text import counted
 
@@ -148,7 +147,7 @@ def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
     job = desk.call("POST", "rescoring/settings", json=wanted)
     checked = desk.ended("rescoring/settings", job="check")["check"]
     if checked["state"] != "done":
-        raise Unusable(" ".join(each["message"] for each in as_problems(checked["problems"])))
+        raise Unusable(" ".join(each["message"] for each in checked["problems"]))
     return {"what": "settings", "job": job}
 
 
@@ -191,7 +190,7 @@ def _switched(desk: Organizer, number: int) -> str:
 
 def _difference(desk: Organizer, number: int, folder: Path | None) -> tuple[Any, str]:
     """Return the difference from the live version as text, and write its table."""
-    found = desk.difference(number)
+    found = desk.call("GET", f"rescoring/{number}/difference")
     lines = list(_sentences(found))
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,6 @@ from zipfile import ZipFile
 import click
 
 from grader.cli.organize.acts import act_on_site, asking, yes_option
-from grader.cli.output import progress
 from grader.cli.parameters import LocalPath
 from grader.client import Client, Unusable
 from grader.client.organizer import quoted
@@ -122,7 +121,7 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     """
     desk = client.organize(slug, confirm=asking(yes=yes))
     stage = desk.call("GET", "close")["stage"]
-    answer = desk.reveal()
+    answer = desk.call("POST", "close/reveal")
     team_count = client.leaderboard(slug, split="private", most=1).team_count
     closed = " The competition was still open and is now closed." if stage == "running" else ""
     lines = [f"The private leaderboard of {slug} is revealed, with {counted(team_count, 'team')}.{closed}"]
@@ -131,7 +130,7 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
             f"{counted(answer['failed_count'], 'submission')} failed because of a server error and are not "
             "ranked; their incidents are in the log."
         )
-    if desk.settings()["settings"]["takes_late_submissions"]:
+    if desk.call("GET", "settings")["settings"]["takes_late_submissions"]:
         lines.append(RECOVERABLE.format(slug=slug))
     return answer, "\n".join(lines)
 
@@ -143,8 +142,7 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
 def bundle(client: Client, slug: str, out: Path | None) -> tuple[Any, str]:
     """Write the results of SLUG as a ZIP file: CSV tables, the published solution and a README."""
     path = out or Path(f"{quoted(slug)}-results.zip")
-    with progress(path.name) as on_progress:
-        client.organize(slug).download("exports/results.zip", path, on_progress=on_progress)
+    client.organize(slug).download("exports/results.zip", path)
     with ZipFile(path) as packed:
         names = packed.namelist()
     return {"files": names}, f"{path}: {len(names)} files, {path.stat().st_size:,} bytes."

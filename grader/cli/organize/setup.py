@@ -1,8 +1,7 @@
 """`fairboard competition`: create, settings, apply, change, data."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from grader.cli.client.connection import FileRefused
 from grader.cli.organize.acts import FILE, act_on_site, asking, texts_of, yes_option
 from grader.cli.parameters import from_jigsaw_option
 from grader.client import Client, Unusable
-from grader.client.errors import as_problems
 from grader.client.organizer import Organizer, quoted
 from grader.errors import FairboardError
 
@@ -34,8 +32,8 @@ FEEDBACK = {"feedback", "feedback_step"}
 def list_all(client: Client) -> tuple[Any, str]:
     """List all competitions, newest first."""
     found = client.competitions()
-    lines = [f"{each.slug}\t{each.data['state']}\t{_times(each)}\t{each.title}" for each in found]
-    return {"competitions": [each.data for each in found]}, "\n".join(lines)
+    lines = [f"{each.slug}\t{each['state']}\t{_times(each)}\t{each.title}" for each in found]
+    return {"competitions": found}, "\n".join(lines)
 
 
 @click.command()
@@ -74,48 +72,52 @@ def create(
     path = solution or from_jigsaw
     if path is None or title is None or (solution and from_jigsaw):
         raise click.UsageError("Specify a FILE.toml, or a --title and either --solution or --from-jigsaw.")
-    desk = client.organize(slug, confirm=True)
-    sent = {"slug": slug, "title": title, "owner": owner or ""}
-    made = client.call("POST", "competitions", json=sent)
-    with _draft_stays(slug):
+
+    def fill(desk: Organizer) -> list[str]:
         if changes:
             desk.change_settings(**changes)
-        lines = [f"{slug} is a draft.", _set_solution(desk, path, label)]
+        lines = [_set_solution(desk, path, label)]
         if from_jigsaw is not None:
-            desk.add_data_file(from_jigsaw.with_name("test.csv"))
+            desk.upload("data", from_jigsaw.with_name("test.csv"))
             require_released(desk)
-        if is_published:
-            made = desk.publish()
-            lines.append(f"{slug} is published.")
-        else:
-            lines += _missing(desk)
-    return made, "\n".join(lines)
+        return lines
+
+    return _created(client, slug, title, owner, fill, is_published=is_published)
 
 
 def _create_from(client: Client, path: Path, *, owner: str | None, is_published: bool) -> tuple[Any, str]:
     if not path.is_file():
         raise click.UsageError(f"The file {path} does not exist.")
     read = reader_of(path).read_new(path)
-    slug = read.slug or path.stem
-    sent = {"slug": slug, "title": read.changes.get("title", ""), "owner": owner or ""}
+
+    def fill(desk: Organizer) -> list[str]:
+        _warn(desk.change_settings(**read.changes)["warnings"], unless=_reported(read))
+        return _add_files(desk, path.parent, read)
+
+    title = read.changes.get("title", "")
+    return _created(client, read.slug or path.stem, title, owner, fill, is_published=is_published)
+
+
+def _created(
+    client: Client,
+    slug: str,
+    title: str,
+    owner: str | None,
+    fill: Callable[[Organizer], list[str]],
+    *,
+    is_published: bool,
+) -> tuple[Any, str]:
+    """Create a draft, fill it and perhaps publish it; if a step fails, print how to continue."""
+    sent = {"slug": slug, "title": title, "owner": owner or ""}
     made = client.call("POST", "competitions", json=sent)
     desk, lines = client.organize(slug, confirm=True), [f"{slug} is a draft."]
-    with _draft_stays(slug):
-        _warn(desk.change_settings(**read.changes)["warnings"], unless=_reported(read))
-        lines += _add_files(desk, path.parent, read)
+    try:
+        lines += fill(desk)
         if is_published:
             made = desk.publish()
             lines.append(f"{slug} is published.")
         else:
             lines += _missing(desk)
-    return made, "\n".join(lines)
-
-
-@contextmanager
-def _draft_stays(slug: str) -> Iterator[None]:
-    """If a step fails after the draft was created, print how to continue."""
-    try:
-        yield
     except FairboardError:
         click.echo(
             f"{slug} remains as a draft. Continue with `fairboard competition apply`, or delete it with "
@@ -123,6 +125,7 @@ def _draft_stays(slug: str) -> Iterator[None]:
             err=True,
         )
         raise
+    return made, "\n".join(lines)
 
 
 @click.command()
@@ -131,7 +134,7 @@ def _draft_stays(slug: str) -> Iterator[None]:
 def settings(client: Client, slug: str) -> tuple[Any, str]:
     """Print the settings of SLUG as a file for `create` and `apply`."""
     desk = client.organize(slug)
-    return desk.settings(), desk.text("settings.toml").rstrip("\n")
+    return desk.call("GET", "settings"), desk.text("settings.toml").rstrip("\n")
 
 
 @click.command()
@@ -147,7 +150,7 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
     """
     desk = client.organize(slug, confirm=asking(yes=yes))
     reader = reader_of(file)
-    read = reader.read_change(file, desk.settings()["settings"])
+    read = reader.read_change(file, desk.call("GET", "settings")["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
         raise Unusable(f"{slug} is published. To change its solution or metric, start a rescoring.")
     answer = _change(desk, read.changes, unless=_reported(read))
@@ -233,7 +236,7 @@ def metric_file(
         fields["decimals"] = str(decimals)
     if nonnegative is not None:
         fields["nonnegative"] = str(nonnegative).lower()
-    stored = client.organize(slug).upload("metric-file", source, test=sample, fields=fields)
+    stored = client.organize(slug).upload("metric-file", source, sample=sample, fields=fields)
     return stored, f"{slug} has the metric {stored['sha256'][:12]}."
 
 
@@ -332,12 +335,12 @@ def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:
         fields = {name: str(value) for name, value in read.python.items() if name != "arguments"}
         fields["arguments"] = json.dumps(read.python.get("arguments", {}))
         sample = folder / read.sample if read.sample else None
-        desk.upload("metric-file", folder / read.metric_file, test=sample, fields=fields)
+        desk.upload("metric-file", folder / read.metric_file, sample=sample, fields=fields)
         lines.append(f"{read.metric_file} is the metric.")
     if read.solution:
         lines.append(_set_solution(desk, folder / read.solution, read.label))
     for name in read.data:
-        desk.add_data_file(folder / name)
+        desk.upload("data", folder / name)
         lines.append(f"{Path(name).name} was added as a data file.")
     if read.data or read.solution or read.allowed:
         for file in _checked_data(desk)["files"]:
@@ -384,7 +387,7 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
     """Raise FileRefused or Unusable, with all problems, if the check of a solution failed."""
     if not checked["why_not"]:
         return
-    problems = [f"- {each['message']}" for each in as_problems(checked["problems"])]
+    problems = [f"- {each['message']}" for each in checked["problems"]]
     findings = checked["report"]["findings"] if checked["report"] else ()
     stops = [each["message"] for each in findings if each["level"] == "stop"]
     # The file readers use the same wording.
