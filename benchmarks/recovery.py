@@ -143,7 +143,6 @@ class Scene:
     def _hint(self, job_id: int) -> None:
         hints = self._installation.hints()
         hints.send([job_id])
-        hints.close()
 
     def _job(self, job_id: int) -> ScoringJob:
         with self._installation.database.read() as session:

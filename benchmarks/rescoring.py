@@ -18,8 +18,9 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,10 +28,8 @@ from typing import Any
 import files
 import jigsaw_like
 import numpy as np
-import psutil
 from sqlalchemy import insert, select
 
-from grader import logs
 from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
@@ -41,8 +40,8 @@ from grader.services.site.log import Actor
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker.children.job_child import JobChild
-from grader.worker.process.ending import keep_freed_memory
+from grader.worker import scorer as scoring
+from grader.worker.process.limits import keep_freed_memory
 from grader.worker.scorer import BATCH_JOBS, Scorer
 from tests.fixtures.competitions import publish_competition
 
@@ -183,7 +182,7 @@ def measure(installation: Installation) -> tuple[float, float, float]:
         version = installation.prepare(number)
         for batch in range(SUBMISSIONS // BATCH_JOBS):
             reference.append(seconds(files.reference, installation.files[0][1], installation.reference))
-            taken = seconds(scorer.run_batch, version.id) / BATCH_JOBS
+            taken = seconds(scorer.run_batch) / BATCH_JOBS
             if batch > 0:  # the first batch also prepares the solution
                 warm.append(taken)
             elif number == 0:
@@ -193,19 +192,24 @@ def measure(installation: Installation) -> tuple[float, float, float]:
     return median(reference), median(cold), median(warm)
 
 
+def rescore(settings: Settings) -> float:
+    """Rescore everything, and return the peak memory of this process in MB."""
+    scorer = Scorer.of(settings)
+    while scorer.run_batch():
+        pass
+    # getrusage is not used because its value for children includes the parent's memory at the fork.
+    [line] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(line) / 1024
+
+
 def peak_mb(installation: Installation, **overrides: Any) -> float:
     """Rescore everything in a separate process and return its peak memory (on Linux)."""
     version = installation.prepare(VERSIONS)
     settings = installation.settings.model_copy(update=overrides)
-    logs.configure("benchmark", log_format="console", level="warning")
-    with closing(JobChild(settings)) as child:
-        while child.rescore(version.id):
-            pass
-        [process] = psutil.Process().children()
-        # getrusage is not used because its value for children includes the parent's memory at the fork.
-        [line] = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        peak = pool.submit(rescore, settings).result()
     installation.drop(version)
-    return int(line) / 1024
+    return peak
 
 
 def print_row(name: str, reference: float, ours: float, at_least: str) -> None:
@@ -221,6 +225,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.parse_args()
     keep_freed_memory()  # as in a worker
+    scoring.BATCH_SECONDS = 60  # every batch is full
     with tempfile.TemporaryDirectory() as folder:
         installation = Installation(Path(folder))
         reference, cold, warm = measure(installation)

@@ -14,8 +14,6 @@ from grader.services.solutions.data_archive import Checksums
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.broker import Hints
-from grader.worker.children.checker import Checker
-from grader.worker.children.formatter import Formatter
 from webapp import api_routes, health, routes
 from webapp.http import confirmation, errors, middleware, open_requests, parameters
 from webapp.http.site import Hinting, Site
@@ -46,8 +44,6 @@ def create_app(
         storage=storage or open_storage(settings.storage()),
         checksums=Checksums.of(settings),
         hints=hints or Hints(settings),
-        checker=Checker(settings),
-        formatter=Formatter(),
         passwords=password_hasher(settings),
         trusted_names=settings.trusted_names(),
         providers=_providers(settings),

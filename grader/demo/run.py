@@ -29,7 +29,7 @@ from grader.demo.oracle import Line
 from grader.errors import OrganizerError
 from grader.services.identity import accounts, api_tokens
 from grader.settings import PREFIX, Settings, load
-from grader.worker.process.child import end_with
+from grader.worker.process.limits import end_with
 
 SLUG = "demo"
 FILES = Path(__file__).with_name("files")

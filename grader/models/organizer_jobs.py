@@ -35,7 +35,8 @@ class OrganizerJob(Base):
     """A background job, claimed and retried like a scoring job.
 
     `progress` contains the current values of `done`, `total` and `words`. `problems` contains the reasons for
-    a rejection. `dismissed_at` is set when an organizer hides the job.
+    a rejection. `dismissed_at` is set when an organizer hides the job. `is_python` means that the job runs a
+    metric written in Python.
     """
 
     __tablename__ = "organizer_job"
@@ -49,6 +50,7 @@ class OrganizerJob(Base):
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     kind: Mapped[OrganizerJobKind] = mapped_column(stored_enum(OrganizerJobKind, name="kind"))
     parameters: Mapped[dict[str, Any]]
+    is_python: Mapped[bool] = mapped_column(default=False)
     state: Mapped[JobState] = mapped_column(stored_enum(JobState, name="state"))
     created_by_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
     created_at: Mapped[datetime]

@@ -1,6 +1,7 @@
 """Conversion of Markdown with formulas and figures to safe HTML and one-line summaries."""
 
 import itertools
+import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -13,9 +14,11 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from grader.prose.drawn import Drawn, FigureSource
+from grader.prose.drawn import TOO_COMPLEX, Drawn, FigureSource, plain
 from grader.text import quoted, without_directions
 
+logger = logging.getLogger(__name__)
+MOST_CHARACTERS = 1_000_000  # limits the HTML, because references can repeat a long URL
 # The converter is recursive, so the most deeply nested formula must fit on a thread's stack.
 MAX_FORMULA_LENGTH = 1000
 MAX_DEPTH = 30
@@ -162,6 +165,18 @@ def drawn(text: str, figures: tuple[FigureSource, ...] = ()) -> Drawn:
     clean = without_directions(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))
     safe = Markup(clean)  # noqa: S704 - cleaned
     return Drawn(safe, tuple(dict.fromkeys(about.faults)))
+
+
+def bounded(text: str, figures: tuple[FigureSource, ...]) -> Drawn:
+    """Return a text as HTML with its summary, or as plain text if it cannot be formatted or is too long."""
+    try:
+        found, summary = drawn(text, figures), first_line(text)
+    except Exception:
+        logger.exception("A text could not be formatted.")
+        return Drawn(plain(text), (TOO_COMPLEX,))
+    if len(found.html) > MOST_CHARACTERS:
+        return Drawn(plain(text), (TOO_COMPLEX,), summary)
+    return found._replace(summary=summary)
 
 
 def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:

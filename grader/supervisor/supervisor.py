@@ -3,14 +3,16 @@
 import logging
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 
-from grader.worker.process.child import HAND_BACK_SECONDS, ChildProcess
+from grader.worker.process.limits import end_with
 
 TICK_SECONDS = 0.2
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -47,7 +49,7 @@ class Child:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._process: ChildProcess | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._started_at = 0.0
         self._start_at = 0.0
         self._early_ends = 0
@@ -60,12 +62,12 @@ class Child:
     @property
     def has_ended(self) -> bool:
         """Whether the current process has ended and `tend` has not handled it yet."""
-        return self._process is not None and self._process.code is not None
+        return self._process is not None and self._process.poll() is not None
 
     def tend(self) -> bool:
         """Start or restart the process if a start is due; return whether it was started."""
-        if self._process and (code := self._process.code) is not None:
-            self._end()
+        if self._process and (code := self._process.poll()) is not None:
+            self._kill_group()
             self._plan_start(f"ended {_ending(code)}")
         if self._process or time.monotonic() < self._start_at:
             return False
@@ -74,30 +76,28 @@ class Child:
     def request_stop(self) -> None:
         """Ask the process to end."""
         if self._process:
-            self._process.request_end()
+            self._process.terminate()
 
     def stop(self) -> None:
-        """End the process and its children, and kill them after the grace period.
-
-        They all receive SIGTERM first, so that scoring processes can return their jobs to the queue.
-        """
+        """End the process, and kill it with its children after the grace period."""
         if not self._process:
             return
         self.request_stop()
-        if not self._process.ends_within(self.program.grace_seconds):
-            self._process.signal_all(signal.SIGTERM)
-            self._process.ends_within(HAND_BACK_SECONDS)
-        self._end()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(self.program.grace_seconds)
+        self._kill_group()
 
     def _start(self) -> bool:
         self._started_at = time.monotonic()
         try:
-            self._process = ChildProcess(
+            self._process = subprocess.Popen(
                 self.program.command,
-                environment={**os.environ, **self.program.environment},
-                pass_fds=self.program.pass_fds,
+                env={**os.environ, **self.program.environment},
+                stdin=subprocess.DEVNULL,
                 stdout=sys.stderr.fileno(),
-                leads_session=True,
+                pass_fds=self.program.pass_fds,
+                start_new_session=True,
+                preexec_fn=partial(end_with, os.getpid()),  # safe, because this process has no threads
             )
         except OSError as error:  # memory or process ids may be exhausted temporarily
             self._plan_start(f"cannot be started ({error})")
@@ -105,9 +105,13 @@ class Child:
         log.info("%s runs as process %d.", self.program.name, self._process.pid)
         return True
 
-    def _end(self) -> None:
+    def _kill_group(self) -> None:
+        """Kill the process and its children, which would keep its sockets and jobs."""
         if self._process:
-            self._process.close()  # children that outlive their leader would keep its sockets and jobs
+            # This is safe even after the leader has ended, because the system does not reuse ids immediately.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         self._process = None
 
     def _plan_start(self, fact: str) -> None:

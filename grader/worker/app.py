@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from celery import Celery, apps
-from celery.signals import celeryd_init, setup_logging, task_prerun, worker_process_init, worker_ready
+from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
 from sqlalchemy.exc import SQLAlchemyError
 
 from fairboard import check_golden_vectors
@@ -15,10 +15,10 @@ from grader.db import Database
 from grader.observability import observe
 from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings, load
-from grader.worker.broker import LOG_IDS, TASK, create_app
-from grader.worker.process import ending
-from grader.worker.process.ending import keep_freed_memory, limit_memory
-from grader.worker.process.repeating import log_error
+from grader.worker import broker
+from grader.worker.broker import BATCH_TASK, LOG_IDS, TASK, create_app
+from grader.worker.process.limits import keep_freed_memory, limit_memory
+from grader.worker.process.retrying import log_error
 from grader.worker.scorer import Scorer, warm_up
 
 MOST_HINTS = 1000  # the sweeper scores the remaining jobs
@@ -45,12 +45,9 @@ def check_worker(**_: object) -> None:
 
 @worker_process_init.connect
 def enter_sandbox(**_: object) -> None:
-    """Limit the memory of a scoring process, and return its job to the queue on SIGTERM."""
+    """Limit the memory of a scoring process."""
     limit_memory(load().scoring_memory_mb)
     keep_freed_memory()
-    # The handler is installed before the first task, because the pool installs its own handler after this
-    # signal.
-    task_prerun.connect(lambda **_: ending.end_on_request(), weak=False)
 
 
 @worker_ready.connect
@@ -64,11 +61,9 @@ def hint_at_all(settings: Settings, app: Celery) -> None:
     database = Database.of(settings, pool_size=1)
     try:
         with database.read() as session:
-            waiting = jobs.waiting(
-                session, older_than=timedelta(), limit=MOST_HINTS, now=db.now(session), with_rescorings=False
-            )
+            waiting = jobs.waiting(session, older_than=timedelta(), limit=MOST_HINTS, now=db.now(session))
         for job_id in waiting:
-            app.send_task(TASK, [job_id], retry=False, ignore_result=True)
+            broker.send(app, job_id)
     except Exception as error:
         log_error(error, "No hints could be sent for the waiting jobs; the sweeper will find them")
     finally:
@@ -84,6 +79,22 @@ def score(job_id: int) -> None:
             _scorer().run(int(job_id), is_python=False)
         except SQLAlchemyError as error:
             log_error(error, f"Job {job_id} could not be claimed or recorded")
+
+
+@celery_app.task(name=BATCH_TASK, time_limit=load().scoring_time_limit_seconds + 1)
+def score_batch() -> None:
+    """Score a batch of a rescoring, and before this, ask for the next one, which a free process may take."""
+    try:
+        _scorer().run_batch(leave=_ask_for_next)
+    except SQLAlchemyError as error:
+        log_error(error, "A batch could not be claimed or recorded")
+
+
+def _ask_for_next() -> None:
+    try:
+        broker.ask_for_batch(celery_app)
+    except Exception as error:
+        log_error(error, "No message for the next batch could be sent; the sweeper will send one")
 
 
 @cache

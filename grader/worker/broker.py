@@ -1,24 +1,24 @@
 """Celery configuration for Redis or Valkey, and hints: messages that wake a worker.
 
-A lost hint is harmless because the sweeper finds the job.
+A lost hint is harmless because the sweeper finds the job. Rescorings use a queue behind that of new files.
 """
 
 import logging
 import os
-import queue
 import socket
-import threading
+import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 from celery import Celery
+from kombu import Queue
 
 from grader import counters, logs
 from grader.settings import Settings
 
-QUEUE = "fairboard.scoring"
-TASK = "fairboard.score"
+# A free process takes a message of the first queue in alphabetical order.
+QUEUE, BATCHES = "fairboard.scoring", "fairboard.scoring.batches"
+TASK, BATCH_TASK = "fairboard.score", "fairboard.score_batch"
 KEEPALIVE = {
     getattr(socket, option): value
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
@@ -26,9 +26,7 @@ KEEPALIVE = {
 }
 LOG_IDS = "fairboard_ids"  # message header
 HINT_TIMEOUT_SECONDS = 0.2
-MAX_WAITING = 10_000
-
-Hint = tuple[int, dict[str, Any]]  # the id of a job, and ids for the log
+SILENT_SECONDS = 5
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +41,7 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "broker_transport_options": {
             # A worker cannot stop during a blocking read, which ends after this many seconds or with a hint.
             "polling_interval": 1,
+            "queue_order_strategy": "sorted",
             # This must exceed the time limit; otherwise, running tasks would be delivered again.
             "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
             "unacked_restore_interval": 10,
@@ -51,6 +50,8 @@ def configuration(settings: Settings) -> dict[str, Any]:
             "socket_keepalive_options": KEEPALIVE,
         },
         "task_default_queue": QUEUE,
+        "task_queues": [Queue(name, routing_key=name) for name in (QUEUE, BATCHES)],
+        "task_routes": {BATCH_TASK: {"queue": BATCHES}},
         "task_serializer": "json",
         "accept_content": ["json"],
         "task_ignore_result": True,
@@ -72,71 +73,48 @@ def create_app(settings: Settings) -> Celery:
 
 
 class Hints:
-    """Sends hints from one thread per process; callers are never delayed, and nothing is retried."""
+    """Sends hints from any thread, but none for some seconds after a failure, so no caller waits long."""
 
-    def __init__(self, settings: Settings, *, max_waiting: int = MAX_WAITING) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._max_waiting = max_waiting
-        self._thread: threading.Thread | None = None
-        self._start_afresh()
+        self._pid = -1
+        self._silent_until = 0.0
 
     def send(self, job_ids: Iterable[int]) -> None:
-        """Queue hints for committed jobs; return immediately and never raise."""
+        """Send hints for committed jobs; never raise."""
         if self._settings.broker_url is None:
             return
-        if self._pid != os.getpid():
-            self._start_afresh()
-        self._ensure_thread()
-        passed = logs.passed_on()
-        with suppress(queue.Full):
-            for job_id in job_ids:
-                self._waiting.put_nowait((job_id, passed))
-
-    def close(self, *, timeout_seconds: float = 2) -> None:
-        """Wait briefly until queued hints are sent; short-lived commands call this before they end."""
-        if self._thread is not None and self._pid == os.getpid():
-            self._waiting.put(None)
-            self._thread.join(timeout_seconds)
-            self._thread = None
-
-    def _start_afresh(self) -> None:
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self._waiting: queue.Queue[Hint | None] = queue.Queue(self._max_waiting)
-        self._thread = None
-
-    def _ensure_thread(self) -> None:
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._publish, name="hints", daemon=True)
-                self._thread.start()
-
-    def _publish(self) -> None:
-        app, waiting = impatient_app(self._settings), self._waiting
-        while (hint := waiting.get()) is not None:
-            job_id, passed = hint
+        if self._pid != os.getpid():  # processes share no connections
+            self._app, self._pid = impatient_app(self._settings), os.getpid()
+        for job_id in job_ids:
+            if time.monotonic() < self._silent_until:
+                counters.HINTS.add("dropped")
+                continue
             try:
                 with counters.HINT_SECONDS.timed():
-                    app.send_task(TASK, [job_id], retry=False, ignore_result=True, headers={LOG_IDS: passed})
+                    send(self._app, job_id)
                 counters.HINTS.add("sent")
             except Exception as error:
-                dropped = 1 + _drain(waiting)
-                counters.HINTS.add("dropped", amount=dropped)
+                self._silent_until = time.monotonic() + SILENT_SECONDS
+                counters.HINTS.add("dropped")
                 logger.warning(
-                    "The broker did not accept %s hints (%s); the sweeper will find their jobs.",
-                    dropped,
+                    "The broker did not accept a hint (%s); the sweeper will find the jobs of the next %s s.",
                     error,
+                    SILENT_SECONDS,
                 )
 
 
-def _drain(waiting: "queue.Queue[Hint | None]") -> int:
-    """Drop all waiting hints after the broker has failed; return their number."""
-    dropped = 0
-    with suppress(queue.Empty):
-        while (hint := waiting.get_nowait()) is not None:
-            dropped += 1
-        waiting.put(hint)  # keep the end marker in the queue
-    return dropped
+def send(app: Celery, job_id: int) -> None:
+    """Send a hint for a job; raise the broker's errors."""
+    app.send_task(TASK, [job_id], retry=False, ignore_result=True, headers={LOG_IDS: logs.passed_on()})
+
+
+def ask_for_batch(app: Celery) -> None:
+    """Send a message for a rescoring batch unless one is waiting, so the queue never grows."""
+    with app.producer_pool.acquire(block=True) as producer:
+        channel: Any = producer.channel
+        if channel.queue_declare(BATCHES).message_count == 0:
+            app.send_task(BATCH_TASK, producer=producer, retry=False, ignore_result=True)
 
 
 def impatient_app(settings: Settings) -> Celery:

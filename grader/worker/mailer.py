@@ -1,11 +1,10 @@
-"""SMTP delivery of queued e-mails in a background lane of the sweeper process."""
+"""SMTP delivery of queued e-mails."""
 
 import logging
 import math
 import smtplib
 import ssl
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -17,7 +16,7 @@ from grader.db import Database
 from grader.services.site import outbox
 from grader.services.site.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
-from grader.worker.process.repeating import Lane, insist
+from grader.worker.process.retrying import insist
 
 # Timeout of each step. All steps together must take less time than the lease.
 TIMEOUT_SECONDS = 20
@@ -32,19 +31,9 @@ class Mailer:
         self._settings = settings
         self._database = database
 
-    def lanes(self, stop: threading.Event) -> list[Lane]:
-        """Return the mailer's lane, which ends after the current e-mail once `stop` is set."""
-        return [Lane("mailer", partial(self._step, stop), self._settings.sweep_interval_seconds)]
-
-    def _step(self, stop: threading.Event) -> None:
-        try:
-            self.send_waiting(stop)
-        except (OSError, smtplib.SMTPException) as error:
-            logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
-
-    def send_waiting(self, stop: threading.Event | None = None) -> int:
+    def send_waiting(self, is_over: Callable[[], bool] = lambda: False) -> int:
         """Send waiting e-mails over one connection; return the number sent; raise connection errors."""
-        letter = self._claim() if self._something_waits() else None
+        letter = self._claim()
         if letter is None:
             return 0
         sent = 0
@@ -52,7 +41,7 @@ class Mailer:
             with self._connected() as server:
                 while letter is not None:
                     sent += self._send(server, letter)
-                    letter = None if stop is not None and stop.is_set() else self._claim()
+                    letter = None if is_over() else self._claim()
         except (OSError, smtplib.SMTPException) as error:
             if letter is not None:
                 self._record_failed(letter, error, is_final=False)
@@ -95,10 +84,6 @@ class Mailer:
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(letter.body.replace(outbox.SITE, site))
         return message
-
-    def _something_waits(self) -> bool:
-        with self._database.read() as session:  # an idle mailer must not take the write lock
-            return outbox.something_waits(session, now=db.now(session))
 
     def _claim(self) -> Letter | None:
         with self._database.write() as session:

@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy.orm import Session
 
 from grader import db
 from grader.db import Database
@@ -17,17 +17,18 @@ from grader.models import (
     Tally,
 )
 from grader.services.closing import close
+from grader.services.competitions import formatted_texts
 from grader.services.identity import kept_identities, logins
 from grader.services.leaderboards import standard_errors
 from grader.services.site import counting
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
-from grader.services.submissions import rejected_files, retries, uploads
+from grader.services.solutions import publication
+from grader.services.submissions import retries, uploads
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
 from grader.worker.organizer_jobs import closing
-from grader.worker.process.repeating import Lane
 
 EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] = (
     (Tally, counting.is_old),
@@ -35,61 +36,58 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
     (KeptIdentity, kept_identities.is_old),
 )
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
-SOLUTIONS_SECONDS = 15
-ERRORS_SECONDS = 15
-RECORDS_SECONDS = 600
-FILES_SECONDS = 300
-STORAGE_SECONDS = 24 * 3600
-STORAGE_AFTER_SECONDS = 600  # keeps frequent restarts from listing the storage each time
+REPORTED_FOR = timedelta(seconds=10)
 NAMED_ROWS = 5
 
 logger = logging.getLogger(__name__)
 
 
-class Calendar:
-    """Runs the scheduled tasks of competitions; several processes may do so concurrently."""
+def calendar_is_due(session: Session, now: datetime) -> bool:
+    """Return whether `run_calendar` would do anything."""
+    return bool(
+        close.unsettled(session, now=now)
+        or close.due(session, now=now)
+        or retries.is_retry_due(session, now=now)
+        or formatted_texts.waiting(session, limit=1)
+    )
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._waiting: set[str] = set()
 
-    def run_due(self) -> None:
-        """Run all tasks that are due now."""
-        with self._database.read() as session:
-            now = db.now(session)
-            unsettled = close.unsettled(session, now=now)
-            due = close.due(session, now=now)
-            is_retry_due = retries.is_retry_due(session, now=now)
-        if is_retry_due:
-            with self._database.write() as session:
-                retries.retry_failed(session, now=now)
-        for competition in unsettled:
-            self._settle(competition)
-        for competition in due:
-            self._reveal(competition)
+def run_calendar(database: Database) -> None:
+    """Retry failed submissions, settle closed competitions, and reveal those whose date has passed."""
+    with database.read() as session:
+        now = db.now(session)
+        unsettled = close.unsettled(session, now=now)
+        due = close.due(session, now=now)
+        is_retry_due = retries.is_retry_due(session, now=now)
+    if is_retry_due:
+        with database.write() as session:
+            retries.retry_failed(session, now=now)
+    for competition in unsettled:
+        _settle(database, competition)
+    for competition in due:
+        _reveal(database, competition, now)
 
-    def _settle(self, competition: Competition) -> None:
-        try:
-            with self._database.write() as session:
-                close.settle(session, competition=competition)
-        except (close.ScoringPending, close.NotClosed):
-            return  # a failed submission is being retried, or the close was postponed
-        logger.info(
-            "%s is settled: all submissions accepted before the close have results.", competition.slug
-        )
 
-    def _reveal(self, competition: Competition) -> None:
-        try:
-            with self._database.write() as session:
-                close.reveal(session, competition=competition, actor=Actor.calendar())
-        except close.AlreadyRevealed:
-            return
-        except close.ScoringPending as error:
-            if competition.slug not in self._waiting:
-                self._waiting.add(competition.slug)
-                logger.warning("The reveal of %s is delayed. %s", competition.slug, error.message)
-            return
-        logger.info("The private leaderboard of %s was revealed on its scheduled date.", competition.slug)
+def _settle(database: Database, competition: Competition) -> None:
+    try:
+        with database.write() as session:
+            close.settle(session, competition=competition)
+    except (close.ScoringPending, close.NotClosed):
+        return  # a failed submission is being retried, or the close was postponed
+    logger.info("%s is settled: all submissions accepted before the close have results.", competition.slug)
+
+
+def _reveal(database: Database, competition: Competition, now: datetime) -> None:
+    try:
+        with database.write() as session:
+            close.reveal(session, competition=competition, actor=Actor.calendar())
+    except close.AlreadyRevealed:
+        return
+    except close.ScoringPending as error:
+        if competition.reveals_at and now - competition.reveals_at < REPORTED_FOR:
+            logger.warning("The reveal of %s is delayed. %s", competition.slug, error.message)
+        return
+    logger.info("The private leaderboard of %s was revealed on its scheduled date.", competition.slug)
 
 
 def forget_records(database: Database) -> bool:
@@ -115,74 +113,54 @@ def request_errors(database: Database) -> None:
             standard_errors.request_due(session, now=db.now(session))
 
 
-class Keeper:
-    """Deletes expired records and files and keeps the storage consistent with the database.
+def complete_solutions(database: Database, storage: Storage) -> None:
+    """Request due checks of data files, and write missing commitments."""
+    with database.read() as session:
+        are_stale = checks.are_stale(session)
+    if are_stale:
+        with database.write() as session:
+            checks.request_all(session, now=db.now(session))
+    closing.write_missing_commitments(database, storage)
 
-    Several processes may do so concurrently.
-    """
 
-    def __init__(self, database: Database, storage: Storage) -> None:
-        self._database = database
-        self._storage = storage
-        self._damaged_solutions: set[int] | None = None  # None before the first run
+def solutions_are_due(session: Session, now: datetime) -> bool:
+    """Return whether `request_errors` or `complete_solutions` would do anything."""
+    return bool(
+        standard_errors.are_due(session, now=now)
+        or checks.are_stale(session)
+        or publication.without_commitment(session)
+    )
 
-    def lanes(self) -> list[Lane]:
-        """Return a lane for each task."""
-        return [
-            Lane("solutions", self.complete_solutions, SOLUTIONS_SECONDS),
-            Lane("errors", partial(request_errors, self._database), ERRORS_SECONDS),
-            Lane("records", partial(forget_records, self._database), RECORDS_SECONDS),
-            Lane("files", self.forget_files, FILES_SECONDS, FILES_SECONDS),
-            Lane("storage", self.look, STORAGE_SECONDS, STORAGE_AFTER_SECONDS),
-        ]
 
-    def complete_solutions(self) -> None:
-        """Request due data file checks; write missing commitments and, once, missing solution files."""
-        with self._database.read() as session:
-            are_stale = checks.are_stale(session)
-        if are_stale:
-            with self._database.write() as session:
-                checks.request_all(session, now=db.now(session))
-        damaged = self._damaged_solutions
-        self._damaged_solutions = closing.write_missing_commitments(
-            self._database, self._storage, but=damaged or ()
-        )
-        if damaged is None:  # publishing writes the files, so they are missing only after a restore
-            closing.write_missing_files(self._database, self._storage)
-
-    def forget_files(self) -> None:
-        """Delete the stored bytes of old rejected files and uploads."""
-        rejected_files.delete(self._database, self._storage)
-        self.forget_uploads()
-
-    def forget_uploads(self) -> None:
-        """Delete expired announced uploads and their bytes."""
-        with self._database.read() as session:
+def forget_uploads(database: Database, storage: Storage) -> None:
+    """Delete expired announced uploads and their bytes."""
+    with database.read() as session:
+        has_old = uploads.has_old(session, now=db.now(session))
+    while has_old:
+        with database.write() as session:
+            names = uploads.forget_old(session, now=db.now(session))
             has_old = uploads.has_old(session, now=db.now(session))
-        while has_old:
-            with self._database.write() as session:
-                names = uploads.forget_old(session, now=db.now(session))
-                has_old = uploads.has_old(session, now=db.now(session))
-            if names is None:
-                return  # the remaining rows are locked by other transactions
-            blobs.delete_unnamed(self._database, self._storage, sorted(names), age=timedelta())
+        if names is None:
+            return  # the remaining rows are locked by other transactions
+        blobs.delete_unnamed(database, storage, sorted(names), age=timedelta())
 
-    def look(self) -> None:
-        """Delete old unreferenced blobs; log an error if database rows refer to missing blobs."""
-        self._storage.remove_abandoned()
-        with self._database.read() as session:
-            required = blobs.required(session)
-        # The blobs are listed after the rows are read, so every blob to which a row refers should exist.
-        stored = {blob.sha256 for blob in self._storage.blobs()}
-        if not required <= stored:
-            with self._database.read() as session:
-                missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]
-            logger.error(
-                "Alarm: %s rows refer to missing blobs, such as %s. Run `fairboard doctor` to list them.",
-                len(missing),
-                ", ".join(blob.row for blob in missing[:NAMED_ROWS]),
-            )
-        try:
-            blobs.collect(self._database, self._storage)
-        except SuspiciousStorage as error:
-            logger.error("No unreferenced blobs were deleted. %s", error.message)  # noqa: TRY400
+
+def check_storage(database: Database, storage: Storage) -> None:
+    """Delete old unreferenced blobs; log an error if database rows refer to missing blobs."""
+    storage.remove_abandoned()
+    with database.read() as session:
+        required = blobs.required(session)
+    # The blobs are listed after the rows are read, so every blob to which a row refers should exist.
+    stored = {blob.sha256 for blob in storage.blobs()}
+    if not required <= stored:
+        with database.read() as session:
+            missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]
+        logger.error(
+            "Alarm: %s rows refer to missing blobs, such as %s. Run `fairboard doctor` to list them.",
+            len(missing),
+            ", ".join(blob.row for blob in missing[:NAMED_ROWS]),
+        )
+    try:
+        blobs.collect(database, storage)
+    except SuspiciousStorage as error:
+        logger.error("No unreferenced blobs were deleted. %s", error.message)  # noqa: TRY400

@@ -1,11 +1,10 @@
 """Scoring of single submissions and rescoring batches: claim, computation, result."""
 
 import logging
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import partial
 
 from sqlalchemy.orm import configure_mappers
 
@@ -22,21 +21,14 @@ from grader.services.submissions.scoring_jobs import Claim, Outcome
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.calculator import Calculator, EncodedCache
-from grader.worker.process import ending, holders
-from grader.worker.process.ending import Stopped
-from grader.worker.process.repeating import insist
+from grader.worker.process import holders
+from grader.worker.process.retrying import insist
 
 BATCH_JOBS = 100
-# No file is started after this time, so a batch exceeds it by at most one file.
-BATCH_SECONDS = 5
-NICENESS = 10
+# No file of a batch is started after this time. With the records, a batch of small files takes half a second.
+BATCH_SECONDS = 0.3
 
 logger = logging.getLogger(__name__)
-
-
-def batch_limit_seconds(settings: Settings) -> int:
-    """Return the hard time limit of one batch, whose last file may take its full time limit."""
-    return BATCH_SECONDS + settings.scoring_time_limit_seconds
 
 
 def warm_up() -> None:
@@ -45,12 +37,6 @@ def warm_up() -> None:
     rows = SMALL_BYTES // 8  # Small files are read without pandas.
     lines = "".join(f"{row},0.5\n" for row in range(rows))
     read_submission(f"id,prediction\n{lines}".encode(), RowIds.of(map(str, range(rows))))
-
-
-@cache
-def yield_to_live_scoring() -> None:
-    """Give this process a lower priority than live scoring and the web server."""
-    os.nice(NICENESS)
 
 
 class Scorer:
@@ -74,6 +60,7 @@ class Scorer:
         self._rejected_bytes = rejected_bytes
         self._calculator = Calculator(storage, ranks, key=key)
         self._lease = lease
+        self._batch_jobs = BATCH_JOBS
 
     @classmethod
     def of(cls, settings: Settings) -> "Scorer":
@@ -87,7 +74,6 @@ class Scorer:
             key=settings.secret().encode(),
         )
 
-    @ending.shielded()
     def run(self, job_id: int, *, is_python: bool | None = None) -> bool:
         """Score a job; return False if there was nothing to do or the lease was lost.
 
@@ -103,7 +89,7 @@ class Scorer:
         logs.bind(submission=claim.submission_id, competition=claim.competition_id)
         reach("claim.after_commit")
         start = time.monotonic()
-        outcome = self._outcome(claim)
+        outcome = self._calculator.outcome(claim)
         recorded = insist(partial(self._record, claim, outcome))
         reach("record.after_commit")
         logger.info(
@@ -150,34 +136,27 @@ class Scorer:
                     REJECTED_FILES.add(code)
         return recorded
 
-    def _outcome(self, claim: Claim) -> Outcome:
-        try:
-            with ending.exposed():
-                return self._calculator.outcome(claim)
-        except Stopped:
-            with self._database.write() as session:
-                jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
-            logger.info("Job %s was handed back because this process was asked to stop.", claim.job_id)
-            raise
+    def run_batch(self, *, leave: Callable[[], object] = lambda: None) -> bool:
+        """Score a batch of the first version in preparation; return False if there is no job to claim.
 
-    @ending.shielded()
-    def run_batch(self, scoring_version_id: int) -> bool:
-        """Score one batch, or part of it after a SIGTERM; return False if there is no job to claim."""
-        with logs.bound(scoring_version=scoring_version_id):
-            return self._claim_and_score_batch(scoring_version_id)
-
-    def _claim_and_score_batch(self, scoring_version_id: int) -> bool:
+        `leave` is called when other processes may find jobs: after the claim, and after jobs were returned.
+        """
         start = time.monotonic()
-        claims = insist(partial(self._claim_batch, scoring_version_id))
+        claims = insist(self._claim_batch)
         if not claims:
             return False
+        leave()
         reach("batch.after_claim")
-        outcomes = self._compute_batch(claims)
+        outcomes = self._compute_batch(claims, end=start + BATCH_SECONDS)
         recorded = insist(partial(self._record_batch, claims, outcomes))
         reach("batch.after_commit")
+        if len(outcomes) < len(claims):
+            leave()
+        # More jobs than this process can score would be claimed and returned for nothing.
+        self._batch_jobs = min(BATCH_JOBS, 2 * len(outcomes) + 8)
         logger.info(
             "Scoring version %s: %s jobs claimed, %s computed, %s recorded, %.2f s.",
-            scoring_version_id,
+            claims[0].scoring_version_id,
             len(claims),
             len(outcomes),
             recorded,
@@ -185,12 +164,16 @@ class Scorer:
         )
         return True
 
-    def _claim_batch(self, scoring_version_id: int) -> list[Claim]:
+    def _claim_batch(self) -> list[Claim]:
+        with self._database.read() as session:
+            version_id = batches.next_version(session, now=db.now(session))
+        if version_id is None:
+            return []
         with self._database.write() as session:
             return batches.claim(
                 session,
-                scoring_version_id=scoring_version_id,
-                limit=BATCH_JOBS,
+                scoring_version_id=version_id,
+                limit=self._batch_jobs,
                 lease=self._lease + timedelta(seconds=BATCH_SECONDS),
                 now=db.now(session),
                 holder=holders.name(),
@@ -202,18 +185,13 @@ class Scorer:
             reach("batch.before_commit")
         return recorded
 
-    def _compute_batch(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
-        """Compute the first job and, as long as there is time, further jobs."""
-        end = time.monotonic() + BATCH_SECONDS
+    def _compute_batch(self, claims: Sequence[Claim], *, end: float) -> dict[int, Outcome]:
+        """Compute the first job and, until the end, further jobs."""
         outcomes: dict[int, Outcome] = {}
         for claim in claims:
             if outcomes and time.monotonic() >= end:
                 break
-            try:
-                with ending.exposed():
-                    outcomes[claim.job_id] = self._calculator.outcome(claim)
-            except Stopped:
-                break
+            outcomes[claim.job_id] = self._calculator.outcome(claim)
         return outcomes
 
 

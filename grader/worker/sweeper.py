@@ -1,258 +1,181 @@
-"""Sweeper process: overdue jobs, organizers' jobs, scheduled tasks and e-mail."""
+"""The loop for background work: it forks a process for each lane with work.
 
-import _thread
-import contextlib
+Jobs are rows. A forked process claims its own rows, so any process may be killed at any time.
+"""
+
+import gc
 import logging
+import os
 import signal
-import threading
+import sys
 import time
-from collections import deque
-from collections.abc import Callable
-from datetime import timedelta
-from functools import partial
+from collections import Counter
+from datetime import datetime
+from multiprocessing import connection, get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import configure_mappers
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
 
+from fairboard import check_golden_vectors
 from grader import counters, db
 from grader.db import Database
-from grader.services.site import leased_rows, organizer_jobs
-from grader.services.submissions import batches
-from grader.services.submissions import scoring_jobs as jobs
+from grader.observability import observe
+from grader.services.site import leased_rows
 from grader.settings import Settings
-from grader.storage.stores import Storage, open_storage
 from grader.text import counted
-from grader.worker import python_lanes
-from grader.worker.children import job_program
-from grader.worker.children.formatter import Formatter
-from grader.worker.children.job_child import JobChild
-from grader.worker.mailer import Mailer
-from grader.worker.process import holders, repeating
-from grader.worker.process.child import Nursery
-from grader.worker.process.repeating import Lane
-from grader.worker.process.shares import ShareUsed
-from grader.worker.python_lanes import PythonLanes
-from grader.worker.scheduled_tasks import Calendar, Keeper
+from grader.worker.lanes import Lane, Turn, all_lanes
+from grader.worker.process import holders
+from grader.worker.process.limits import end_with
+from grader.worker.process.retrying import log_error
+from grader.worker.scorer import warm_up
 
-BATCH = 100
-CHILDREN = 2
-# Together with the time needed to return jobs, this must be shorter than the supervisor's grace period.
+# Together with the time needed to end, this must be shorter than the supervisor's grace period.
 STOP_GRACE_SECONDS = 3
-ORGANIZERS_WAIT_SECONDS = 1  # poll interval; short because an organizer is watching the page
-LOOK_AGAIN_SECONDS = 1  # poll interval for claims of dead processes on this machine
-DUE_SECONDS = 0.5  # maximum age of a query that lanes share
-WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
-BACKUP_SECONDS = 60  # interval between two checks whether a backup is due
-SIGNAL_SECONDS = 1  # a signal just before an endless wait of the main thread would be lost
-BACKUP_AFTER_SECONDS = 10  # a backup must not slow down the service's startup
+LOOK_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
 
 
-class DueWork:
-    """The lanes that have work, found by one statement for all of them."""
+class Sweeper:
+    """Forks turns of lanes until it is stopped; it has no threads, and no connection is open at a fork."""
 
-    def __init__(self, database: Database, *, seconds: float) -> None:
-        self._database, self._seconds = database, seconds
-        self._lock = threading.Lock()
-        self._found: dict[str, bool] = {}
-        self._read_at = float("-inf")
+    def __init__(self, settings: Settings, lanes: list[Lane], *, heartbeat: Path | None = None) -> None:
+        self._settings, self._lanes, self._heartbeat = settings, lanes, heartbeat
+        self._database = Database.of(settings, pool_size=1)
+        self._turns: dict[BaseProcess, tuple[Lane, Any]] = {}
+        self._look_at = {lane.name: time.monotonic() + lane.first_after_seconds for lane in lanes}
+        self._woken, self._wake = os.pipe()
+        self._is_stopped = False
 
-    def has(self, lane: str) -> bool:
-        """Return whether a lane had work at the last query, which is not older than `seconds`."""
-        with self._lock:
-            if time.monotonic() - self._read_at >= self._seconds:
-                self._found, self._read_at = {}, time.monotonic()  # in case the query fails
-                self._found = self._read()
-            return self._found.get(lane, False)
+    def stop(self, *_: object) -> None:
+        """End `run` soon; safe in a signal handler."""
+        self._is_stopped = True
+        os.write(self._wake, b".")
 
-    def _read(self) -> dict[str, bool]:
+    def run(self) -> None:
+        """Sweep until `stop` is called; running turns have a short time to end, and then are killed."""
+        while not self._is_stopped:
+            try:
+                for lane, subject in self._due():
+                    self._fork(lane, subject)
+                if self._heartbeat is not None:
+                    self._heartbeat.touch()
+            except Exception as error:  # the loop must not die
+                log_error(error, "The sweeper could not look for work; it continues")
+            self._wait(min(LOOK_SECONDS, self._settings.sweep_interval_seconds))
+        end = time.monotonic() + STOP_GRACE_SECONDS
+        for process in self._turns:
+            process.terminate()
+        while self._turns and (left := end - time.monotonic()) > 0:
+            self._wait(left)
+        for process in self._turns:
+            process.kill()
+            process.join()
+        if self._turns:
+            try:
+                with self._database.read() as session:
+                    gone = _dead_holders(session, db.now(session))
+                self._free(gone)
+            except Exception as error:
+                log_error(error, "The claims of killed processes wait until their leases end")
+        self._database.dispose()
+
+    def _due(self) -> list[tuple[Lane, Any]]:
+        """Return the lanes with work, and the subject of each."""
+        moment, busy = time.monotonic(), Counter(lane.name for lane, _ in self._turns.values())
+        idle = [each for each in self._lanes if self._look_at[each.name] <= moment]
+        idle = [each for each in idle if busy[each.name] < each.at_once]
         with self._database.read() as session:
             now = db.now(session)
-            conditions = {
-                "claims": leased_rows.are_held(now),
-                "rescoring": batches.are_waiting(now),
-                "python": python_lanes.are_waiting(now),
-                **{lane: organizer_jobs.are_waiting(now, lane=lane) for lane in organizer_jobs.LANES},
-            }
-            return dict(zip(conditions, session.execute(select(*conditions.values())).one(), strict=True))
-
-
-class Sweeper:
-    """Finds jobs that have waited too long or lost their lease, and runs them in children.
-
-    Two scoring children ensure that a slow file does not block the others. Organizers' jobs may take minutes;
-    they have three lanes with one child each: checks of solutions and settings, comparisons and standard
-    errors, and the others. Rescorings have their own lane. Its child and that of the comparisons yield to
-    live scoring. `PythonLanes` score files with metrics that organizers wrote.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        database: Database,
-        *,
-        heartbeat: Path | None = None,
-        nursery: Nursery | None = None,
-    ) -> None:
-        self._settings = settings
-        self._patience = timedelta(seconds=settings.sweep_after_seconds)
-        self._heartbeat = heartbeat
-        self._database = database
-        self._calendar = Calendar(database)
-        self.due = DueWork(database, seconds=min(DUE_SECONDS, settings.sweep_interval_seconds / 2))
-        self._children = [JobChild(settings, nursery) for _ in range(CHILDREN)]
-        self._rescoring_child = JobChild(settings, nursery)
-        self._organizers_children = {lane: JobChild(settings, nursery) for lane in organizer_jobs.LANES}
-        is_due = partial(self.due.has, "python")
-        self._python = PythonLanes(settings, database, is_due=is_due, nursery=nursery)
-        self._formatter = Formatter()
-        self._overdue: deque[int] = deque()
-        self._lock = threading.Lock()
-        self._look_at = 0.0
-
-    def run(self, stop: threading.Event) -> None:
-        """Sweep until `stop` is set; running jobs have a short grace period to end."""
-        threads = repeating.start(self._lanes(), stop)
-        while not stop.wait(SIGNAL_SECONDS):
-            pass
-        for each in self._organizers_children.values():
-            each.stop()  # a job may take minutes; another process will resume it
-        repeating.join(threads, STOP_GRACE_SECONDS)
-        children = (*self._children, self._rescoring_child, *self._python.children)
-        for child in children:
-            child.stop()
-        for thread in threads:
-            thread.join()
-        for child in children:
-            child.close()
-        self._formatter.close()
-
-    def _lanes(self) -> list[Lane]:
-        pause = self._settings.sweep_interval_seconds
-        sweeps = [
-            Lane(f"sweep-{number}", partial(self._sweep, child), min(WAKE_SECONDS, pause))
-            for number, child in enumerate(self._children)
-        ]
-        wait = min(ORGANIZERS_WAIT_SECONDS, pause)
-        return [
-            *sweeps,
-            *self._python.lanes(wait),
-            self._lane("claims", self._free_claims, min(LOOK_AGAIN_SECONDS, pause)),
-            Lane("calendar", self._calendar.run_due, pause),
-            Lane("texts", self._format_texts, pause),
-            self._lane("rescoring", self._rescore, wait),
-            *(
-                self._lane(lane, partial(self._work_for_organizers, lane), wait)
-                for lane in organizer_jobs.LANES
-            ),
-        ]
-
-    def _lane(self, name: str, step: Callable[[], object], pause: float) -> Lane:
-        return Lane(name, step, pause, is_due=partial(self.due.has, name))
-
-    def _sweep(self, child: JobChild) -> bool:
-        job_id = self._next()
-        return job_id is not None and child.score(job_id)
-
-    def _rescore(self) -> None:
-        """Score batches until no version needs any."""
-        while (version_id := self._unattended()) is not None and self._rescoring_child.rescore(version_id):
-            pass
-        self._rescoring_child.close()
-
-    def _unattended(self) -> int | None:
+            asked = {each.name: each.is_due(session, now) for each in idle} | {"": leased_rows.are_held(now)}
+            columns = {name: each for name, each in asked.items() if isinstance(each, ColumnElement)}
+            asked |= dict(zip(columns, session.execute(select(*columns.values())).one(), strict=True))
+            gone = _dead_holders(session, now) if asked[""] else set()
+        if gone and self._free(gone):
+            return self._due()
+        for each in idle:
+            self._look_at[each.name] = moment + each.every_seconds
+        idle = [each for each in idle if asked[each.name]]
+        if not idle:
+            return []
         with self._database.read() as session:
-            return batches.unattended(session, now=db.now(session))
+            due = [(each, each.take(session, now)) for each in idle]
+        return [(lane, subject) for lane, subject in due if subject is not None]
 
-    def _format_texts(self) -> bool:
-        with contextlib.suppress(ShareUsed):
-            if self._formatter.format_waiting(self._database):
-                return True
-        self._formatter.close()
-        return False
-
-    def _work_for_organizers(self, lane: str) -> bool:
-        with self._database.read() as session:
-            found = organizer_jobs.waiting(session, limit=1, now=db.now(session), lane=lane)
-        child = self._organizers_children[lane]
-        return bool(found) and child.organize(found[0], yields=lane == "statistics")
-
-    def _next(self) -> int | None:
-        """Return the id of an overdue job, or None."""
-        with self._lock:
-            if not self._overdue and time.monotonic() < self._look_at:
-                return None
-            if not self._overdue:
-                self._overdue.extend(self._look())
-            if not self._overdue:
-                self._look_at = time.monotonic() + self._settings.sweep_interval_seconds
-            if self._heartbeat is not None:
-                self._heartbeat.touch()
-            return self._overdue.popleft() if self._overdue else None
-
-    def _free_claims(self) -> bool:
-        """Release the claims of dead processes on this machine, and sweep their jobs immediately."""
-        with self._database.read() as session:
-            found = leased_rows.holders(session, machine=holders.machine(), now=db.now(session))
-        gone = {holder for holder in found if holders.is_gone(holder)}
-        if not gone:
-            return False
+    def _free(self, gone: set[str]) -> bool:
+        """Release the claims of dead processes, so that the next look finds their jobs; return whether."""
         with self._database.write() as session:
             count = leased_rows.free(session, holders=gone, now=db.now(session))
         if count:
+            self._look_at = dict.fromkeys(self._look_at, 0.0) | {"storage": self._look_at["storage"]}
             are = "was" if count == 1 else "were"
             logger.warning("%s of dead processes %s released.", counted(count, "claim"), are)
-            with self._lock:  # an earlier query without results must not delay the next one
-                self._look_at = 0.0
-        return False
+        return count > 0
 
-    def _look(self) -> list[int]:
-        with self._database.read() as session:
-            return jobs.waiting(
-                session,
-                older_than=self._patience,
-                limit=BATCH,
-                now=db.now(session),
-                with_rescorings=False,
-            )
+    def _fork(self, lane: Lane, subject: Any) -> None:
+        self._database.dispose()  # processes must not share connections
+        process = get_context("fork").Process(target=self._take_turn, args=(lane, subject, os.getpid()))
+        try:
+            process.start()
+        except OSError as error:  # memory or process ids may be exhausted temporarily
+            log_error(error, f"No process of the lane {lane.name} could be started")
+            lane.end(subject, 0)
+            return
+        self._turns[process] = lane, subject
+
+    def _take_turn(self, lane: Lane, subject: Any, parent: int) -> None:
+        """Run a turn in the forked process; its exit code is the result."""
+        turn = Turn(self._settings, subject)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+        signal.signal(signal.SIGTERM, lambda *_: setattr(turn, "is_stopped", True))
+        end_with(parent)
+        os.nice(lane.niceness)
+        observe(lane.name, self._settings)
+        try:
+            code = lane.run(turn)
+        except Exception as error:
+            log_error(error, f"A turn of the lane {lane.name} failed")
+            code = 0
+        sys.exit(code)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for the end of a turn, or until this process is stopped."""
+        for ready in connection.wait([self._woken, *(each.sentinel for each in self._turns)], seconds):
+            if ready == self._woken:
+                os.read(self._woken, 1)
+        for process in [each for each in self._turns if not each.is_alive()]:
+            lane, subject = self._turns.pop(process)
+            code = process.exitcode or 0
+            process.close()
+            lane.end(subject, code)
+            if code > 0:  # there may be more work
+                self._look_at[lane.name] = 0.0
+            elif code < 0 and not self._is_stopped:
+                logger.warning(
+                    "A turn of the lane %s was killed by %s.", lane.name, signal.Signals(-code).name
+                )
 
 
-def _back_up_if_due(settings: Settings, database: Database, storage: Storage, stop: threading.Event) -> None:
-    # Importing the migrations' library is slow and must not delay the first score.
-    from grader.maintenance import backups
-
-    backups.run_if_due(settings, database, storage, is_stopped=stop.is_set)
+def _dead_holders(session: Session, now: datetime) -> set[str]:
+    """Return the dead processes of this machine that hold claims."""
+    found = leased_rows.holders(session, machine=holders.machine(), now=now)
+    return {holder for holder in found if holders.is_gone(holder)}
 
 
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
-    """Sweep, run scheduled tasks and send e-mail until SIGTERM or SIGINT.
+    """Sweep until SIGTERM or SIGINT.
 
     For health checks, the file `heartbeat` is touched after each successful database query.
     """
-    configure_mappers()
-    nursery = Nursery(partial(job_program.main, settings))
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # A handler must not use the event itself: the thread it interrupts may hold the event's lock.
-        signal.signal(number, lambda *_: _thread.start_new_thread(stop.set, ()))
     counters.enable(settings.metrics_dir())
-    storage = open_storage(settings.storage())
-    storage.remove_abandoned()
-    database = Database.of(settings, pool_size=CHILDREN + 16)
-    sweeper = Sweeper(settings, database, heartbeat=heartbeat, nursery=nursery)
-    repeating.start(Keeper(database, storage).lanes(), stop)
-    backup = Lane(
-        "backup",
-        partial(_back_up_if_due, settings, database, storage, stop),
-        BACKUP_SECONDS,
-        BACKUP_AFTER_SECONDS,
-    )
-    backup_threads = repeating.start([backup] if settings.backup_target else [], stop)
-    mailer = repeating.start(Mailer(settings, database).lanes(stop), stop) if settings.sends_mail() else []
-    try:
-        sweeper.run(stop)
-        repeating.join([*mailer, *backup_threads], STOP_GRACE_SECONDS)
-    finally:
-        database.dispose()
+    check_golden_vectors()
+    warm_up()
+    sweeper = Sweeper(settings, all_lanes(settings), heartbeat=heartbeat)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, sweeper.stop)
+    gc.collect()
+    gc.freeze()  # collections in forked processes would copy the memory that they share
+    sweeper.run()

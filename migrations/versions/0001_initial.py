@@ -340,6 +340,7 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.Column("parameters", JSON, nullable=False),
+        sa.Column("is_python", sa.Boolean(), nullable=False),
         sa.Column(
             "state", _enum("state", "waiting", "claimed", "done", "rejected", "failed"), nullable=False
         ),

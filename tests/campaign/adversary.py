@@ -53,7 +53,6 @@ class Adversary(threading.Thread):
                     break
         for hold in self._holds:
             hold.join()
-        self._hints.close()
 
     def _inject(self, name: str) -> bool:
         with suppress(SQLAlchemyError, sqlite3.Error, RedisError, psutil.Error, OSError):

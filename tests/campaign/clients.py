@@ -179,7 +179,6 @@ class Organizer(threading.Thread):
                 self._ledger.surprises.append(f"The organizer received an error: {error!r}")
                 continue
             self._ledger.count(self._ledger.deeds, deed)
-        self._hints.close()
 
     def _act(self) -> str:
         """Publish the open rescoring, or prepare one if there is none."""

@@ -21,7 +21,7 @@ from grader.models import Submission
 from grader.sandbox import Layers
 from grader.services.site import outbox
 from grader.settings import HostMetrics
-from grader.worker.scheduled_tasks import Keeper
+from grader.worker.scheduled_tasks import check_storage
 
 ALARM_STORAGE = ("alarm", "storage")
 OLDER = "0001"
@@ -397,7 +397,7 @@ def test_the_daily_run_deletes_orphans_and_reports_rows_without_a_blob(service, 
     orphan = service.storage.put(b"old").sha256
     os.utime(next((service.settings.data_dir / "blobs").rglob(orphan)), (0, 0))
     service.storage.delete(gone.sha256)
-    Keeper(service.database, service.storage).look()
+    check_storage(service.database, service.storage)
     assert not service.storage.exists(orphan)
     assert f"Alarm: 1 rows refer to missing blobs, such as submission {gone.id}." in caplog.text
 

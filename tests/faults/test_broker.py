@@ -29,7 +29,6 @@ def test_everything_is_scored_without_a_broker(service, valkey, processes, event
     for number in range(5):
         accepted = service.submit(competition, seed=number, after=timedelta(seconds=number))
         hints.send(accepted.job_ids)
-    hints.close()
     processes.sweeper(service.settings)
     eventually(watch.all_scored)
     assert watch.score_count() == 10
@@ -44,7 +43,6 @@ def test_worker_survives_a_broker_restart_and_flushed_hints_are_swept(
     flushed = service.submit(competition)
     hints = Hints(service.settings)
     hints.send(flushed.job_ids)
-    hints.close()
     valkey.client().flushall()
     worker = processes.worker(service.settings)
     first = service.submit(competition, seed=11)
@@ -65,7 +63,6 @@ def test_worker_survives_a_broker_restart_and_flushed_hints_are_swept(
     processes.sweeper(service.settings)
     eventually(watch.all_scored)
     assert watch.score_count() == 8
-    hints.close()
 
 
 @on_postgresql
@@ -73,7 +70,6 @@ def test_job_delivered_fifty_times_is_scored_once(service, processes, eventually
     accepted = service.submit(service.competition())
     hints = Hints(service.settings)
     hints.send(list(accepted.job_ids) * 50)
-    hints.close()
     worker = processes.worker(service.settings, concurrency=2)
     eventually(lambda: watch.all_scored() and not valkey.client().llen(QUEUE))
     limit = service.settings.scoring_memory_mb << 20
@@ -108,7 +104,6 @@ def test_worker_reconnects_after_broken_connections_and_the_sweeper_covers_silen
     wire.fall_silent()
     deaf = service.submit(competition, seed=2)
     hints.send(deaf.job_ids)
-    hints.close()
     site = make_app(service.settings).test_client()
     health = site.get("/healthz").json
     assert health["queue"] == "ok" and health["oldest_pending_seconds"] > 60

@@ -32,7 +32,6 @@ def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
 def hint(service, *accepted):
     hints = Hints(service.settings)
     hints.send([job_id for each in accepted for job_id in each.job_ids])
-    hints.close()
 
 
 @sqlite_takes_long

@@ -53,7 +53,6 @@ def poison(tmp_path: Path) -> dict[str, str]:
 def hint(service, *job_ids: int):
     hints = Hints(service.settings)
     hints.send(job_ids)
-    hints.close()
 
 
 def children_of(worker) -> list[psutil.Process]:

@@ -35,7 +35,7 @@ TEAMS = 5
 TESTS = Actor(None, "tests")
 SCORE_BATCH = (
     "import sys; from grader.settings import load; "
-    "from grader.worker.scorer import Scorer; Scorer.of(load()).run_batch(int(sys.argv[1]))"
+    "from grader.worker.scorer import Scorer; Scorer.of(load()).run_batch()"
 )
 SWITCH = """
 import sys
@@ -171,7 +171,7 @@ def test_a_switch_killed_before_its_commit_changes_nothing_and_is_repeated(
     assert states(service) == [LIVE]
     version = prepare(seed=2)
     scorer = Scorer(service.database, service.storage, lease=timedelta(seconds=40))
-    while scorer.run_batch(version.id):
+    while scorer.run_batch():
         pass
     processes.crash(service.settings, "-c", PUBLISH, str(version.id), at="publish.before_commit")
     assert states(service) == [LIVE, PREPARING] and board(service) == before
@@ -211,12 +211,12 @@ def test_batch_whose_process_dies_at_any_step_is_scored_once(
             found = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id))
             return list(found)
 
-    processes.crash(service.settings, "-c", SCORE_BATCH, str(version.id), at=point)
+    processes.crash(service.settings, "-c", SCORE_BATCH, at=point)
     assert [each.state for each in jobs()] == [state] * TEAMS
     assert board(service) == before
     let_leases_run_out(service)
     scorer = Scorer(service.database, service.storage, lease=timedelta(seconds=40))
-    while scorer.run_batch(version.id):
+    while scorer.run_batch():
         pass
     assert [each.attempt_count for each in jobs()] == [attempts] * TEAMS
     assert is_published(service, version)
@@ -234,7 +234,7 @@ def test_rescoring_continues_from_a_backup_made_halfway(
     tmp_path: Path,
 ):
     before, version = board(service), prepare(seed=2)
-    processes.crash(service.settings, "-c", SCORE_BATCH, str(version.id), at="batch.before_commit")
+    processes.crash(service.settings, "-c", SCORE_BATCH, at="batch.before_commit")
     backups.run(service.settings, service.database, service.storage, target=str(tmp_path / "backup"))
     folder = tmp_path / "elsewhere"
     settings = make_settings(data_dir=folder, database_url=SecretStr(f"sqlite:///{folder / 'fairboard.db'}"))
@@ -247,7 +247,7 @@ def test_rescoring_continues_from_a_backup_made_halfway(
     for each in (service, restored):
         let_leases_run_out(each)
         scorer = Scorer(each.database, each.storage, lease=timedelta(seconds=40))
-        while scorer.run_batch(version.id):
+        while scorer.run_batch():
             pass
         assert is_published(each, version)
     assert board(restored) == board(service)

@@ -6,21 +6,21 @@ planner's ordinary choice for 10,000 teams and 130,000 submissions. There, it ma
 statement needs most of its rows, such as the number of teams and the best score of the only competition.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert, select, update
+from sqlalchemy import ColumnElement, event, insert, select, update
 
+from grader import db
 from grader.db import Database
 from grader.models import Competition, Mail, Role, User
 from grader.services.competitions import lookup
 from grader.services.site import outbox
-from grader.worker.scheduled_tasks import Keeper, forget_records
-from grader.worker.sweeper import Sweeper
+from grader.worker.lanes import Turn, all_lanes, keep_calendar, keep_records, keep_solutions
+from grader.worker.scheduled_tasks import forget_records
 from tests.fixtures import crowds
 from tests.fixtures.databases import set_clock
 
@@ -180,13 +180,13 @@ def test_no_frequent_statement_scans_a_large_table_for_a_few_rows(
         arena.submit(ann, arena.truth.predictions(noise=0.7))
         arena.score_all()
     with plans.recorded() as sweep:
-        sweeper = Sweeper(arena.settings, arena.database)
-        keeper = Keeper(arena.database, arena.storage)
-        for lane in (*sweeper._lanes(), *keeper.lanes()[:4]):
-            lane.step()
-        stop = threading.Event()
-        stop.set()
-        sweeper.run(stop)
+        with arena.database.read() as session:
+            conditions = [lane.is_due(session, db.now(session)) for lane in all_lanes(arena.settings)]
+            session.execute(select(*(each for each in conditions if isinstance(each, ColumnElement))))
+        turn = Turn(arena.settings)
+        turn.database = arena.database
+        for run in (keep_calendar, keep_solutions, keep_records):
+            run(turn)
         forget_records(arena.database)
         with arena.database.write() as session:
             assert not outbox.something_waits(session, now=NOW)

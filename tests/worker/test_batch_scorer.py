@@ -77,8 +77,8 @@ def test_kept_ranks_give_identical_scores_without_reading_files(
         version = prepare_version(competition)
         storage = counting(service)
         scorer = Scorer(service.database, storage, lease=LEASE, ranks=ranks)
-        assert scorer.run_batch(version.id)
-        assert not scorer.run_batch(version.id)
+        assert scorer.run_batch()
+        assert not scorer.run_batch()
         assert results(service, version.id) == live
         assert storage.reads == reads
         drop(service, version)
@@ -90,7 +90,7 @@ def test_live_scoring_keeps_ranks_for_a_later_rescoring(service, prepare_version
     assert Scorer(service.database, service.storage, lease=LEASE, ranks=ranks).run(accepted.job_ids[0])
     version = prepare_version(competition)
     storage = counting(service)
-    assert Scorer(service.database, storage, lease=LEASE, ranks=ranks).run_batch(version.id)
+    assert Scorer(service.database, storage, lease=LEASE, ranks=ranks).run_batch()
     assert storage.reads == 0
     assert (
         results(service, version.id)[0].keys()
@@ -105,11 +105,11 @@ def test_batch_ends_in_time_and_returns_unfinished_jobs(
     monkeypatch.setattr(scoring, "BATCH_SECONDS", 0)
     scorer = Scorer(service.database, service.storage, lease=LEASE)
     for done in range(1, 6):
-        assert scorer.run_batch(version.id)
+        assert scorer.run_batch()
         states = [state for state, _ in results(service, version.id)[1].values()]
         assert states.count(JobState.DONE) == done
         assert states.count(JobState.WAITING) == 5 - done
-    assert not scorer.run_batch(version.id)
+    assert not scorer.run_batch()
     with service.database.read() as session:
         attempts = select(ScoringJob.attempt_count).where(ScoringJob.scoring_version_id == version.id)
         assert set(session.scalars(attempts)) == {1}
@@ -120,7 +120,7 @@ def test_file_that_cannot_be_scored_does_not_affect_others(service, competition,
     with service.database.read() as session:
         broken = session.scalars(select(Submission).order_by(Submission.id)).first()
     service.storage.delete(broken.sha256)
-    assert Scorer(service.database, service.storage, lease=LEASE).run_batch(version.id)
+    assert Scorer(service.database, service.storage, lease=LEASE).run_batch()
     jobs = results(service, version.id)[1]
     assert jobs.pop(broken.id)[0] is JobState.WAITING
     assert {state for state, _ in jobs.values()} == {JobState.DONE}
@@ -134,7 +134,7 @@ def test_no_transaction_is_open_while_a_batch_is_computed(service, competition, 
             open_connections.append(service.database.engine.pool.checkedout())
             return super().read(sha256)
 
-    version = prepare_version(competition)
+    prepare_version(competition)
     storage: Any = Watching(service.storage, set())
-    assert Scorer(service.database, storage, lease=LEASE).run_batch(version.id)
+    assert Scorer(service.database, storage, lease=LEASE).run_batch()
     assert set(open_connections) == {0}

@@ -27,13 +27,11 @@ QUEUE = {
     *("brotli", "_brotli"),
 }
 STARTED = {
-    "grader.worker.children.job_program": SCORING,
     "grader.worker.app": SCORING | QUEUE,
-    "grader.worker.sweeper": SCORING | {"markupsafe"},
+    "grader.worker.sweeper": SCORING | QUEUE | {"markupsafe"},
     "grader.cli.service, grader.supervisor.service": SETTINGS | {"click"},
-    "grader.worker.children.check_program": {"numpy", "psutil"},
-    "grader.worker.children.format_program": {
-        *("markdown_it", "mdit_py_plugins", "mdurl", "nh3", "markupsafe", "psutil"),
+    "grader.worker.checking, grader.prose.markdown": {
+        *("numpy", "markdown_it", "mdit_py_plugins", "mdurl", "nh3", "markupsafe"),
     },
 }
 

@@ -1,49 +1,44 @@
-"""Sweeper: heartbeat and lanes; for scoring, see tests/faults."""
+"""The sweeper: forks, claims of dead processes, ends of turns; for scoring, see tests/faults."""
 
-import errno
+import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import select
 
 from grader.db import Database
-from grader.models import OrganizerJobKind, ScoringJob, SubmissionStatus
+from grader.models import JobState, OrganizerJob, OrganizerJobKind, ScoringJob, SubmissionStatus
 from grader.services.site import organizer_jobs
 from grader.services.submissions import scoring_jobs as jobs
-from grader.settings import Settings
+from grader.worker import sweeper as module
+from grader.worker.lanes import Lane, Turn, all_lanes
 from grader.worker.process import holders
-from grader.worker.sweeper import DueWork, Sweeper
+from grader.worker.sweeper import Sweeper
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.statements import recorded
 
 pytestmark = pytest.mark.system
-
-NEVER = {"sweep_interval_seconds": 3600.0, "sweep_after_seconds": 3600.0}
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-@contextmanager
-def sweeping(settings: Settings, database: Database, *, heartbeat: Path | None = None) -> Iterator[None]:
-    stop = threading.Event()
-    lane = threading.Thread(target=Sweeper(settings, database, heartbeat=heartbeat).run, args=(stop,))
-    lane.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        lane.join()
-
-
-def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Callable[[], bool]):
-    with sweeping(settings, database, heartbeat=heartbeat):
-        eventually(until, "the expected state")
+def sweep(sweeper: Sweeper, until: Callable[[], object]):
+    """Run a sweeper until a condition holds; it forks, so this process must have no other threads."""
+    end = time.monotonic() + HANG_SECONDS
+    while not until():
+        assert time.monotonic() < end
+        for lane, subject in sweeper._due():
+            sweeper._fork(lane, subject)
+        sweeper._wait(0.05)
+    sweeper.stop()
+    sweeper.run()
 
 
 def name_of_one_that_died() -> str:
@@ -52,48 +47,6 @@ def name_of_one_that_died() -> str:
         started = psutil.Process(process.pid).create_time()
         process.kill()
     return f"{holders.machine()}/{process.pid}/{started:.2f}"
-
-
-def test_heartbeat_is_touched_when_the_database_responds(service, tmp_path: Path):
-    heartbeat = tmp_path / "alive"
-    sweep(service.settings, service.database, heartbeat, until=heartbeat.exists)
-    assert heartbeat.exists()
-
-
-def test_heartbeat_is_not_touched_without_a_working_database(
-    service, tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    heartbeat = tmp_path / "alive"
-    empty = Database(f"sqlite:///{tmp_path / 'empty.db'}")
-    sweep(service.settings, empty, heartbeat, until=lambda: "lane sweep" in caplog.text)
-    empty.dispose()
-    assert not heartbeat.exists()
-
-
-def test_failing_lane_continues(
-    service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
-    accepted = service.submit(service.competition())
-    tries, start = [0], subprocess.Popen
-
-    def rarely(*what, **options):
-        tries[0] += 1
-        if tries[0] < 4:
-            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
-        return start(*what, **options)
-
-    monkeypatch.setattr("grader.worker.process.child.subprocess.Popen", rarely)
-    settings = service.settings.model_copy(update={"sweep_interval_seconds": 0.1})
-    heartbeat, stop = tmp_path / "later" / "alive", threading.Event()
-    sweeper = Sweeper(settings, service.database, heartbeat=heartbeat)
-    lane = threading.Thread(target=sweeper.run, args=(stop,))
-    lane.start()
-    eventually(lambda: "lane sweep" in caplog.text, "the error of a lane without its heartbeat")
-    heartbeat.parent.mkdir()
-    eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
-    eventually(heartbeat.exists, "a heartbeat")
-    stop.set()
-    lane.join()
 
 
 def claim_as_a_dead_process(service, accepted):
@@ -108,72 +61,195 @@ def claim_as_a_dead_process(service, accepted):
         )
 
 
+def is_scored(service, accepted) -> bool:
+    return service.submission(accepted).status is SubmissionStatus.SCORED
+
+
 def test_job_of_a_dead_process_is_scored_before_the_next_sweep(service):
     """The next sweep would be an hour later."""
     service.now = datetime.now(UTC)
-    settings = service.settings.model_copy(update=NEVER)
-    with sweeping(settings, service.database):
-        accepted = service.submit(service.competition())
-        claim_as_a_dead_process(service, accepted)
-        eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
+    never = {"sweep_interval_seconds": 3600.0, "sweep_after_seconds": 3600.0}
+    settings = service.settings.model_copy(update=never)
+    sweeper = Sweeper(settings, all_lanes(settings))
+    sweeper._due()
+    accepted = service.submit(service.competition())
+    claim_as_a_dead_process(service, accepted)
+    sweep(sweeper, lambda: is_scored(service, accepted))
+
+
+def test_no_connection_is_open_at_a_fork_and_forked_processes_open_their_own(
+    service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A shared connection would mix the statements of two processes, and a shared SQLite file its locks."""
+    main = psutil.Process()
+
+    def connected() -> set[Any]:
+        files = {each.path for each in main.open_files() if each.path.endswith(".db")}
+        return files | {each.fd for each in main.net_connections("all")}
+
+    def run(turn: Turn) -> int:
+        with turn.database.read() as session:
+            (tmp_path / f"{os.getpid()}").write_text(str(session.scalar(select(1))))
+        return 0
+
+    service.database.dispose()
+    before = connected()
+    lane = Lane("test", run, lambda *_: True, 0.0, at_once=3)
+    sweeper = Sweeper(service.settings, [lane])
+    seen: list[set[Any]] = []
+    fork = sweeper._fork
+
+    def watched(*arguments):
+        fork(*arguments)
+        seen.append(connected() - before)
+
+    monkeypatch.setattr(sweeper, "_fork", watched)
+    sweep(sweeper, lambda: len(list(tmp_path.glob("[0-9]*"))) > 5)
+    assert len(seen) > 5 and not any(seen)
+    assert {path.read_text() for path in tmp_path.glob("[0-9]*")} == {"1"}
 
 
 @on_sqlite
-def test_claim_freed_during_a_sweep_is_found_by_the_next_sweep(service, monkeypatch: pytest.MonkeyPatch):
-    """Release the claim after a sweep has started; the next sweep must follow immediately."""
+def test_failing_lane_and_missing_heartbeat_folder_do_not_end_the_loop(service, tmp_path: Path, caplog):
+    ran = tmp_path / "ran"
+
+    def fail(_: Turn) -> int:
+        raise ValueError("no")
+
+    lanes = [
+        Lane("bad", fail, lambda *_: True, 0.0),
+        Lane("good", lambda _: ran.write_text("yes"), lambda *_: True, 0.0),
+    ]
+    sweep(Sweeper(service.settings, lanes), ran.exists)
+    heartbeat = tmp_path / "later" / "alive"
+    sweeper = Sweeper(service.settings, lanes, heartbeat=heartbeat)
+    threading.Timer(0.5, sweeper.stop).start()
+    sweeper.run()
+    assert "the sweeper could not look for work" in caplog.text.lower()
+
+
+def test_heartbeat_is_touched_only_when_the_database_responds(service, tmp_path: Path):
+    heartbeat = tmp_path / "alive"
+    for url, exists in ((f"sqlite:///{tmp_path / 'empty.db'}", False), (None, True)):
+        sweeper = Sweeper(service.settings, all_lanes(service.settings), heartbeat=heartbeat)
+        if url:
+            sweeper._database = Database(url)
+        sweeper._look_at = dict.fromkeys(sweeper._look_at, float("inf"))
+        threading.Timer(0.3, sweeper.stop).start()
+        sweeper.run()
+        assert heartbeat.exists() == exists
+
+
+def test_one_statement_finds_the_work_of_the_frequent_lanes(service, prepare_version):
+    often = ("live", "python", "python-fast", "rescoring", "checks", "organizers", "statistics")
+    lanes = [each for each in all_lanes(service.settings) if each.name in often]
+    with recorded(service.database) as sent:
+        sweeper = Sweeper(service.settings, lanes)
+        sweeper._database = service.database
+        assert sweeper._due() == []
+    assert sent.count == 1 + (service.database.engine.dialect.name == "postgresql")  # to read the clock
+    service.now = datetime.now(UTC) - timedelta(minutes=1)
+    competition = service.competition()
+    service.score(service.submit(competition))
+    prepare_version(competition)
+    service.submit(competition, seed=2)
+    kinds = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS, OrganizerJobKind.SOLUTION)
+    with service.database.write() as session:
+        for kind, is_python in zip(kinds, (False, True, False), strict=True):
+            organizer_jobs.add(
+                session,
+                competition=competition,
+                kind=kind,
+                parameters={},
+                created_by=None,
+                now=service.now,
+                is_python=is_python,
+            )
+    sweeper = Sweeper(service.settings, lanes)
+    found = {lane.name: subject for lane, subject in sweeper._due()}
+    assert found.keys() == {"live", "python", "rescoring", "checks", "organizers"}
+    assert found["python"] == ("user", 0)
+
+
+@on_sqlite
+def test_stopped_sweeper_kills_slow_turns_and_frees_their_claims(service, tmp_path: Path):
+    """The job can be claimed at once, as if its lease had ended."""
     service.now = datetime.now(UTC)
     accepted = service.submit(service.competition())
-    claim_as_a_dead_process(service, accepted)
-    look, has_looked, goes_on = Sweeper._look, threading.Event(), threading.Event()
 
-    def slowly(sweeper: Sweeper) -> list[int]:
-        found = look(sweeper)
-        has_looked.set()
-        assert goes_on.wait(HANG_SECONDS)
-        return found
-
-    def is_free() -> bool:
-        with service.database.read() as session:
-            job = session.get_one(ScoringJob, accepted.job_ids[0])
-            return job.lease_until is not None and job.lease_until <= datetime.now(UTC)
-
-    free_claims = Sweeper._free_claims
-
-    def after_the_look(sweeper: Sweeper) -> bool:
-        assert has_looked.wait(HANG_SECONDS)
-        return free_claims(sweeper)
-
-    monkeypatch.setattr(Sweeper, "_look", slowly)
-    monkeypatch.setattr(Sweeper, "_free_claims", after_the_look)
-    with sweeping(service.settings.model_copy(update=NEVER), service.database):
-        eventually(is_free, "the end of the dead process's lease")
-        goes_on.set()
-        eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
-
-
-def test_lanes_share_one_statement_that_finds_their_work(service, prepare_version):
-    lanes = ("claims", "rescoring", "checks", "organizers")
-    idle = DueWork(service.database, seconds=HANG_SECONDS)
-    with recorded(service.database) as sent:
-        assert [idle.has(lane) for lane in lanes] == [False] * 4
-    assert sent.count == 1 + (service.database.engine.dialect.name == "postgresql")  # to read the clock
-    service.now = datetime.now(UTC)
-    competition = service.competition()
-    claim_as_a_dead_process(service, service.submit(competition))
-    service.score(service.submit(competition, seed=2))
-    prepare_version(competition)
-    with service.database.write() as session:
-        for kind in (OrganizerJobKind.CHECK, OrganizerJobKind.SOLUTION):
-            organizer_jobs.add(
-                session, competition=competition, kind=kind, parameters={}, created_by=None, now=service.now
+    def claim(turn: Turn) -> int:
+        with turn.database.write() as session:
+            jobs.claim(
+                session,
+                job_id=accepted.job_ids[0],
+                lease=timedelta(hours=1),
+                now=service.now,
+                holder=holders.name(),
             )
-    busy = DueWork(service.database, seconds=HANG_SECONDS)
-    assert [busy.has(lane) for lane in lanes] == [True] * 4
+        time.sleep(HANG_SECONDS)
+        return 0
+
+    sweeper = Sweeper(service.settings, [Lane("test", claim, lambda *_: True, 3600)])
+    module_grace, module.STOP_GRACE_SECONDS = module.STOP_GRACE_SECONDS, 0
+    try:
+        sweep(sweeper, lambda: job(service).state is JobState.CLAIMED)
+    finally:
+        module.STOP_GRACE_SECONDS = module_grace
+    assert job(service).lease_until <= datetime.now(UTC)
 
 
-def test_lanes_have_no_work_while_the_database_is_unavailable(service, tmp_path: Path):
-    due = DueWork(empty := Database(f"sqlite:///{tmp_path / 'empty.db'}"), seconds=HANG_SECONDS)
-    with pytest.raises(OperationalError):
-        due.has("checks")
-    assert not due.has("organizers")  # no further attempt
-    empty.dispose()
+def job(service) -> ScoringJob:
+    with service.database.read() as session:
+        return session.scalars(select(ScoringJob)).one()
+
+
+@on_sqlite
+def test_turn_ends_with_its_sweeper(service, tmp_path: Path):
+    program = (
+        "import os, pathlib, signal, time\n"
+        "from grader.settings import load\n"
+        "from grader.worker.lanes import Lane\n"
+        "from grader.worker.sweeper import Sweeper\n"
+        f"path = pathlib.Path({str(tmp_path / 'pid')!r})\n"
+        "run = lambda _: path.write_text(str(os.getpid())) and time.sleep(9999)\n"
+        "sweeper = Sweeper(load(), [])\n"
+        "sweeper._fork(Lane('test', run, lambda *_: True), None)\n"
+        "while not path.exists() or not path.read_text(): time.sleep(0.01)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], env=os.environ | service.settings.environment())
+    pid = int((tmp_path / "pid").read_text())
+    eventually(lambda: not psutil.pid_exists(pid), "the end of the turn")
+
+
+@on_sqlite
+def test_waiting_check_runs_in_a_turn(service, solution_csv, add_check):
+    with service.database.read() as session:
+        check = session.scalars(select(OrganizerJob)).one()
+    assert check.state is JobState.WAITING
+    settings = service.settings
+
+    def is_done() -> bool:
+        with service.database.read() as session:
+            return session.get_one(OrganizerJob, check.id).state is JobState.DONE
+
+    sweep(Sweeper(settings, all_lanes(settings)), is_done)
+
+
+@pytest.fixture
+def add_check(service, solution_csv):
+    """A corrected solution that is waiting for its check."""
+    from grader.services.site.log import Actor
+    from grader.services.solutions import check_jobs
+    from grader.services.solutions.check_jobs import UploadedFile
+
+    competition = service.competition()
+    blob = service.storage.put(solution_csv(seed=2))
+    with service.database.write() as session:
+        check_jobs.add(
+            session,
+            competition=competition,
+            file=UploadedFile.of("solution.csv", blob),
+            actor=Actor.shell(),
+            now=service.now,
+        )

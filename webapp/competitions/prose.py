@@ -10,7 +10,8 @@ from markupsafe import Markup
 from grader.models import Announcement, Competition
 from grader.prose.drawn import Drawn, FigureSource, plain
 from grader.services.competitions import formatted_texts
-from grader.worker.process.shares import ShareUsed
+from grader.worker import formatting
+from grader.worker.isolated import Busy
 from webapp.http.site import current_site
 
 
@@ -35,12 +36,12 @@ class Texts(NamedTuple):
             return Drawn(_with_addresses(html, self.slug), tuple(kept["faults"]))
         try:
             return self.preview(text)
-        except ShareUsed as error:
+        except Busy as error:
             return Drawn(plain(text), (error.message,))
 
     def preview(self, text: str) -> Drawn:
-        """Return a text as HTML; raise ShareUsed."""
-        drawn = current_site().formatter.format(text, self.figures, who=g.user.id)
+        """Return a text as HTML; raise Busy."""
+        drawn = formatting.format_text(text, self.figures, who=g.user.id)
         return drawn._replace(html=_with_addresses(drawn.html, self.slug))
 
 
@@ -59,9 +60,8 @@ def has_faults(competition: Competition, name: str) -> bool:
 
 def format_saved(slug: str) -> None:
     """Format saved texts after the commit; the sweeper formats any that are left over."""
-    site = current_site()
-    with suppress(ShareUsed):
-        site.formatter.format_waiting(site.database, slug=slug, who=g.user.id)
+    with suppress(Busy):
+        formatting.format_waiting(current_site().database, slug=slug, who=g.user.id)
 
 
 def figure_url(slug: str, figure: FigureSource) -> str:

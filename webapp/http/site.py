@@ -20,8 +20,6 @@ from grader.services.leaderboards.snapshots import Snapshots
 from grader.services.solutions.data_archive import Checksums
 from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
-from grader.worker.children.checker import Checker
-from grader.worker.children.formatter import Formatter
 from webapp.http.caches import Differences
 
 if TYPE_CHECKING:
@@ -49,8 +47,6 @@ class Site:
     storage: Storage
     checksums: Checksums
     hints: Hinting
-    checker: Checker
-    formatter: Formatter
     passwords: BoundedHasher
     trusted_names: frozenset[str] | None = None
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.workers.base import Worker as GunicornWorker
 
 from grader.settings import load
-from grader.worker.process.child import end_with
+from grader.worker.process.limits import end_with
 from webapp.server import connections
 from webapp.server.server import Server
 

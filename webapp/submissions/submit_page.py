@@ -14,7 +14,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.submissions import accepting, refusal, repeats
 from grader.services.submissions.repeats import IdenticalFile, SentFile
 from grader.services.teams import limits
-from grader.worker.children.checker import CheckerResult
+from grader.worker.checking import CheckerResult
 from webapp.http import auth, errors, lookups
 from webapp.http.context import reading
 from webapp.presentation import formats

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import IO, Any, cast
+from typing import Any, BinaryIO, cast
 
 from flask import g, request
 from flask.typing import ResponseReturnValue
@@ -29,8 +29,9 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.uploads import IDLE_AFTER
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, StoredBlob
-from grader.worker.children.checker import CheckerResult
-from grader.worker.process.shares import ShareUsed
+from grader.worker import checking
+from grader.worker.checking import CheckerResult
+from grader.worker.isolated import Busy
 from webapp.http import auth, lookups, middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
 from webapp.http.context import competition_of, reading, writing
@@ -79,7 +80,7 @@ class FileMissing(BadRequest):
 class Upload:
     """A completely received file with its form fields."""
 
-    stream: IO[bytes]
+    stream: BinaryIO
     file_name: str
     sha256: str
     description: str
@@ -171,7 +172,7 @@ def arrived() -> Upload:
     """Return the file of this request; raise FileMissing or FileTooLarge."""
     file = received_file()
     return Upload(
-        stream=file.stream,
+        stream=cast(BinaryIO, file.stream),
         file_name=file.filename or "",
         sha256=sha256_of(file),
         description=request.values.get("description", ""),
@@ -262,26 +263,26 @@ def hinted(accepted: AcceptedUpload) -> AcceptedUpload:
 def check(competition: Competition, upload: Upload) -> CheckerResult | None:
     """Return all problems and notes of a file, or None if there was no time to check it.
 
-    Scoring finds the problems of unchecked files. Raises ShareUsed if the user has used their share of checks
-    for now.
+    Scoring finds the problems of unchecked files. Raises Busy during another check of the same user.
     """
     site = current_site()
     with reading() as session:
         names = intake.other_labels(session, competition_id=competition.id)
     version = lookup.live(competition)
     sha256, rules = version.solution.row_ids_sha256, Rules.of(version)
-    return site.checker.check(
-        upload.stream,
-        row_ids_sha256=sha256,
-        open_row_ids=partial(site.storage.open, sha256),
-        metric_settings=None if rules.form.takes_identities else rules.as_settings(),
-        other_labels=names,
-        who=g.user.id,
-    )
+    with site.storage.open(sha256) as row_ids:
+        return checking.check(
+            upload.stream,
+            row_ids,
+            memory_mb=site.settings.scoring_memory_mb,
+            metric_settings=None if rules.form.takes_identities else rules.as_settings(),
+            other_labels=names,
+            who=g.user.id,
+        )
 
 
 def check_if_free(competition: Competition, upload: Upload) -> CheckerResult | None:
-    """Return the result of `check`, or None if the user has used their share of checks."""
-    with suppress(ShareUsed):
+    """Return the result of `check`, or None during another check of the same user."""
+    with suppress(Busy):
         return check(competition, upload)
     return None

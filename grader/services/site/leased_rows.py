@@ -84,7 +84,8 @@ class Retries:
 
 
 SCORING = Retries("job", (timedelta(seconds=10), timedelta(seconds=60)), lost_leases=10, freed_at_once=3)
-ORGANIZERS = Retries("organizers' job", (timedelta(seconds=10),), lost_leases=3, freed_at_once=1)
+# A job that continues from its interim results loses a lease at each restart of its process.
+ORGANIZERS = Retries("organizers' job", (timedelta(seconds=10),), lost_leases=10, freed_at_once=3)
 
 
 def new_incident() -> str:

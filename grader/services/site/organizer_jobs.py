@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, Select, case, exists, func, select, update
-from sqlalchemy.orm import Session, aliased, joinedload
+from sqlalchemy import ColumnElement, CursorResult, Select, func, select, update
+from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
@@ -22,7 +22,7 @@ LANES = {
     "organizers": tuple(kind for kind in OrganizerJobKind if kind not in (*CHECKS, *STATISTICS)),
     "statistics": STATISTICS,
 }
-"""The kinds of jobs by the lane that runs them, one at a time."""
+"""The kinds of jobs by the lane that runs them one at a time, unless they run a metric written in Python."""
 AWAITED = (*CHECKS, OrganizerJobKind.COMPARE)
 
 
@@ -62,12 +62,14 @@ def add(
     parameters: Mapping[str, Any],
     created_by: User | None,
     now: datetime,
+    is_python: bool = False,
 ) -> OrganizerJob:
     """Add a job for the workers; jobs from the command line have no creator."""
     job = OrganizerJob(
         competition_id=competition.id,
         kind=kind,
         parameters=dict(parameters),
+        is_python=is_python,
         state=JobState.WAITING,
         created_by_id=created_by.id if created_by else None,
         created_at=now,
@@ -125,31 +127,36 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
 
 def are_waiting(now: datetime, *, lane: str) -> ColumnElement[bool]:
     """Return the condition under which `waiting` finds a job."""
-    return exists().where(leased_rows.is_free(OrganizerJob, now), OrganizerJob.kind.in_(LANES[lane]))
+    return _waiting(now, lane).exists()
 
 
-def waiting(session: Session, *, limit: int, now: datetime, lane: str | None = None) -> list[int]:
-    """Return the ids of claimable jobs, optionally only those of a lane; first those that someone awaits.
-
-    The competition that has waited longest since one of its jobs in the lane ended or was returned to the
-    queue comes first.
-    """
-    other = aliased(OrganizerJob)
-    turn_ended_at = case(
-        (other.finished_at.is_not(None), other.finished_at),
-        (other.available_at > other.created_at, other.available_at),
+def waiting(session: Session, *, lane: str, now: datetime) -> int | None:
+    """Return the id of a lane's next job; first those that someone awaits."""
+    first = OrganizerJob.kind.in_(AWAITED).desc()
+    return session.scalar(
+        _waiting(now, lane).order_by(first, OrganizerJob.available_at, OrganizerJob.id).limit(1)
     )
-    last_turn = (
-        select(func.max(turn_ended_at))
-        .where(other.competition_id == OrganizerJob.competition_id, _lane(other) == _lane(OrganizerJob))
-        .scalar_subquery()
+
+
+def next_check(session: Session, *, user_id: int | None, now: datetime) -> int | None:
+    """Return the id of a user's next check of a metric written in Python."""
+    checks = python_checks(now).with_only_columns(OrganizerJob.id)
+    return session.scalar(
+        checks.where(OrganizerJob.created_by_id.is_not_distinct_from(user_id)).order_by(OrganizerJob.id)
     )
-    query = select(OrganizerJob.id).where(leased_rows.is_free(OrganizerJob, now))
-    if lane is not None:
-        query = query.where(OrganizerJob.kind.in_(LANES[lane]))
-    first = (OrganizerJob.kind.in_(AWAITED).desc(), last_turn.asc().nulls_first())
-    query = query.order_by(*first, OrganizerJob.available_at, OrganizerJob.id)
-    return list(session.scalars(query.limit(limit)))
+
+
+def python_checks(now: datetime) -> Select[int | None]:
+    """Return the users whose checks of metrics written in Python are waiting."""
+    return select(OrganizerJob.created_by_id).where(
+        leased_rows.is_free(OrganizerJob, now), OrganizerJob.is_python
+    )
+
+
+def _waiting(now: datetime, lane: str) -> Select[int]:
+    return select(OrganizerJob.id).where(
+        leased_rows.is_free(OrganizerJob, now), OrganizerJob.kind.in_(LANES[lane]), ~OrganizerJob.is_python
+    )
 
 
 def claim(
@@ -217,14 +224,6 @@ def extend(
     return isinstance(taken, CursorResult) and taken.rowcount == 1
 
 
-def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None:
-    """Return a claimed job to the end of the queue; ignore an outdated token."""
-    job = _hold(session, claim)
-    if job is not None:
-        leased_rows.wait(job, until=now, is_counted=False)
-        session.flush()
-
-
 def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
     """Save interim results for the next attempt and reset lost leases; return False for an outdated token."""
     job = _hold(session, claim)
@@ -249,10 +248,6 @@ def record(session: Session, *, claim: OrganizerClaim, outcome: Result | Unfinis
         _forget_kept(job)
     session.flush()
     return True
-
-
-def _lane(job: type[OrganizerJob]) -> ColumnElement[str]:
-    return case(*((job.kind.in_(kinds), lane) for lane, kinds in LANES.items()))
 
 
 def _of(competition: Competition, kind: OrganizerJobKind | None) -> Select[OrganizerJob]:

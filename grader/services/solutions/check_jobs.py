@@ -98,6 +98,7 @@ def add(
     """
     if test is None and finds_test:
         test = _test_of(session, competition)
+    choice = metric.of(competition)
     job = organizer_jobs.add(
         session,
         competition=competition,
@@ -107,11 +108,12 @@ def add(
             file=file,
             test=test,
             roles=None if roles is None else dict(roles),
-            choice=metric.of(competition),
+            choice=choice,
             live_scoring_version_id=competition.live_scoring_version_id,
         ).as_dict(),
         created_by=actor.user,
         now=now,
+        is_python=isinstance(choice.metric, NamedMetric) and choice.metric.is_python,
     )
     Act(session, competition, actor, now).record(
         "solution.check",
@@ -230,6 +232,7 @@ def add_settings_check(
         parameters=SettingsCheckParameters(rules=rules, live_scoring_version_id=live.id).as_dict(),
         created_by=actor.user,
         now=now,
+        is_python=registry.is_python(rules.as_settings()),
     )
 
 

@@ -1,13 +1,12 @@
 """Batches of rescoring jobs, claimed under one lease and recorded together.
 
-Jobs that lost a lease are claimed in smaller batches and then individually, so that one file cannot make the
-others in its batch fail.
+Jobs that lost a lease are claimed individually, so that one file cannot make the others in its batch fail.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import (
@@ -21,32 +20,38 @@ from grader.services.solutions import intake
 from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.scoring_jobs import Claim, Outcome
 
-# A batch that lost its lease is retried in this many parts. Retrying a hundred files one by one would take
-# longer than the lease.
-LOST_SHARE = 10
 # `leased_rows.is_free` implies this condition. In this form, the index on a version's jobs finds the open
 # jobs directly.
 _IS_OPEN = ScoringJob.state.in_(leased_rows.OPEN_STATES)
 
 
-def are_waiting(now: datetime) -> ColumnElement[bool]:
-    """Return the condition under which `unattended` finds a version."""
-    return _unattended(now).exists()
-
-
-def unattended(session: Session, *, now: datetime) -> int | None:
-    """Return a scoring version in preparation with open jobs on which no process works."""
-    return session.scalar(_unattended(now).order_by(ScoringVersion.id).limit(1))
-
-
-def _unattended(now: datetime) -> Select[int]:
+def are_unattended(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that a version has open jobs and no process works on it."""
     jobs = select(ScoringJob.id).where(ScoringJob.scoring_version_id == ScoringVersion.id)
     is_worked_on = jobs.where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now).exists()
+    return _waiting(now).where(~is_worked_on).exists()
+
+
+def are_forgotten(session: Session, *, now: datetime, since: timedelta) -> bool:
+    """Return whether the next version has made no progress for some time."""
+    recent = select(ScoringJob.id).where(
+        ScoringJob.scoring_version_id == next_version(session, now=now),
+        or_(ScoringJob.finished_at > now - since, ScoringJob.available_at.between(now - since, now)),
+    )
+    return session.scalar(recent.limit(1)) is None
+
+
+def next_version(session: Session, *, now: datetime) -> int | None:
+    """Return the first scoring version in preparation with open jobs."""
+    return session.scalar(_waiting(now).order_by(ScoringVersion.id).limit(1))
+
+
+def _waiting(now: datetime) -> Select[int]:
+    jobs = select(ScoringJob.id).where(
+        ScoringJob.scoring_version_id == ScoringVersion.id, _IS_OPEN, leased_rows.is_free(ScoringJob, now)
+    )
     return select(ScoringVersion.id).where(
-        ScoringVersion.state == ScoringVersionState.PREPARING,
-        ~scoring.IS_PYTHON,
-        ~is_worked_on,
-        jobs.where(_IS_OPEN, leased_rows.is_free(ScoringJob, now)).exists(),
+        ScoringVersion.state == ScoringVersionState.PREPARING, ~scoring.IS_PYTHON, jobs.exists()
     )
 
 
@@ -61,23 +66,21 @@ def claim(
 ) -> list[Claim]:
     """Claim up to `limit` jobs of a version in preparation under one token; empty if there are none.
 
-    Jobs with one earlier attempt are claimed in batches of a tenth of `limit`, jobs with more attempts one at
-    a time.
+    Jobs with earlier attempts are claimed one at a time.
     """
     version = session.get(ScoringVersion, scoring_version_id)
     if version is None:
         return []
     jobs = _of(scoring_version_id, now)
-    for attempts, count in ((0, limit), (1, limit // LOST_SHARE)):
-        # The jobs are not sorted, because sorting all waiting jobs would take longer than claiming a batch.
-        claimed = session.scalars(
-            jobs.where(_IS_OPEN, ScoringJob.attempt_count == attempts)
-            .options(joinedload(ScoringJob.submission))
-            .limit(count)
-            .with_for_update(of=ScoringJob, skip_locked=True)
-        ).all()
-        if claimed:
-            return _take(session, claimed, lease=lease, now=now, holder=holder)
+    # The jobs are not sorted, because sorting all waiting jobs would take longer than claiming a batch.
+    claimed = session.scalars(
+        jobs.where(_IS_OPEN, ScoringJob.attempt_count == 0)
+        .options(joinedload(ScoringJob.submission))
+        .limit(limit)
+        .with_for_update(of=ScoringJob, skip_locked=True)
+    ).all()
+    if claimed:
+        return _take(session, claimed, lease=lease, now=now, holder=holder)
     tried = session.scalars(jobs.where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)).all()
     claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now, holder=holder) for job_id in tried)
     first = next((each for each in claims if each is not None), None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, insert, literal, or_, select
+from sqlalchemy import ColumnElement, Select, func, insert, literal, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from fairboard.interface import MetricResult
@@ -194,24 +194,30 @@ def lease(ordinary: timedelta, *, is_python: bool) -> timedelta:
     return ordinary + timedelta(seconds=PYTHON_SECONDS * is_python)
 
 
-def waiting(
-    session: Session, *, older_than: timedelta, limit: int, now: datetime, with_rescorings: bool = True
-) -> list[int]:
-    """Return the ids of overdue jobs and of jobs with a lost lease, those of the live version first.
+def are_waiting(now: datetime, older_than: timedelta) -> ColumnElement[bool]:
+    """Return the condition that `waiting` returns a job."""
+    return _waiting(now, older_than).exists()
 
-    Jobs of metrics written in Python are claimed by `grader.worker.python_lanes`.
+
+def waiting(session: Session, *, older_than: timedelta, limit: int, now: datetime) -> list[int]:
+    """Return the ids of overdue jobs of live versions, and of those with a lost lease.
+
+    Other processes claim the jobs of rescorings and of metrics written in Python.
     """
-    states = [ScoringVersionState.PREPARING] if not with_rescorings else []
-    query = (
+    query = _waiting(now, older_than).order_by(ScoringJob.available_at, ScoringJob.id).limit(limit)
+    return list(session.scalars(query))
+
+
+def _waiting(now: datetime, older_than: timedelta) -> Select[int]:
+    return (
         select(ScoringJob.id)
         .join(ScoringJob.scoring_version)
         .where(
-            leased_rows.is_free(ScoringJob, now, older_than), ScoringVersion.state.not_in(states), ~IS_PYTHON
+            leased_rows.is_free(ScoringJob, now, older_than),
+            ScoringVersion.state != ScoringVersionState.PREPARING,
+            ~IS_PYTHON,
         )
-        .order_by(ScoringVersion.state != ScoringVersionState.LIVE, ScoringJob.available_at, ScoringJob.id)
-        .limit(limit)
     )
-    return list(session.scalars(query))
 
 
 def oldest_pending(session: Session) -> datetime | None:
@@ -226,13 +232,6 @@ def oldest_pending(session: Session) -> datetime | None:
             Submission.status == SubmissionStatus.PENDING,
         )
     )
-
-
-def hand_back(session: Session, *, job_id: int, token: str) -> None:
-    """Return a claimed job to the queue as if it had never been claimed; ignore an outdated token."""
-    for job in leased_rows.hold(session, ScoringJob, job_ids=[job_id], token=token):
-        leased_rows.wait(job, is_counted=False)
-    session.flush()
 
 
 def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: datetime) -> bool:

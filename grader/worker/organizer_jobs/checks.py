@@ -36,7 +36,7 @@ from grader.services.solutions.python_solution import PythonTable
 from grader.services.solutions.report import ColumnChange
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.context import Work, problems_of
-from grader.worker.process.ending import memory_limited_beyond_now
+from grader.worker.process.limits import memory_limited_beyond_now
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
 DATA_MEMORY_MB = 512  # in addition to the memory for imports and the solution

@@ -1,7 +1,6 @@
 """Jobs for published solutions: the solution file and commitments."""
 
 import logging
-from collections.abc import Collection
 from typing import Any
 
 from grader.db import Database
@@ -24,25 +23,18 @@ def write_solution(work: Work) -> dict[str, Any]:
     return {"solution": solution.digest}
 
 
-def write_missing_commitments(database: Database, storage: Storage, *, but: Collection[int] = ()) -> set[int]:
-    """Store missing commitments of cloned solutions; return the ids of damaged solutions.
-
-    Solutions in `but` are not retried.
-    """
+def write_missing_commitments(database: Database, storage: Storage) -> None:
+    """Store missing commitments of cloned solutions."""
     with database.read() as session:
         found = publication.without_commitment(session)
-    damaged = {solution.id for solution in found if solution.id in but}
     for solution in found:
-        if solution.id not in damaged:
-            try:
-                commitment = publication.committed(storage, solution=solution)
-            except (BlobMissing, BlobDamaged) as error:
-                logger.warning("Solution %s has no commitment: %s", solution.id, error)
-                damaged.add(solution.id)
-            else:
-                with database.write() as session:
-                    publication.keep_commitment(session, solution=solution, commitment=commitment)
-    return damaged
+        try:
+            commitment = publication.committed(storage, solution=solution)
+        except (BlobMissing, BlobDamaged) as error:
+            logger.warning("Solution %s has no commitment: %s", solution.id, error)
+        else:
+            with database.write() as session:
+                publication.keep_commitment(session, solution=solution, commitment=commitment)
 
 
 def write_missing_files(database: Database, storage: Storage) -> None:

@@ -13,16 +13,10 @@ from grader.storage.stores import Storage
 
 PROGRESS_SECONDS = 0.5
 KEEP_SECONDS = 1.0
-# After this time, a job that has saved its interim results yields to the jobs of other organizers.
-TURN_SECONDS = 30.0
 
 
 class WorkLost(Exception):
     """The job lost its lease or was dismissed."""
-
-
-class TurnOver(Exception):
-    """The job saved its progress and yields to waiting jobs; it resumes later."""
 
 
 @dataclass(eq=False)
@@ -42,7 +36,6 @@ class Work:
     write_progress: Callable[[dict[str, Any]], bool]
     write_kept: Callable[[dict[str, Any]], bool]
     kept: dict[str, Any]
-    _begun_at: float = field(default_factory=time.monotonic, init=False)
     _kept_at: float = field(default=float("-inf"), init=False)
     _told_at: float = field(default=float("-inf"), init=False)
     _words: str = field(default="", init=False)
@@ -57,15 +50,13 @@ class Work:
             raise WorkLost
 
     def keep(self, found: Callable[[], dict[str, Any]]) -> None:
-        """Save interim results at most once a second; raise WorkLost, or TurnOver after 30 seconds."""
+        """Save interim results at most once a second; raise WorkLost."""
         moment = time.monotonic()
         if moment - self._kept_at < KEEP_SECONDS:
             return
         self._kept_at = moment
         if not self.write_kept(found()):
             raise WorkLost
-        if moment - self._begun_at > TURN_SECONDS:
-            raise TurnOver
 
 
 Handler = Callable[[Work], dict[str, Any]]

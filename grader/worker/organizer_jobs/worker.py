@@ -22,10 +22,9 @@ from grader.services.site.organizer_jobs import LEASE, OrganizerClaim, Result
 from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.worker.organizer_jobs import checks, closing, measuring
-from grader.worker.organizer_jobs.context import Handler, TurnOver, Work, WorkLost, problems_of
-from grader.worker.process import ending, holders
-from grader.worker.process.ending import Stopped
-from grader.worker.process.repeating import insist
+from grader.worker.organizer_jobs.context import Handler, Work, WorkLost, problems_of
+from grader.worker.process import holders
+from grader.worker.process.retrying import insist
 
 HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.CHECK: checks.check_solution,
@@ -63,7 +62,6 @@ class OrganizerWorker:
         database = Database.of(settings, pool_size=2)
         return cls(settings, database, open_storage(settings.storage()))
 
-    @ending.shielded()
     def run(self, job_id: int) -> bool:
         """Run a job; return False if there was nothing to do or the lease was lost."""
         with self._database.write() as session:
@@ -78,12 +76,8 @@ class OrganizerWorker:
             return self._work(claim)
 
     def _work(self, claim: OrganizerClaim) -> bool:
-        try:
-            with self._extended(claim), ending.exposed():
-                outcome = self._outcome(claim)
-        except Stopped:
-            self._hand_back(claim)
-            raise
+        with self._extended(claim):
+            outcome = self._outcome(claim)
         if outcome is None:
             return False
         recorded = insist(partial(self._record, claim, outcome))
@@ -110,9 +104,6 @@ class OrganizerWorker:
         )
         try:
             return Result(self._handlers[claim.kind](work))
-        except TurnOver:
-            self._hand_back(claim)
-            return None
         except WorkLost:
             logger.info("Organizers' job %s lost its lease or was dismissed.", claim.job_id)
             return None
@@ -133,10 +124,6 @@ class OrganizerWorker:
                 claim.attempt,
             )
             return Breakdown(incident)
-
-    def _hand_back(self, claim: OrganizerClaim) -> None:
-        with self._database.write() as session:
-            organizer_jobs.hand_back(session, claim=claim, now=db.now(session))
 
     def _extend(self, claim: OrganizerClaim, progress: dict[str, Any] | None = None) -> bool:
         with self._database.write() as session:

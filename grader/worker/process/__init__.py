@@ -1,1 +1,1 @@
-"""Process management: children, resource limits, lanes, retries, holder names, CPU quotas."""
+"""Processes: resource limits, holder names, retries of database writes."""

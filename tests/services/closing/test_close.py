@@ -31,7 +31,7 @@ from grader.services.leaderboards import leaderboard, team_results
 from grader.services.leaderboards.leaderboard import BoardNotRevealed
 from grader.services.teams import divisions
 from grader.visibility import Phase
-from grader.worker.scheduled_tasks import Calendar
+from grader.worker.scheduled_tasks import run_calendar
 
 HOUR = timedelta(hours=1)
 WEEK = timedelta(days=7)
@@ -188,17 +188,15 @@ def test_scheduled_reveal_happens_automatically_and_waits_for_unscored_files(
     competition = service.competition(closes_at=service.now + HOUR)
     assert competition.reveals_at == service.now + HOUR + WEEK
     waiting = service.submit(competition)
-    calendar = Calendar(service.database)  # The tests' competition is in the past.
-    calendar.run_due()
-    calendar.run_due()
-    assert caplog.text.count("The reveal of toxicity is delayed") == 1
+    run_calendar(service.database)  # The tests' competition is in the past.
+    assert "The reveal" not in caplog.text  # Only a recent date is worth a warning.
     assert service.reload(competition).revealed_at is None
     service.score(waiting)
-    calendar.run_due()
+    run_calendar(service.database)
     found = service.reload(competition)
     assert found.revealed_at is not None and found.settled_at is not None
     assert standings(service, Split.PRIVATE)
-    calendar.run_due()
+    run_calendar(service.database)
     assert service.reload(competition).revealed_at == found.revealed_at
 
 
@@ -207,7 +205,7 @@ def test_competition_settles_automatically_and_is_not_revealed_before_its_date(s
     service.score(service.submit(competition))
     with service.database.write() as session:
         session.execute(update(Competition).values(closes_at=datetime.now(UTC) - HOUR))
-    Calendar(service.database).run_due()
+    run_calendar(service.database)
     found = service.reload(competition)
     assert found.settled_at is not None and found.revealed_at is None
     assert standings(service, Split.PRIVATE)

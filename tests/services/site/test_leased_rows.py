@@ -64,9 +64,6 @@ class ScoringQueue:
     def record(self, session, claim, outcome: Unfinished, now: datetime) -> bool:
         return jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
 
-    def hand_back(self, session, claim, now: datetime):
-        jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
-
     def succeed(self, session, claim, now: datetime):
         self.record(session, claim, Rejection([]), now)
 
@@ -94,9 +91,6 @@ class OrganizersQueue:
 
     def record(self, session, claim, outcome: Unfinished | Result, now: datetime) -> bool:
         return organizer_jobs.record(session, claim=claim, outcome=outcome, now=now)
-
-    def hand_back(self, session, claim, now: datetime):
-        organizer_jobs.hand_back(session, claim=claim, now=now)
 
     def succeed(self, session, claim, now: datetime):
         self.record(session, claim, Result({}), now)
@@ -230,7 +224,7 @@ def test_last_internal_error_fails_a_job_with_its_incident(service, queue, row_i
 
 def test_scoring_fails_with_the_third_error_or_the_tenth_lost_lease():
     assert (leased_rows.SCORING.errors, leased_rows.SCORING.lost_leases) == (3, 10)
-    assert (leased_rows.ORGANIZERS.errors, leased_rows.ORGANIZERS.lost_leases) == (2, 3)
+    assert (leased_rows.ORGANIZERS.errors, leased_rows.ORGANIZERS.lost_leases) == (2, 10)
 
 
 @of_jobs
@@ -277,18 +271,6 @@ def test_outage_is_tolerated_for_a_day_and_then_counts_as_an_error(
         f"Incident {failed.incident}: storage could not be read for {queue.limits.noun} {row_id} for a day."
     )
     assert failed.state is JobState.FAILED and said in caplog.text
-
-
-@of_jobs
-def test_job_that_is_handed_back_waits_as_if_never_claimed(service, queue, row_id: int):
-    late = do(service, queue.claim, row_id)
-    claim = do(service, queue.claim, row_id, after=queue.lease)
-    do(service, queue.hand_back, late, after=queue.lease)
-    assert job_of(service, queue, row_id).state is JobState.CLAIMED
-    do(service, queue.hand_back, claim, after=queue.lease)
-    job = job_of(service, queue, row_id)
-    assert (job.state, job.lease_until, job.token, job.attempt_count) == (JobState.WAITING, None, None, 1)
-    assert do(service, queue.claim, row_id, after=queue.lease).attempt == 2
 
 
 def free(service, *holders: str) -> int:

@@ -55,46 +55,31 @@ def reload(service, job: OrganizerJob) -> OrganizerJob:
         return found
 
 
+def waiting(service, lane: str) -> int | None:
+    with service.database.read() as session:
+        return organizer_jobs.waiting(session, lane=lane, now=service.now)
+
+
 def test_jobs_are_claimed_oldest_first_and_by_one_worker(service, competition: Competition):
     first, second = add(service, competition, file="a"), add(service, competition, file="b")
-    with service.database.read() as session:
-        assert organizer_jobs.waiting(session, limit=9, now=service.now) == [first.id, second.id]
+    assert waiting(service, "checks") == first.id
     assert claimed(service, first).parameters == {"file": "a"}
     assert claim(service, first) is None
-    with service.database.read() as session:
-        assert organizer_jobs.waiting(session, limit=9, now=service.now) == [second.id]
+    assert waiting(service, "checks") == second.id
 
 
 def test_checks_of_solutions_and_statistics_have_their_own_lanes(service, competition: Competition):
-    data = add(service, competition, OrganizerJobKind.DATA)
-    check = add(service, competition, OrganizerJobKind.CHECK)
-    with service.database.read() as session:
-        assert organizer_jobs.waiting(session, limit=9, now=service.now) == [check.id, data.id]
-        assert organizer_jobs.waiting(session, limit=9, now=service.now, lane="checks") == [check.id]
-        assert organizer_jobs.waiting(session, limit=9, now=service.now, lane="organizers") == [data.id]
-    errors = add(service, competition, OrganizerJobKind.ERRORS)
-    awaited = add(service, competition, OrganizerJobKind.COMPARE)
-    with service.database.read() as session:
-        found = organizer_jobs.waiting(session, limit=9, now=service.now, lane="statistics")
-        assert found == [awaited.id, errors.id]
-        assert organizer_jobs.waiting(session, limit=9, now=service.now, lane="organizers") == [data.id]
-
-
-def test_competitions_take_turns_regardless_of_their_number_of_jobs(service, competition: Competition):
-    greedy = [add(service, competition, OrganizerJobKind.DATA) for _ in range(4)]
-    other = add(service, service.competition("other"), OrganizerJobKind.DATA)
-
-    def first(after: timedelta) -> int:
-        with service.database.read() as session:
-            return organizer_jobs.waiting(session, limit=1, now=service.now + after, lane="organizers")[0]
-
-    assert first(SECOND) == greedy[0].id
-    mine = claimed(service, greedy[0])
-    do(service, organizer_jobs.hand_back, after=SECOND, claim=mine)  # The job's time slice has ended.
-    assert first(2 * SECOND) == other.id
-    theirs = claimed(service, other, after=2 * SECOND)
-    do(service, organizer_jobs.record, after=3 * SECOND, claim=theirs, outcome=Result({}))
-    assert first(4 * SECOND) == greedy[1].id
+    data, check, _, awaited = (
+        add(service, competition, kind)
+        for kind in (
+            OrganizerJobKind.DATA,
+            OrganizerJobKind.CHECK,
+            OrganizerJobKind.ERRORS,
+            OrganizerJobKind.COMPARE,
+        )
+    )
+    lanes = {lane: waiting(service, lane) for lane in organizer_jobs.LANES}
+    assert lanes == {"checks": check.id, "organizers": data.id, "statistics": awaited.id}
 
 
 def test_extended_lease_prevents_other_claims_and_stores_the_progress(service, job: OrganizerJob):

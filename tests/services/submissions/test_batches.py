@@ -56,12 +56,9 @@ def jobs(service, version: ScoringVersion) -> dict[int, ScoringJob]:
         return {job.id: job for job in found}
 
 
-def unattended(service, *, after: timedelta) -> int | None:
-    now = service.now + after
+def unattended(service, *, after: timedelta) -> bool:
     with service.database.read() as session:
-        version_id = batches.unattended(session, now=now)
-        assert session.scalar(select(batches.are_waiting(now))) is (version_id is not None)
-    return version_id
+        return bool(session.scalar(select(batches.are_unattended(service.now + after))))
 
 
 def facts(service, version_id: int):
@@ -147,17 +144,6 @@ def test_job_that_lost_a_lease_is_claimed_separately_and_after_new_ones(service,
     assert {each[0].attempt for each in alone[:2]} == {2}
 
 
-def test_lost_batch_is_claimed_in_parts_and_repeatedly_lost_jobs_separately(service, version: ScoringVersion):
-    lost = {each.job_id for each in claim(service, version, limit=20)}
-    parts = [claim(service, version, limit=20, after=LEASE) for _ in range(3)]
-    assert [len(each) for each in parts] == [2, 2, 0]
-    assert {each.job_id for part in parts for each in part} == lost
-    record(service, parts[0], compute(service.storage, parts[0]))
-    alone = [claim(service, version, limit=20, after=2 * LEASE) for _ in range(3)]
-    assert [[each.job_id for each in part] for part in alone] == [[each.job_id] for each in parts[1]] + [[]]
-    assert {part[0].attempt for part in alone[:2]} == {3}
-
-
 def test_file_that_kills_its_readers_eventually_fails(service, version: ScoringVersion):
     claims = claim(service, version)
     poison = claims[0].job_id
@@ -172,21 +158,35 @@ def test_file_that_kills_its_readers_eventually_fails(service, version: ScoringV
 
 def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, version: ScoringVersion):
     second = timedelta(seconds=1)
-    assert unattended(service, after=10 * second) == version.id
+    assert unattended(service, after=10 * second)
     held = claim(service, version, limit=1, after=10 * second)
-    assert unattended(service, after=20 * second) is None
-    assert unattended(service, after=10 * second + LEASE) == version.id
+    assert unattended(service, after=20 * second) is False
+    assert unattended(service, after=10 * second + LEASE)
     record(service, held, compute(service.storage, held))
     rest = claim(service, version, after=20 * second)
     record(service, rest, compute(service.storage, rest))
-    assert unattended(service, after=timedelta(days=1)) is None
+    assert unattended(service, after=timedelta(days=1)) is False
+
+
+def test_version_without_progress_for_some_time_is_forgotten(service, version: ScoringVersion):
+    def forgotten(seconds: int) -> bool:
+        with service.database.read() as session:
+            now = service.now + timedelta(seconds=seconds)
+            return batches.are_forgotten(session, now=now, since=timedelta(seconds=10))
+
+    assert [forgotten(seconds) for seconds in (5, 11)] == [False, True]
+    held = claim(service, version, limit=1)
+    service.act(
+        batches.record, claims=held, outcomes=compute(service.storage, held), after=timedelta(seconds=5)
+    )
+    assert [forgotten(seconds) for seconds in (11, 16)] == [False, True]
 
 
 def test_only_a_version_in_preparation_is_scored_in_batches(service, version: ScoringVersion):
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert claim(service, version) == []
-    assert unattended(service, after=timedelta(days=1)) is None
+    assert unattended(service, after=timedelta(days=1)) is False
 
 
 def test_batch_of_a_dropped_version_records_nothing(service, version: ScoringVersion):

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sqlalchemy import func, select
 
 from grader.files import read_solution
-from grader.models import JobState, Score, ScoringJob, Split, Submission, SubmissionStatus
+from grader.models import Score, ScoringJob, Split, Submission, SubmissionStatus
 from grader.services.site import leased_rows
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import Claim
@@ -134,49 +134,20 @@ def test_job_can_be_claimed_from_its_waiting_time_or_the_end_of_its_lease(servic
     assert claim(service, job_id, after=end)
 
 
-def test_job_of_a_batch_is_handed_back_separately_and_only_while_claimed(service):
-    competition = service.competition()
-    (one,), (other,) = (service.submit(competition, seed=seed).job_ids for seed in (1, 2))
-    held = claim(service, one)
-    assert held is not None and len(bytes.fromhex(held.token)) == 16
-    with service.database.write() as session:
-        same = session.get_one(ScoringJob, other)  # Jobs of one batch share their token.
-        same.state, same.token, same.attempt_count = JobState.CLAIMED, held.token, 5
-        jobs.hand_back(session, job_id=one, token=held.token)
-    assert job(service, one).available_at == service.now
-    assert (job(service, other).state, job(service, other).attempt_count) == (JobState.CLAIMED, 5)
-    with service.database.write() as session:
-        session.get_one(ScoringJob, other).state = JobState.DONE
-        jobs.hand_back(session, job_id=other, token=held.token)
-    assert job(service, other).state is JobState.DONE
-
-
 @on_sqlite
-def test_live_scoring_precedes_rescorings_then_longest_waiting_first(service, prepare_version):
+def test_jobs_of_rescorings_are_not_among_the_waiting_ones_and_the_longest_waiting_is_first(
+    service, prepare_version
+):
     competition = service.competition()
-    scored = [service.submit(competition, seed=seed) for seed in (1, 2)]
-    service.score(*scored)
-    version = prepare_version(service.reload(competition))
-    live = [
-        *service.submit(competition, seed=3).job_ids[:1],
-        *service.submit(competition, seed=4).job_ids[:1],
-    ]
+    service.score(service.submit(competition, seed=1))
+    prepare_version(service.reload(competition))
+    first, second = (service.submit(competition, seed=seed).job_ids[0] for seed in (3, 4))
     with service.database.write() as session:
-        for job_id in live:
-            session.get_one(ScoringJob, job_id).available_at = service.now + SECOND
-        mine = select(ScoringJob).where(ScoringJob.scoring_version_id == version.id).order_by(ScoringJob.id)
-        second, first, *rest = session.scalars(mine)
-        second.available_at = service.now + 2 * SECOND
-        rescorings = [first.id, *(each.id for each in rest), second.id]
-
-    def found(limit: int = 99, **options) -> list[int]:
-        with service.database.read() as session:
-            options = {"older_than": timedelta(), "now": service.now + 9 * SECOND, "limit": limit} | options
-            return jobs.waiting(session, **options)
-
-    assert found() == [*live, *rescorings]
-    assert found(with_rescorings=False) == live
-    assert found(limit=1) == live[:1]
+        session.get_one(ScoringJob, first).available_at = service.now + SECOND
+    with service.database.read() as session:
+        options = {"older_than": timedelta(), "now": service.now + 9 * SECOND}
+        assert jobs.waiting(session, **options, limit=99) == [second, first]
+        assert jobs.waiting(session, **options, limit=1) == [second]
 
 
 @on_sqlite

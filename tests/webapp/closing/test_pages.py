@@ -13,7 +13,7 @@ import pytest
 
 from grader.models import Role
 from grader.services.competitions import lookup
-from grader.worker.scheduled_tasks import Calendar
+from grader.worker.scheduled_tasks import run_calendar
 
 HERE = "/competitions/toxicity"
 CLOSE = f"{HERE}/organize/close"
@@ -41,7 +41,7 @@ def close(arena):
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         competition.closes_at = arena.now() - timedelta(seconds=1)
-    Calendar(arena.database).run_due()
+    run_calendar(arena.database)
 
 
 def test_the_page_leads_through_all_steps_to_the_results(scene):

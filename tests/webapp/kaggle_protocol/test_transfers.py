@@ -17,7 +17,7 @@ from grader.services.site.log import Actor
 from grader.services.solutions import data_files
 from grader.services.submissions import rejected_files, uploads
 from grader.storage import disk
-from grader.worker.scheduled_tasks import Keeper
+from grader.worker.scheduled_tasks import forget_uploads
 
 API = "/api/v1"
 CALL = f"{API}/competitions.CompetitionApiService"
@@ -166,7 +166,7 @@ def test_an_incomplete_upload_is_deleted_after_six_hours(arena, ann):
     with arena.database.write() as session:
         for each in session.query(AnnouncedUpload):
             each.expires_at -= timedelta(hours=6)
-    Keeper(arena.database, arena.storage).forget_uploads()
+    forget_uploads(arena.database, arena.storage)
     assert put(ann, url, b"", "bytes */10").status_code == 404
     assert put(ann, whole, b"", "bytes */5").status_code == 200
 
@@ -174,7 +174,7 @@ def test_an_incomplete_upload_is_deleted_after_six_hours(arena, ann):
 def test_locked_expired_uploads_are_left_for_the_next_run(arena, monkeypatch: pytest.MonkeyPatch):
     answers = iter([True] * 3)
     monkeypatch.setattr(uploads, "has_old", lambda *_, **__: next(answers))
-    Keeper(arena.database, arena.storage).forget_uploads()
+    forget_uploads(arena.database, arena.storage)
     assert next(answers)
 
 

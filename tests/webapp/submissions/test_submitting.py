@@ -11,6 +11,7 @@ from sqlalchemy import update
 
 from grader.models import ScoringJob, Submission
 from grader.services.competitions import lookup
+from grader.worker import checking
 from tests.fixtures.arena import main_text
 from webapp.submissions import submit_page
 
@@ -88,7 +89,7 @@ def test_a_json_upload_returns_the_problems_and_their_html(arena, make_ann):
 
 def test_a_file_is_accepted_when_the_checker_is_busy(arena, make_ann, monkeypatch: pytest.MonkeyPatch):
     ann = make_ann()
-    monkeypatch.setattr(arena.app.extensions["fairboard"].checker, "check", lambda *_, **__: None)
+    monkeypatch.setattr(checking, "check", lambda *_, **__: None)
     answer = post(ann, BROKEN)
     assert answer.status_code == 303
     assert "accepted before it could be checked" in ann.browser.get(answer.headers["Location"]).text

@@ -10,7 +10,6 @@ from grader.errors import OrganizerError
 from grader.files import FileProblem, FileRejected
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
 from grader.services.site import organizer_jobs
-from grader.worker.organizer_jobs import context as work_module
 from grader.worker.organizer_jobs.context import Handler, Work
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
@@ -118,30 +117,6 @@ def test_next_attempt_continues_from_kept_results(service):
     job = run(service, job, handler)
     assert started_from == [0, 1, 2, 3, 4, 5]
     assert (job.state, job.result) == (JobState.DONE, {"done": 5})
-
-
-def test_long_work_yields_to_other_jobs_and_continues_from_kept_results(
-    service, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(work_module, "TURN_SECONDS", -1.0)
-    kept: list[int] = []
-
-    def handler(work: Work) -> dict[str, Any]:
-        kept.append(work.kept.get("done", 0))
-        if kept[-1] < 2:
-            work.keep(lambda: {"done": kept[-1] + 1})
-        return {"done": kept[-1]}
-
-    competition = service.competition()
-    long, other = add(service, competition), add(service, competition)
-    for _ in range(2):
-        long = run(service, long, handler)
-        assert (long.state, long.token, long.attempt_count) == (JobState.WAITING, None, 0)
-        with service.database.read() as session:
-            waiting = organizer_jobs.waiting(session, limit=2, now=long.available_at)
-        assert waiting == [other.id, long.id]
-    assert run(service, long, handler).result == {"done": 2}
-    assert kept == [0, 1, 2]
 
 
 def test_interim_results_are_requested_at_most_once_a_second(service):

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from grader.worker.process.repeating import insist
+from grader.worker.process.retrying import insist
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("grader.worker.process.repeating.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("grader.worker.process.retrying.PAUSE_SECONDS", 0)
 
 
 def failing(*errors: Exception) -> Callable[[], str]:

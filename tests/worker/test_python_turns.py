@@ -1,22 +1,22 @@
-"""Scoring with metrics written in Python: outcomes, and other competitions next to an endless loop."""
+"""Scoring with metrics written in Python: outcomes, and turns of competitions and users."""
 
-import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from sqlalchemy import select
 
-from grader.models import JobState, Score, ScoringJob, Split, Submission, SubmissionStatus
+from grader.models import JobState, OrganizerJobKind, Score, ScoringJob, Split, Submission, SubmissionStatus
 from grader.sandbox import CallLimits, SandboxUnavailable, layers
 from grader.services.competitions import lookup
+from grader.services.site import organizer_jobs
 from grader.services.solutions.truth import Truth
 from grader.services.submissions import batches, retries
 from grader.services.submissions import scoring_jobs as jobs
-from grader.worker import calculator
-from grader.worker.sweeper import Sweeper
-from tests.fixtures.patience import eventually
-from tests.fixtures.python_metrics import LEAKY, LOOP, MEAN, use_python_metric
+from grader.worker import calculator, lanes, python_turns
+from grader.worker.lanes import Turn
+from grader.worker.python_turns import PythonTurns
+from tests.fixtures.python_metrics import LEAKY, MEAN, use_python_metric
 from tests.fixtures.service import write_predictions
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -108,31 +108,76 @@ def test_only_the_lanes_of_python_metrics_claim_their_jobs(service, prepare_vers
     service.score(accepted)
     prepare_version(other)
     with service.database.read() as session:
-        assert batches.unattended(session, now=service.now) is None
+        assert batches.next_version(session, now=service.now) is None
 
 
-@pytest.mark.long
-def test_endless_loop_delays_no_other_competition(service):
-    """The sweeper alone scores here, as on a site without a worker."""
-    service.now = datetime.now(UTC)
-    loops = use_python_metric(service, service.competition("loops"), LOOP, limits=CallLimits(seconds=100.0))
-    fast = use_python_metric(service, service.competition("fast"), MEAN)
-    plain = service.competition("plain")
-    looping = [service.submit(loops, user=name, seed=place) for place, name in enumerate(("ada", "bob"))]
-    settings = service.settings.model_copy(
-        update={"sweep_interval_seconds": 0.1, "sweep_after_seconds": 0.0, "scoring_processes": 1}
+def take(service, turns: PythonTurns, *, with_slow: bool) -> python_turns.Subject | None:
+    with service.database.read() as session:
+        return turns.take(session, service.now, with_slow=with_slow)
+
+
+def test_slow_metric_delays_no_other_until_several_of_its_files_were_fast(service):
+    slow, fast = (
+        ("competition", use_python_metric(service, service.competition(name), MEAN).id)
+        for name in ("slow", "fast")
     )
-    stop = threading.Event()
-    sweeper = threading.Thread(target=Sweeper(settings, service.database).run, args=(stop,))
-    sweeper.start()
-    try:
-        eventually(lambda: job_of(service, looping[0]).state is JobState.CLAIMED, "the loop")
-        others = [service.submit(each, user="eve", seed=seed) for seed in range(3) for each in (fast, plain)]
-        eventually(
-            lambda: all(service.submission(each).status is SubmissionStatus.SCORED for each in others),
-            "the scores of other competitions",
-        )
-        assert [job_of(service, each).state for each in looping] == [JobState.CLAIMED, JobState.WAITING]
-    finally:
-        stop.set()
-        sweeper.join()
+    for slug in ("slow", "fast"):
+        with service.database.read() as session:
+            competition = lookup.get(session, slug=slug)
+        service.submit(competition)
+    turns = PythonTurns()
+    assert take(service, turns, with_slow=True) == slow
+    assert take(service, turns, with_slow=False) == fast
+    assert take(service, turns, with_slow=True) is None  # Each has one turn at a time.
+    turns.end(slow, python_turns.SLOW)
+    turns.end(fast, 1)
+    for needed in (python_turns.FAST_FILES - 1, 1):
+        assert take(service, turns, with_slow=False) == fast
+        assert take(service, turns, with_slow=False) is None
+        assert take(service, turns, with_slow=True) == slow
+        turns.end(fast, 1)
+        turns.end(slow, needed)
+    assert {take(service, turns, with_slow=False) for _ in range(2)} == {slow, fast}
+    turns.end(slow, -9)  # A killed turn was slow.
+    assert take(service, turns, with_slow=False) is None
+
+
+def test_checks_of_one_user_take_turns_with_those_of_others(service):
+    competition = service.competition()
+    ada, bob = service.user("ada"), service.user("bob")
+    with service.database.write() as session:
+        added = [
+            organizer_jobs.add(
+                session,
+                competition=competition,
+                kind=OrganizerJobKind.CHECK,
+                parameters={},
+                created_by=user,
+                now=service.now,
+                is_python=True,
+            ).id
+            for user in (ada, ada, ada, bob)
+        ]
+    turns = PythonTurns()
+    first = take(service, turns, with_slow=True)
+    second = take(service, turns, with_slow=False)
+    assert [first, second] == [("user", ada.id), ("user", bob.id)]
+    assert take(service, turns, with_slow=True) is None
+    with service.database.read() as session:
+        assert organizer_jobs.next_check(session, user_id=ada.id, now=service.now) == added[0]
+        assert organizer_jobs.next_check(session, user_id=bob.id, now=service.now) == added[3]
+        assert organizer_jobs.waiting(session, lane="checks", now=service.now) is None
+
+
+def test_turn_reports_a_slow_file(service, monkeypatch: pytest.MonkeyPatch):
+    competition = use_python_metric(service, service.competition(), MEAN)
+    for seed in range(2):
+        service.submit(competition, seed=seed)
+    turn = Turn(service.settings, ("competition", competition.id))
+    monkeypatch.setattr(lanes, "limit_memory", lambda _: None)
+    monkeypatch.setattr(lanes, "end_process_after", lambda _: None)
+    monkeypatch.setattr(python_turns, "START_SECONDS", -5.0)
+    assert lanes.score_python(turn) == python_turns.SLOW
+    monkeypatch.setattr(python_turns, "START_SECONDS", 60.0)
+    assert lanes.score_python(turn) == 1
+    assert lanes.score_python(turn) == 0

@@ -1,28 +1,18 @@
-"""Resource limits and SIGTERM handling of worker processes.
-
-On SIGTERM, a scoring process returns its job to the queue and exits. `Stopped` is raised only during
-computations, so a transaction is never interrupted. The code that runs the computation returns the job.
-"""
+"""Limits of a process: memory, time, CPU time, and the life of its parent."""
 
 import ctypes
+import os
 import resource
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-
-import psutil  # type: ignore[import-untyped]
 
 # Parameters of glibc's mallopt, and the values that keep the arrays of a file of normal size in the process.
 _M_TRIM_THRESHOLD, _KEPT_BYTES = -1, 128 << 20
 _M_MMAP_THRESHOLD, _LARGEST_KEPT = -3, 32 << 20
-
-
-class Stopped(SystemExit):
-    """The process received a request to end."""
-
-
-_asked = False
-_shields = 0
+_PR_SET_PDEATHSIG = 1
+_LIBRARY = ctypes.CDLL(None)
 
 
 def limit_memory(megabytes: int) -> None:
@@ -36,14 +26,15 @@ def limit_memory(megabytes: int) -> None:
 def keep_freed_memory() -> None:
     """Reuse freed memory for the next file instead of returning it to the system, with glibc."""
     with suppress(AttributeError):  # other C libraries have no mallopt
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
-        mallopt(_M_MMAP_THRESHOLD, _LARGEST_KEPT)
+        _LIBRARY.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+        _LIBRARY.mallopt(_M_MMAP_THRESHOLD, _LARGEST_KEPT)
 
 
 @contextmanager
 def memory_limited_beyond_now(megabytes: int) -> Iterator[None]:
     """Limit how much this process's address space may grow, unless a lower limit applies."""
+    import psutil  # type: ignore[import-untyped] # the supervisor does not need it
+
     before, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = psutil.Process().memory_info().vms + megabytes * 1024 * 1024
     known = [each for each in (before, hard) if each != resource.RLIM_INFINITY]
@@ -66,41 +57,12 @@ def end_process_after_cpu(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def end_on_request() -> None:
-    """Install the SIGTERM handler that ends this process; call it in the main thread."""
-    signal.signal(signal.SIGTERM, _hear)
+def end_with(parent: int) -> None:
+    """Kill this process when its parent ends, on Linux; call this in the forked process.
 
-
-@contextmanager
-def shielded() -> Iterator[None]:
-    """Defer SIGTERM to the end of the block."""
-    global _shields
-    _shields += 1
-    try:
-        yield
-    finally:
-        _shields -= 1
-    _end_if_asked()
-
-
-@contextmanager
-def exposed() -> Iterator[None]:
-    """Raise Stopped in this block on SIGTERM, even if `shielded` deferred the signal."""
-    global _shields
-    before, _shields = _shields, 0
-    try:
-        _end_if_asked()
-        yield
-    finally:
-        _shields = before
-
-
-def _hear(_number: int, _frame: object) -> None:
-    global _asked
-    _asked = True
-    _end_if_asked()
-
-
-def _end_if_asked() -> None:
-    if _asked and not _shields:
-        raise Stopped
+    The signal is sent when the forking thread ends, so this thread must live as long as its process.
+    """
+    if sys.platform == "linux":
+        _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended in the meantime
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,91 @@
+"""Checks of files before their submission, without access to labels and splits."""
+
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from grader.files import FileRejected, RowIds, read_submission
+from grader.scored_files import read_for_settings
+from grader.worker import isolated
+from grader.worker.isolated import CallDied, Crowded, OpenFile
+
+SECONDS = 10
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckerResult:
+    """Problems and notes of a checked file as JSON-ready data."""
+
+    problems: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+
+
+def check(
+    upload: BinaryIO,
+    row_ids: BinaryIO,
+    *,
+    memory_mb: int,
+    metric_settings: Mapping[str, Any] | None = None,
+    other_labels: Sequence[str] = (),
+    who: str | int,
+) -> CheckerResult | None:
+    """Return the problems and notes of a file, or None if it was not checked; raise Busy for a second file.
+
+    The file is for the metric with these settings or, without any, for the bias metric; it may then have
+    columns with the names in `other_labels`. A file that takes too long is checked only when it is scored.
+    """
+    with ExitStack() as files:
+        sent = [OpenFile(_with_descriptor(file, files)) for file in (upload, row_ids)]
+        try:
+            found = isolated.call(
+                _check,
+                *(*sent, metric_settings, other_labels),
+                seconds=SECONDS,
+                memory_mb=memory_mb,
+                who=who,
+            )
+        except (CallDied, Crowded) as error:
+            logger.warning("A file was not checked: %r.", error)
+            return None
+    return CheckerResult(*found) if found else None
+
+
+def _check(
+    upload: BinaryIO,
+    row_ids: BinaryIO,
+    metric_settings: Mapping[str, Any] | None,
+    other_labels: Sequence[str],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]] | None:
+    ids = RowIds.from_bytes(row_ids.read())
+    try:
+        if metric_settings is None:
+            notes = read_submission(upload, ids, other_labels=other_labels).notes
+        else:
+            notes = read_for_settings(upload, ids, metric_settings).notes
+    except FileRejected as rejected:
+        return [problem.as_dict() for problem in rejected.problems], []
+    except Exception:
+        logger.exception("A file could not be checked.")
+        return None
+    return [], [note.as_dict() for note in notes]
+
+
+def _with_descriptor(file: BinaryIO, files: ExitStack) -> BinaryIO:
+    """Return a file with a descriptor and the same content, positioned at its start."""
+    file.seek(0)
+    try:
+        file.fileno()
+    except OSError:  # the file is in memory
+        copy: BinaryIO = files.enter_context(TemporaryFile())  # noqa: SIM115
+        shutil.copyfileobj(file, copy)
+        copy.flush()
+        copy.seek(0)
+        file.seek(0)
+        return copy
+    return file

@@ -1,1 +1,0 @@
-"""Child processes with resource limits: file checks, formatting, scoring, organizers' jobs."""

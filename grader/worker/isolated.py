@@ -1,0 +1,159 @@
+"""Calls of functions on untrusted input, in processes with limits and without access to the site.
+
+The processes are forked from a server that the first call starts, without the settings in its environment.
+"""
+
+import math
+import os
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from multiprocessing import connection, context, forkserver, get_context
+from multiprocessing.reduction import DupFd
+from typing import Any, BinaryIO
+
+from grader import logs
+from grader.errors import ErrorKind, ParticipantError
+from grader.worker.process.limits import end_process_after, end_process_after_cpu, limit_memory
+
+AT_ONCE = 2
+WAIT_SECONDS = 3.0
+START_SECONDS = 30  # of the server, whose imports may take long on a busy machine
+END_SECONDS = 1
+PRELOADED = ["grader.worker.checking", "grader.prose.markdown"]
+
+_lock = threading.Lock()
+_free = threading.BoundedSemaphore(AT_ONCE)
+_present: set[Hashable] = set()
+_server: list[int] = []  # the process that started the server of this process
+
+
+class Busy(ParticipantError):
+    """Another call for the same user is in progress."""
+
+    public_name = "share_used"
+    kind = ErrorKind.LIMITED
+    message = "Another of your files or texts is being read. Try again in 1 second."
+    retry_after = timedelta(seconds=1)
+
+
+class Crowded(Busy):
+    """Calls for other users are in progress."""
+
+    message = "Files or texts of other people are being read. Try again in 1 second."
+
+
+class CallDied(Exception):
+    """The process ended without a result, because of its limits or its input."""
+
+    def __init__(self, code: int | None) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class OpenFile:
+    """An open file with a descriptor, as an argument of a call."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (DupFd(self._file.fileno()),)
+
+
+def call(
+    function: Callable[..., Any],
+    *arguments: Any,
+    seconds: float,
+    cpu_seconds: float = 0,
+    memory_mb: int,
+    who: Hashable = None,
+) -> Any:
+    """Return the result of a call in another process; raise Busy, CallDied or the exception of the call.
+
+    A few calls run at once, one for each user.
+    """
+    with _place(who):
+        processes = _context()
+        ours, theirs = processes.Pipe(duplex=False)
+        process = processes.Process(
+            target=_run,
+            args=(theirs, logs.environment(), (seconds, cpu_seconds, memory_mb), function, arguments),
+        )
+        with ours:
+            with theirs:
+                process.start()
+            answer: tuple[Any, Exception | None] | None = None
+            try:
+                # The process ends itself after its time; then, this end of the pipe closes.
+                answer = ours.recv() if ours.poll(seconds + START_SECONDS) else None
+            except (OSError, EOFError):
+                process.join(END_SECONDS)
+            finally:
+                process.kill()
+                process.join()
+        if answer is None:
+            raise CallDied(process.exitcode)
+        result, error = answer
+        if error is not None:
+            raise error
+        return result
+
+
+@contextmanager
+def _place(who: Hashable) -> Iterator[None]:
+    with _lock:
+        if who is not None and who in _present:
+            raise Busy
+        _present.add(who)
+    try:
+        if not _free.acquire(timeout=WAIT_SECONDS):
+            raise Crowded
+        try:
+            yield
+        finally:
+            _free.release()
+    finally:
+        with _lock:
+            _present.discard(who)
+
+
+def _context() -> context.ForkServerContext:
+    """Return the context of the server, and start it unless this process has one."""
+    processes = get_context("forkserver")
+    with _lock:
+        if _server != [os.getpid()]:
+            secrets = {n: v for n, v in os.environ.items() if n.startswith(("FAIRBOARD_", "AWS_"))}
+            for name in secrets:
+                del os.environ[name]
+            try:
+                processes.set_forkserver_preload(PRELOADED)
+                forkserver.ensure_running()
+            finally:
+                os.environ.update(secrets)
+            _server[:] = [os.getpid()]
+    return processes
+
+
+def _run(
+    answer: connection.Connection,
+    logging: dict[str, str],
+    limits: tuple[float, float, int],
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+) -> None:
+    seconds, cpu_seconds, memory_mb = limits
+    os.environ.update(logging)
+    logs.configure_child("isolated")
+    limit_memory(memory_mb)
+    end_process_after(math.ceil(seconds))
+    end_process_after_cpu(cpu_seconds)
+    try:
+        answer.send((function(*arguments), None))
+    except Exception as error:
+        answer.send((None, error))
+
+
+def _reopened(descriptor: Any) -> BinaryIO:
+    return os.fdopen(descriptor.detach(), "rb")

@@ -1,0 +1,134 @@
+"""Isolated calls: checks of files and formatting of texts, limits, one call per user."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.files import RowIds
+from grader.prose.drawn import TOO_COMPLEX, plain
+from grader.worker import isolated
+from grader.worker.checking import CheckerResult, check
+from grader.worker.formatting import format_text
+from grader.worker.isolated import Busy, CallDied, Crowded
+from tests.fixtures.patience import eventually
+
+pytestmark = pytest.mark.system
+
+IDS = RowIds.of(f"r{place}" for place in range(3))
+CLEAN = b"id,prediction\nr2,0.1\nr0,0.2\nr1,0.3\n"
+NESTED = r"\mathrm(" * 40  # math_core takes 2^n time for this text.
+# Each short row is padded with empty cells.
+TABLE = "|a" * 1000 + "|\n" + "|-" * 1000 + "|\n" + "|\n" * 5000 + "\n"
+LOG_LOSS = {"name": "multi_class_log_loss", "classes": ["cat", "dog"]}
+
+
+@pytest.fixture
+def checked() -> Callable[..., CheckerResult | None]:
+    def run(file: bytes, **options) -> CheckerResult | None:
+        return check(BytesIO(file), BytesIO(IDS.to_bytes()), memory_mb=1024, who=1, **options)
+
+    return run
+
+
+def call(function: Callable[..., Any], *arguments: Any, **options) -> Any:
+    return isolated.call(function, *arguments, **{"seconds": 30, "memory_mb": 1024} | options)
+
+
+def environment() -> list[str]:
+    return [f"{name}={value}" for name, value in os.environ.items()]
+
+
+def fill(size: int) -> int:
+    return len(bytearray(size))
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("metric", "names", "file", "codes"),
+    [
+        (None, [], CLEAN, []),
+        (None, [], CLEAN.replace(b"0.3", b"3"), ["outside_unit_interval"]),
+        (None, [], b"id,prediction\nr0,nan\nx,1\n", ["nan_prediction", "unknown_id", "missing_row_id"]),
+        (None, ["insult"], b"id,prediction,insult\nr2,0.1,\nr0,0.2,x\nr1,0.3,\n", ["columns_not_read"]),
+        (None, [], b"id,prediction,insult\nr2,0.1,\nr0,0.2,x\nr1,0.3,\n", ["unexpected_column"]),
+        (LOG_LOSS, [], b"id,dog,cat\nr2,0.1,0.9\nr0,1,0\nr1,0.5,0.5\n", ["columns_reordered"]),
+        (LOG_LOSS, [], b"id,cat,dog\nr2,0,0\nr0,1,0\nr1,0.5,0.5\n", ["unsuitable_prediction"]),
+        ({"name": "rmsle"}, [], b"id,prediction\nr2,1\nr0,-1\nr1,2\n", ["out_of_range"]),
+    ],
+)
+def test_file_is_checked_as_its_metric_reads_it(checked, metric, names, file, codes):
+    found = checked(file, metric_settings=metric, other_labels=names)
+    assert [each["code"] for each in (*found.problems, *found.notes)] == codes
+
+
+def test_file_on_disk_is_read_from_its_start(tmp_path: Path):
+    (tmp_path / "clean.csv").write_bytes(CLEAN)
+    with (tmp_path / "clean.csv").open("rb") as file:
+        file.read()
+        ids = BytesIO(IDS.to_bytes())
+        assert check(file, ids, memory_mb=1024, who=1) == CheckerResult([], [])
+
+
+def test_file_that_exhausts_the_memory_is_not_checked():
+    ids = BytesIO(RowIds.of(str(place) for place in range(1_000_000)).to_bytes())
+    huge = b"id,prediction\n" + b"0,0.123456789012345678901234567890\n" * 1_400_000
+    assert check(BytesIO(huge), ids, memory_mb=300, who=1) is None
+
+
+def test_call_has_no_settings_of_the_installation(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setattr(isolated, "_server", [])
+    isolated.forkserver._forkserver._stop()  # type: ignore[attr-defined]
+    found = call(environment)
+    assert found and not [each for each in found if "secret" in each]
+    assert os.environ["AWS_SECRET_ACCESS_KEY"] == "secret"
+
+
+def test_limits_of_memory_and_time():
+    with pytest.raises(MemoryError):
+        call(fill, 2 << 30)
+    with pytest.raises(CallDied):
+        call(sum, range(10**12), seconds=1)
+    with pytest.raises(CallDied):
+        call(kill)
+    assert call(fill, 3) == 3
+
+
+def test_user_has_one_call_and_does_not_block_others(monkeypatch: pytest.MonkeyPatch):
+    slow = [threading.Thread(target=call, args=(time.sleep, 8), kwargs={"who": who}) for who in (1, 2)]
+    call(fill, 1)
+    slow[0].start()
+    eventually(lambda: 1 in isolated._present, "the first call")
+    with pytest.raises(Busy):
+        call(fill, 1, who=1)
+    assert call(fill, 2, who=2) == 2
+    slow[1].start()
+    eventually(lambda: not isolated._free._value, "the second call")
+    monkeypatch.setattr(isolated, "WAIT_SECONDS", 0.1)
+    with pytest.raises(Crowded):
+        call(fill, 1, who=3)
+    for thread in slow:
+        thread.join()
+    assert call(fill, 1, who=1) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"Let ${NESTED}$ be.\n\n**x** <b>", TABLE * 9, f"[a]: http://a/{'x' * 2000}\n\n{'[a] ' * 600}"],
+    ids=["formula", "table", "long HTML"],
+)
+def test_hostile_text_is_shown_unformatted(text: str):
+    drawn = format_text(text)
+    assert (drawn.faults, drawn.html) == ((TOO_COMPLEX,), plain(text))
+    assert format_text("**x**").html == "<p><strong>x</strong></p>\n"
