@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairboard.bias.analysis.distributions import Distribution, score_distributions
-from fairboard.bias.analysis.skew_scenarios import SUBGROUP, TABLE_2, Scenario, class_balances, draw
+import pandas as pd
+
+from fairboard.bias.analysis import Data
+from fairboard.bias.analysis.distributions import score_histograms
+from fairboard.bias.analysis.skew_scenarios import TABLE_2, Scenario, class_balances, draw
 
 IMAGES = Path(__file__).parent / "images"
 SEED = 2019
@@ -60,10 +63,11 @@ def _legend() -> list[str]:
 
 
 def _column(scenario: Scenario, x: int) -> list[str]:
-    sets = score_distributions(draw(scenario, seed=SEED), SUBGROUP, BINS)
-    negatives = (sets.background_negative, sets.subgroup_negative)
-    positives = (sets.background_positive, sets.subgroup_positive)
-    highest = max(max(each.counts) for each in (*negatives, *positives))
+    rows = draw(scenario, seed=SEED)
+    data = Data.of(rows["label"], rows[["subgroup"]])
+    sets = score_histograms(data, rows["prediction"], "subgroup", bins=BINS).drop(columns=["low", "high"])
+    negatives, positives = ([sets[f"{group}_{of}"] for _, group in _ROWS] for of in ("negative", "positive"))
+    highest = int(sets.to_numpy().max())
     parts = [f'<text x="{x + PANEL_WIDTH / 2:g}" y="{TOP - 8}" text-anchor="middle">{scenario.column}</text>']
     for place, (negative, positive) in enumerate(zip(negatives, positives, strict=True)):
         floor = _row(place) + PANEL_HEIGHT
@@ -76,12 +80,12 @@ def _column(scenario: Scenario, x: int) -> list[str]:
     return parts
 
 
-def _outline(each: Distribution, x: int, floor: int, highest: int) -> str:
+def _outline(counts: pd.Series, x: int, floor: int, highest: int) -> str:
     """Return the steps of a histogram as a path, from where it rises to where it ends."""
-    filled = [place for place, count in enumerate(each.counts) if count]
+    filled = [place for place, count in enumerate(counts) if count]
     step = PANEL_WIDTH / BINS
     steps = "".join(
-        f"V{floor - each.counts[place] / highest * PANEL_HEIGHT:.1f}h{step:.2f}"
+        f"V{floor - counts[place] / highest * PANEL_HEIGHT:.1f}h{step:.2f}"
         for place in range(filled[0], filled[-1] + 1)
     )
     return f"M{x + filled[0] * step:.2f} {floor}{steps}V{floor}Z"

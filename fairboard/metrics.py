@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.bias.metric_settings import MetricSettings
-from fairboard.bias.prepared import as_vector, refuse_where
+from fairboard.bias.prepared import as_vector, is_table, refuse_where
 from fairboard.classification import CLASSIFICATION
 from fairboard.columns import COLUMNS
 from fairboard.groups import GroupedMetric, GroupRules
@@ -84,7 +84,7 @@ def score(
     1.0
     """
     targets: Any = y_true
-    columns = tuple(targets.keys()) if hasattr(y_true, "keys") else ()
+    columns = tuple(targets.keys()) if is_table(y_true) else ()
     named = {group: np.asarray(values) for group, values in (groups or {}).items()}
     if name == BiasMetric.name:
         scored: Metric = BiasMetric(tuple(named), settings or MetricSettings())
@@ -105,7 +105,7 @@ def score(
 
 def _columns(columns: Sequence[ColumnSpec], values: Any, classes: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Return the values of a metric's columns: numbers, or the positions of classes."""
-    if not hasattr(values, "keys"):
+    if not is_table(values):
         values = {columns[0].name: values}
     if missing := [each.name for each in columns if each.name not in values]:
         raise ValueError(f"There are no values of {', '.join(missing)}.")

@@ -173,7 +173,7 @@ def prepare(
     settings = MetricSettings() if settings is None else settings
     if not isinstance(settings, MetricSettings):
         raise TypeError(f"`settings` must be MetricSettings(...), not {settings!r}.")
-    if not hasattr(subgroups, "keys") or hasattr(subgroups, "dtype"):  # a Series has keys: its index
+    if not is_table(subgroups):
         raise TypeError("`subgroups` must map names to arrays or be a data frame.")
     truth = as_vector("y_true", y_true, finite=True)
     if truth.size > MAX_ROWS:
@@ -195,6 +195,11 @@ def prepare(
         in_score=tuple(scored is None or name in scored for name in members),
         members=tuple(members.values()),
     )
+
+
+def is_table(values: object) -> bool:
+    """Return whether values are a mapping or a data frame; the keys of a Series are its index."""
+    return hasattr(values, "keys") and not hasattr(values, "dtype")
 
 
 def as_vector(

@@ -6,28 +6,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairboard import MetricSettings, report
-from fairboard.bias.analysis.annotations import Annotations
-from fairboard.bias.analysis.audit import audit
-from fairboard.bias.analysis.counterfactual_pairs import compare_pairs
-from fairboard.bias.analysis.fuzzed_texts import (
-    ORIGINAL_AND_FUZZED,
-    FuzzedReport,
-    compare_fuzzed,
-    compare_twins,
-)
-from fairboard.bias.analysis.rows import Background, Rows, count
-from fairboard.bias.analysis.skew_scenarios import SkewExperiment, skew_experiment
-from fairboard.bias.analysis.table import Column, MetricTable, metric_table
+from fairboard import MetricSettings, bias_report
+from fairboard.bias.analysis import Background, Data
+from fairboard.bias.analysis.data import count
+from fairboard.bias.analysis.pairs import ORIGINAL_AND_FUZZED, match_pairs
+from fairboard.bias.analysis.skew_scenarios import skew_experiment
+from fairboard.bias.analysis.table import metric_table
 from fairboard.bias.prepared import FloatArray, IndexArray
 from grader.files import Solution
 from grader.files.solution.columns import SPLITS
-from grader.reports import drawn, labelled, scored
-from grader.reports.blocks import Section
+from grader.reports import sections
+from grader.reports.blocks import Section, Table
 
 SplitName = Literal["all", "public", "private"]
 MOST_SLICES = 12
-SKEW_SEED = 1
+SKEW_SEED, SKEW_TRIALS = 1, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +71,7 @@ class Material:
     background: Background = "all"
     minimum_size: int = 0
     lowest: int = 5
-    order: Column = "mean_auc"
+    order: str = "mean_auc"
     categories: Mapping[str, str] = field(default_factory=dict)
     skewed: str | None = None
     pair_columns: tuple[str, str | None] = ("role", "group")
@@ -102,19 +95,15 @@ class Material:
         twins = column is not None and set(ORIGINAL_AND_FUZZED) == set(column.values)
         return self.roles or (ORIGINAL_AND_FUZZED if twins else ("anti", "pro"))
 
-    def annotations(self) -> Annotations:
-        """Return the labels and identities of the analyzed rows."""
-        is_whole = self.rows.size == len(self.solution.row_ids)
-        return self.annotations_at(slice(None) if is_whole else self.rows)
-
-    def annotations_at(self, kept: IndexArray | slice) -> Annotations:
-        """Return the labels and identities of the given rows."""
+    def data(self, kept: IndexArray | None = None) -> Data:
+        """Return the labels and identities of the analyzed rows, or of the given rows."""
+        kept = self.rows if kept is None else kept
         labels = {self.label: self.solution.labels, **self.solution.other_labels}
-        return Annotations.of(
+        return Data(
             {name: values[kept] for name, values in labels.items()},
             {name: values[kept] for name, values in self.solution.identities.items()},
-            settings=self.settings,
-            background=self.background,
+            self.settings,
+            self.background,
         )
 
     def predicted(self) -> dict[str, FloatArray]:
@@ -133,7 +122,7 @@ class Analysis:
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data with the sections by key."""
         return {"title": self.title, "facts": list(self.facts)} | {
-            section.key: section.data for section in self.sections
+            section.key: section.as_dict() for section in self.sections
         }
 
 
@@ -153,33 +142,32 @@ def analyse(inputs: Material) -> Analysis:
     rows = inputs.rows
     if not rows.size:
         raise ValueError(f"The solution has no rows in the split {inputs.split!r}.")
-    annotations = inputs.annotations()
-    kept = annotations.mentioned_by(inputs.minimum_size)
-    model = inputs.predictions.get(inputs.label)
-    sections = _of_model(inputs, annotations, model) if model is not None else []
+    data = inputs.data()
+    kept = data.mentioned_by(inputs.minimum_size)
+    found = _of_model(inputs, data, kept) if inputs.label in inputs.predictions else []
     if inputs.predictions:
-        sections += _of_labels(inputs, annotations, kept)
+        found += _of_labels(inputs, data, kept)
     if inputs.fuzzed is not None:
-        sections.append(labelled.fuzzed_section(_fuzzed(inputs, inputs.fuzzed)))
+        found.append(_fuzzed(inputs, inputs.fuzzed))
     if not inputs.predictions:
-        sections += labelled.audit_sections(audit(kept))
+        found += sections.audit_sections(kept)
     title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
-    return Analysis(title, _facts_of(inputs, annotations, kept), tuple(sections))
+    return Analysis(title, _facts_of(inputs, data, kept), tuple(found))
 
 
-def _facts_of(inputs: Material, annotations: Annotations, kept: Annotations) -> tuple[str, ...]:
+def _facts_of(inputs: Material, data: Data, kept: Data) -> tuple[str, ...]:
     """Return sentences on the rows and thresholds, and on the included and omitted identities."""
     background = "all other rows" if inputs.background == "all" else "the rows known not to mention it"
     facts = [
         f"{inputs.rows.size:,} rows ({inputs.split}), label {inputs.label}, "
-        + _counted(len(kept.names), len(annotations.names), inputs.minimum_size),
+        + _counted(len(kept.identities), len(data.identities), inputs.minimum_size),
         f"Labels and identities count as positive at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
         *(each.sentence.removesuffix(".") for each in inputs.solution.near_misses),
     ]
-    too_small = [f"{name} ({size:,})" for name, size in annotations.sizes().items() if name not in kept.names]
-    if too_small:
-        facts.append(f"Omitted because {_few(inputs.minimum_size)} mention them: {', '.join(too_small)}")
+    small = [f"{name} ({size:,})" for name, size in data.sizes().items() if name not in kept.identities]
+    if small:
+        facts.append(f"Omitted because {_few(inputs.minimum_size)} mention them: {', '.join(small)}")
     return tuple(facts)
 
 
@@ -195,122 +183,96 @@ def _few(minimum_size: int) -> str:
     return "no rows" if minimum_size == 1 else f"fewer than {minimum_size:,} rows"
 
 
-def _of_model(inputs: Material, annotations: Annotations, predictions: FloatArray) -> list[Section]:
-    kept = inputs.rows
-    rows = annotations.rows(inputs.label, predictions[kept])
-    counted = count(rows)
-    table = metric_table(
-        rows, categories=inputs.categories, minimum_size=inputs.minimum_size, counted=counted
-    )
-    names = [line.name for line in table.lines]
-    kept_rows = rows.only(names)
-    sections = []
-    if rows.background == "all":
-        sections.append(scored.score_section(report(kept_rows.pair_counts, inputs.settings)))
-    sections.append(scored.identities_section(table, lowest=inputs.lowest, order=inputs.order))
-    if not names:
-        return sections
-    sections.append(scored.power_section(table, inputs.settings))
-    shown = _shown(table, inputs.lowest)
-    others = rows.predicted(inputs.others[inputs.label][kept]) if inputs.label in inputs.others else None
-    if others is not None:
-        sections.append(
-            scored.comparison_section((rows, others), minimum_size=inputs.minimum_size, names=inputs.names)
-        )
-    slices, hidden = _slices(inputs, rows)
+def _of_model(inputs: Material, data: Data, kept: Data) -> list[Section]:
+    models = {
+        name: each[inputs.label][inputs.rows]
+        for name, each in zip(inputs.names, (inputs.predictions, inputs.others), strict=True)
+        if inputs.label in each
+    }
+    tables = {name: metric_table(kept, each) for name, each in models.items()}
+    predictions, table = next(iter(models.values())), next(iter(tables.values()))
+    overall = count(data.only([]), predictions).overall.auc
+    found = list[Section]()
+    if data.background == "all":
+        labels, identities = kept.labels[inputs.label], kept.identities
+        scored = bias_report(labels, predictions, identities, settings=inputs.settings)
+        found.append(sections.score_section(scored))
+    named = table.assign(category=[inputs.categories.get(name, "") for name in table.index])
+    found.append(sections.identities_section(data, kept, named, inputs.lowest, inputs.order))
+    if table.empty:
+        return found
+    found.append(sections.power_section(overall, table, inputs.settings))
+    if len(tables) > 1:
+        found.append(sections.comparison_section(tables))
+    slices, hidden = _slices(inputs, data, models)
     if slices:
-        theirs = _slices(inputs, others)[0] if others is not None else {}
-        sections.append(
-            scored.slices_section(
-                slices, theirs, hidden, minimum_size=inputs.minimum_size, names=inputs.names
-            )
-        )
+        found.append(sections.slices_section(slices, hidden, inputs.minimum_size))
+    least = table.dropna(subset="mean_auc").sort_values("mean_auc", kind="stable").index[: inputs.lowest]
     return [
-        *sections,
-        drawn.distributions_section(rows, shown),
-        drawn.curves_section(rows, shown),
-        scored.pinned_section(kept_rows, counted, _skew(inputs, kept_rows, others)),
+        *found,
+        sections.distributions_section(data, predictions, list(least)),
+        sections.curves_section(data, predictions, list(least)),
+        sections.pinned_section(kept, predictions, _skew(inputs, kept, models)),
     ]
 
 
-def _skew(inputs: Material, rows: Rows, others: Rows | None) -> SkewExperiment | None:
+def _skew(inputs: Material, data: Data, models: sections.Models) -> Table | None:
     if inputs.skewed is None:
         return None
-    if inputs.skewed not in rows.names:
-        raise ValueError(
-            f"There is no identity {inputs.skewed!r} to skew. Choose one of: {', '.join(rows.names)}."
-        )
-    both = [each.predictions for each in (rows, others) if each is not None]
-    models = dict(zip(inputs.names, both, strict=False))
-    return skew_experiment(rows, models, inputs.skewed, seed=SKEW_SEED)
+    if inputs.skewed not in data.identities:
+        known = ", ".join(data.identities)
+        raise ValueError(f"There is no identity {inputs.skewed!r} to skew. Choose one of: {known}.")
+    skew = skew_experiment(data, models, inputs.skewed, seed=SKEW_SEED, trials=SKEW_TRIALS)
+    return sections.skew_table(data, inputs.skewed, skew, SKEW_TRIALS)
 
 
-def _of_labels(inputs: Material, annotations: Annotations, kept: Annotations) -> list[Section]:
-    predicted = inputs.predicted()
-    sections = []
+def _of_labels(inputs: Material, data: Data, kept: Data) -> list[Section]:
+    predicted, found = inputs.predicted(), list[Section]()
     if inputs.solution.other_labels:
         # A single column of predictions is compared with every label, as the section states.
         alone = predicted[inputs.label] if list(predicted) == [inputs.label] else predicted
-        sections.append(
-            labelled.labels_section(annotations, alone, minimum_size=inputs.minimum_size, k=inputs.lowest)
-        )
-    if kept.names:
-        sections.append(labelled.association_section(kept, predicted))
-    role, _ = inputs.pair_columns
-    pair, slices = inputs.solution.pair, inputs.solution.slices
-    if pair is not None and role in slices and inputs.pair_roles() == ORIGINAL_AND_FUZZED:
-        twins = compare_twins(
-            inputs.annotations_at(slice(None)),
-            inputs.predictions,
-            pair.texts(),
-            slices[role].texts(),
-            minimum_size=inputs.minimum_size,
-        )
-        return [*sections, labelled.fuzzed_section(twins)]
-    return [*sections, *_pairs_of(inputs)]
-
-
-def _pairs_of(inputs: Material) -> list[Section]:
-    """Return the section on counterfactual pairs, if there are any."""
+        found.append(sections.labels_section(data, kept, alone, inputs.lowest))
+    if kept.identities:
+        found.append(sections.association_section(kept, predicted))
     (role, group), slices, pair = inputs.pair_columns, inputs.solution.slices, inputs.solution.pair
     if pair is None or role not in slices:
-        return []
+        return found
+    pairs, roles, of_roles = pair.texts(), slices[role].texts(), inputs.pair_roles()
+    if of_roles == ORIGINAL_AND_FUZZED:
+        # Rows with the Usage `Ignored` are used in pairs, too.
+        twins = [
+            (inputs.data(rows), {label: values[rows] for label, values in inputs.predictions.items()})
+            for rows in match_pairs(pairs, roles, of_roles)
+        ]
+        return [*found, sections.fuzzed_section(twins, inputs.minimum_size, are_twins=True)]
     groups = slices[group].texts() if group in slices else None
-    texts = pair.texts(), slices[role].texts(), groups
-    pairs = compare_pairs(*texts, inputs.predictions, roles=inputs.pair_roles())
-    return [labelled.pairs_section(pairs)]
+    return [*found, sections.pairs_section((pairs, roles, groups), inputs.predictions, of_roles)]
 
 
-def _fuzzed(inputs: Material, fuzzed: Material) -> FuzzedReport:
+def _fuzzed(inputs: Material, fuzzed: Material) -> Section:
     ours, theirs = list(inputs.solution.row_ids), list(fuzzed.solution.row_ids)
     same_rows = ours == theirs and np.array_equal(inputs.rows, fuzzed.rows)
-    return compare_fuzzed(
-        inputs.annotations(),
-        inputs.predicted(),
-        fuzzed.annotations(),
-        fuzzed.predicted(),
-        are_twins=same_rows,
-        minimum_size=inputs.minimum_size,
-    )
+    both = [(each.data(), each.predicted()) for each in (inputs, fuzzed)]
+    return sections.fuzzed_section(both, inputs.minimum_size, are_twins=same_rows)
 
 
-def _shown(table: MetricTable, lowest: int) -> list[str]:
-    """Return the identities that have charts: those with the lowest mean AUC."""
-    return [line.name for line in table.lowest(lowest).lines]
-
-
-def _slices(inputs: Material, rows: Rows) -> tuple[dict[str, Rows], list[str]]:
-    """Return the first values of each slice, and the other values with their numbers of rows."""
-    slices: dict[str, Rows] = {}
-    hidden = []
+def _slices(
+    inputs: Material, data: Data, models: sections.Models
+) -> tuple[dict[str, tuple[Data, sections.Models]], list[str]]:
+    """Return the rows of the first values of each slice, and the other values with their numbers of rows."""
+    slices, hidden = dict[str, tuple[Data, sections.Models]](), list[str]()
     for name, texts in inputs.solution.slices.items():
         if name in inputs.pair_columns:
             continue
         codes = texts.codes[inputs.rows]
         sizes = np.bincount(codes[codes >= 0], minlength=len(texts.values))
         for code, value in enumerate(texts.values):
+            kept = codes == code
             if sizes[code] and code < MOST_SLICES:
-                slices[f"{name} = {value}"] = rows.where(codes == code)
+                slices[f"{name} = {value}"] = (
+                    data.at(kept),
+                    {model: each[kept] for model, each in models.items()},
+                )
             elif sizes[code]:
                 hidden.append(f"{name} = {value} ({sizes[code]:,})")
     return slices, hidden

@@ -1,117 +1,84 @@
-"""Building blocks of reports: sections, tables, cells and charts."""
+"""Building blocks of reports: sections of tables and charts, and the formats of their values."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from fairboard.bias.analysis.matrix import Matrix
+import pandas as pd
+
 from fairboard.bias.analysis.table import heat
-from fairboard.bias.subgroups import Cell as MetricCell
 
 UNDEFINED = "-"
 SHADES = 6
 SHOWN_NAMES = 12
-NARROW_COLUMNS = 6
-NARROW_LINE = 40  # characters, which fit on a phone
+Format = Callable[[Any], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a table.
+class ColumnFormat(NamedTuple):
+    """The heading and the format of a column; a heading of two parts starts with that of its group.
 
-    Attributes
-    ----------
-    text : str
-    shade : int
-        The intensity of the cell's color, from -6 to 6. Negative values use the second color; 0 is none.
-    title : str
-        The reason for a missing value, or another remark.
+    `cell` is the metric whose colors the column has, as in the tables of the papers.
     """
 
-    text: str
-    shade: int = 0
-    title: str = ""
+    heading: Hashable
+    form: Format
+    cell: str = ""
+
+    def shade(self, value: float) -> int:
+        """Return the color of a value, from -6 to 6; 0 is none."""
+        return round(heat(self.cell, value) * SHADES) if self.cell and not pd.isna(value) else 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Table:
-    """A table; the first cell of each row is its header.
+    """A data frame and the columns that a report shows, after the index. `name` is the key in JSON."""
 
-    Attributes
-    ----------
-    caption : str
-    head : tuple of str
-    lines : tuple of tuple of Cell
-    groups : tuple of (str, int)
-        Optional headings above the columns after the first, each with the number of columns that it spans.
-    notes : tuple of str
-        Sentences below the table, such as reasons for empty cells.
-    """
-
+    name: str
     caption: str
-    head: tuple[str, ...]
-    lines: tuple[tuple[Cell, ...], ...]
-    groups: tuple[tuple[str, int], ...] = ()
-    notes: tuple[str, ...] = ()
+    frame: pd.DataFrame
+    columns: Mapping[Any, ColumnFormat]
+    notes: Sequence[str] = ()
+
+    def lines(self) -> list[tuple[str, list[tuple[str, int]]]]:
+        """Return the name of each row with its texts and shades; a dash stands for no value."""
+        shown = [
+            [(UNDEFINED if pd.isna(value) else form(value), column.shade(value)) for value in self.frame[key]]
+            for key, column in self.columns.items()
+            for form in [column.form]
+        ]
+        return [(str(name), [each[row] for each in shown]) for row, name in enumerate(self.frame.index)]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the frame as JSON data, in which None stands for no value."""
+        frame = self.frame.reset_index()
+        names = [each if isinstance(each, tuple) else (each,) for each in frame]
+        frame.columns = pd.Index([" ".join(map(str, each)).strip() for each in names])
+        found: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+        return found
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """An inline SVG with a table of its data.
-
-    Attributes
-    ----------
-    svg : str
-    table : Table
-    is_summed_up : bool
-        Whether a preceding table is sufficient in plain text, which cannot show the chart.
-    """
+class Chart(NamedTuple):
+    """An inline SVG with a table of its data, which replaces it in plain text unless `summed_up`."""
 
     svg: str
     table: Table
-    is_summed_up: bool = False
+    summed_up: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Section:
-    """One part of a report.
-
-    Attributes
-    ----------
-    key : str
-        The section's name in JSON and its HTML id.
-    title : str
-    texts : tuple of str
-        Paragraphs before the blocks.
-    blocks : tuple of Table or Chart
-    data : JSON-ready
-        The content in full precision.
-    """
+    """One part of a report: paragraphs, then blocks. `key` is its name in JSON."""
 
     key: str
     title: str
-    texts: tuple[str, ...] = ()
-    blocks: tuple[Table | Chart, ...] = ()
-    data: Any = field(default=None, compare=False)
+    texts: Sequence[str]
+    blocks: Sequence[Table | Chart]
 
-
-def table(
-    caption: str,
-    head: Iterable[str],
-    lines: Iterable[Iterable[Cell | str]],
-    *,
-    groups: Iterable[tuple[str, int]] = (),
-    notes: Iterable[str] = (),
-) -> Table:
-    """Return a table from cells or strings."""
-    cells = (tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in line) for line in lines)
-    return Table(caption, tuple(head), tuple(cells), tuple(groups), tuple(notes))
-
-
-def is_wide(table: Table) -> bool:
-    """Return whether a table may need scrolling and must therefore be focusable."""
-    longest = max((sum(len(cell.text) for cell in line) for line in table.lines), default=0)
-    return len(table.head) > NARROW_COLUMNS or longest > NARROW_LINE
+    def as_dict(self) -> dict[str, Any]:
+        """Return the paragraphs and notes, and the tables by name, as JSON data."""
+        tables = [each.table if isinstance(each, Chart) else each for each in self.blocks]
+        notes = [*self.texts, *(note for table in tables for note in table.notes)]
+        return {"notes": notes, **{table.name: table.records() for table in tables}}
 
 
 def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:
@@ -119,77 +86,40 @@ def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:
     lines: dict[str, dict[str, None]] = {}
     for line, reason in reasons:
         lines.setdefault(reason.rstrip("."), {}).setdefault(line)
-    return [f"{UNDEFINED} {reason}: {listed(list(names))}." for reason, names in lines.items()]
+    return [f"{UNDEFINED} {reason}: {_listed(list(names))}." for reason, names in lines.items()]
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return the first names as text, and the number of further names."""
+def _listed(names: Sequence[str]) -> str:
     more = len(names) - SHOWN_NAMES
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """Format a number with fixed decimals; a dash stands for None."""
-    return UNDEFINED if value is None else f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 avoids -0
+def decimals(digits: int) -> Format:
+    """Return a format with fixed decimals; a dash stands for no value."""
+    # + 0.0 avoids -0
+    return lambda value: UNDEFINED if pd.isna(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def scaled(value: float | None) -> str:
-    """Format a number of any magnitude with three digits; a dash stands for None."""
-    if value is None:
-        return UNDEFINED
+def signed(digits: int) -> Format:
+    """Return a format with a sign; 0 has none."""
+    return lambda value: f"{value:+.{digits}f}" if round(value, digits) else decimals(digits)(value)
+
+
+def count(value: float) -> str:
+    """Format a count."""
+    return f"{value:,.0f}"
+
+
+def scaled(value: float) -> str:
+    """Format a number of any magnitude with three digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.3g}".removesuffix(".")
 
 
-def signed(value: float | None, digits: int = 3) -> str:
-    """Format a number with its sign; 0 has no sign, and a dash stands for None."""
-    rounded = None if value is None else round(value, digits)
-    return f"{rounded:+.{digits}f}" if rounded else number(rounded, digits)
+def share(value: float) -> str:
+    """Format a share as a percentage."""
+    return UNDEFINED if pd.isna(value) else f"{value:.1%}"
 
 
-def share(value: float | None) -> str:
-    """Format a share as a percentage; a dash stands for None."""
-    return UNDEFINED if value is None else f"{value:.1%}"
-
-
-def metric(cell: MetricCell, value: float | None, digits: int = 2, title: str = "") -> Cell:
-    """Return a cell with a metric's value, colored as in the tables of the papers."""
-    place = heat(cell, value)
-    return Cell(number(value, digits), 0 if place is None else round(place * SHADES), title)
-
-
-def matrix_table(
-    caption: str,
-    matrix: Matrix,
-    *,
-    metric_cell: MetricCell | None = None,
-    overall_aucs: Mapping[str, float | None] | None = None,
-) -> Table:
-    """Return a table of identities x labels; if the overall AUCs are given, they are the first row."""
-    lines: list[list[Cell | str]] = []
-    if overall_aucs is not None:
-        lines.append(["overall AUC", *(number(overall_aucs[label]) for label in matrix.labels)])
-    for identity, values in zip(matrix.identities, matrix.values, strict=True):
-        cells: list[Cell | str] = [identity]
-        for label, value in zip(matrix.labels, values, strict=True):
-            reason = matrix.reasons.get((identity, label), "")
-            cells.append(
-                Cell(number(value), title=reason)
-                if metric_cell is None
-                else metric(metric_cell, value, 3, reason)
-            )
-        lines.append(cells)
-    reasons = ((_place(matrix, *place), reason) for place, reason in matrix.reasons.items())
-    return table(caption, ("identity", *matrix.labels), lines, notes=why_empty(reasons))
-
-
-def _place(matrix: Matrix, identity: str, label: str) -> str:
-    return identity if len(matrix.labels) == 1 else f"{identity} x {label}"
-
-
-def extremes(caption: str, cells: Sequence[tuple[str, str, float]]) -> Table:
-    """Return a table of selected cells of a matrix."""
-    return table(
-        caption,
-        ("identity", "label", "value"),
-        ((name, label, number(value)) for name, label, value in cells),
-    )
+def change(value: float) -> str:
+    """Format a difference of any magnitude with three digits and a sign."""
+    return f"{value:+.3g}"

@@ -36,7 +36,7 @@ def test_a_submission_is_analyzed_as_text(folder: Path):
 
 def test_a_solution_without_submissions_is_audited_as_json(folder: Path):
     result = run(folder, "solution.csv", "--json")
-    assert json.loads(result.stdout)["co_mentions"]["identities"] == ["cat", "dog"]
+    assert json.loads(result.stdout)["co_mentions"]["rows"][0]["identity"] == "cat"
 
 
 def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder: Path):
@@ -61,7 +61,7 @@ def test_a_file_name_that_is_not_utf8_can_be_reported(folder: Path):
 
 def test_only_the_requested_identities_are_analyzed(folder: Path):
     result = run(folder, "solution.csv", "ours.csv", "--identities", "dog", "--json")
-    assert [line["name"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]
+    assert [line["identity"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]
     result = run(folder, "solution.csv", "ours.csv", "--identities", "dog,newt")
     assert result.exit_code == 1 and "The table has no column 'newt'" in result.stderr
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -10,7 +10,6 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Competition, OrganizerJob, Split
 from grader.ranking.order import term_text
-from grader.reports.blocks import Cell, Table, table
 from grader.services.competitions import lookup
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import SplitResult
@@ -31,6 +30,14 @@ from webapp.submissions.views import signed_units
 
 # The split that decides the final ranks comes first.
 _SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))
+
+
+class ComparisonTable(NamedTuple):
+    """A table of texts."""
+
+    caption: str
+    head: Sequence[str]
+    lines: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class ComparedSplit:
     name: str
     difference: str
     sentence: str
-    table: Table
+    table: ComparisonTable
 
 
 def label(choice: Contender) -> str:
@@ -183,16 +190,16 @@ def _table(
     scores: Sequence[str],
     terms: Sequence[AucChange],
     identities: Sequence[AucChange],
-) -> Table:
+) -> ComparisonTable:
     """Return the scores, the terms and the values of identities or groups, with their differences."""
     is_sum = all(each.contribution is not None for each in terms)
-    lines: list[Sequence[Cell | str]] = [("Score", *scores, *([scores[2]] if is_sum else []))]
+    lines: list[Sequence[str]] = [("Score", *scores, *([scores[2]] if is_sum else []))]
     for each in (*terms, *identities):
         values = term_text(each.after, each.digits), term_text(each.before, each.digits), each.text
         share = "" if each.contribution is None else _signed(each.contribution, 5)
         lines.append((f"{each.name} {each.term}".strip(), *values, *([share] if is_sum else [])))
     head = ("", *names, "difference", *(["of the score"] if is_sum else []))
-    return table(caption, head, lines)
+    return ComparisonTable(caption, head, lines)
 
 
 def _signed(value: float, digits: int) -> str:

@@ -1,8 +1,9 @@
-"""Bias analyses from the literature that do not affect the score; require only NumPy.
+"""Bias analyses from the literature as functions that return data frames; they need pandas.
 
-Each module contains one analysis. Most modules operate on `Rows` or `Annotations`.
+`Data` contains labels and identities. Functions that measure a model take the predictions as the second
+argument.
 """
 
-from fairboard.bias.analysis.rows import Background, Rows
+from fairboard.bias.analysis.data import Background, Data
 
-__all__ = ["Background", "Rows"]
+__all__ = ["Background", "Data"]

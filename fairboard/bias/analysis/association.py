@@ -1,307 +1,287 @@
-"""Associations between identities and labels or predictions: means, AUCs, correlations."""
+"""Associations of identities with labels and predictions, and the audit of data without a model.
+
+Hann, Kalil and Payne, "Analyzing Identity Mention Bias in Toxic Comment Classification": Figures 1 to 5 and
+the means in section 4.2.
+"""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 
-from fairboard.bias.analysis.annotations import Annotations
-from fairboard.bias.analysis.distributions import power_of_two_near
-from fairboard.bias.analysis.matrix import Matrix, Predictions, by_labels
-from fairboard.bias.analysis.rows import Rows
-from fairboard.bias.prepared import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    as_vector,
-    refuse_where,
-)
-from fairboard.bias.subgroups import Flat
+from fairboard.bias.analysis.data import Data, Predictions, by_label
+from fairboard.bias.analysis.distributions import mean
+from fairboard.bias.prepared import BoolArray, FloatArray, refuse_where
 
-Class = Literal["all", "positive", "negative"]
-CLASSES: tuple[Class, ...] = get_args(Class)
 Reading = Literal["fractions", "binarized"]
-Column = FloatArray | BoolArray
+Unit = Literal["comments", "pairs"]
+TENTHS = tuple(tenth / 10 for tenth in range(11))
 
 
-@dataclass(frozen=True, slots=True)
-class MeanScore(Flat):
-    """The mean predictions for one class of rows, in a subgroup and in its background.
-
-    Attributes
-    ----------
-    identity, label : str
-    of : {"all", "positive", "negative"}
-        The class of the rows by label.
-    subgroup_rows, background_rows : int
-    subgroup_mean, background_mean : float or None
-        Mean predictions; None if there are no such rows.
-    """
-
-    DERIVED = ("difference",)
-
-    identity: str
-    label: str
-    of: Class
-    subgroup_rows: int
-    background_rows: int
-    subgroup_mean: float | None
-    background_mean: float | None
-
-    @property
-    def difference(self) -> float | None:
-        """The subgroup's mean minus the background's; None if either is undefined."""
-        if self.subgroup_mean is None or self.background_mean is None:
-            return None
-        return self.subgroup_mean - self.background_mean
-
-
-def mean_scores(annotations: Annotations, predictions: Predictions) -> tuple[MeanScore, ...]:
-    """Return the mean prediction for each label, identity and class.
+def label_correlations(data: Data, reading: Reading = "fractions") -> pd.DataFrame:
+    """Compute Pearson's correlation of every identity with every label, by identity and label (Figures 1, 2).
 
     Parameters
     ----------
-    annotations : Annotations
-    predictions : mapping of str to array_like, or array_like, shape (n,)
-        As in `label_matrices`.
+    data : Data
+        Rows in which either value is blank are left out; with the background ``"all"``, a blank identity
+        counts as 0.
+    reading : {"fractions", "binarized"}
+        Whether to use the original values, or 1 for values of at least the threshold and 0 for lower
+        values. The paper does not state which values it uses.
 
     Returns
     -------
-    tuple of MeanScore
-        For each label and identity, the means of all, positive and negative rows.
-
-    Raises
-    ------
-    ValueError
-        If `predictions` contains an unknown label or does not contain one finite number for each row.
+    DataFrame
+        NaN if fewer than two rows remain or either column is constant.
 
     Examples
     --------
-    >>> annotations = Annotations.of({"toxic": [1, 0, 1, 0]}, {"cat": [1, 1, 0, 0]})
-    >>> for each in mean_scores(annotations, [0.75, 0.5, 0.75, 0.25]):
-    ...     print(each.of, each.subgroup_mean, each.background_mean, each.difference)
-    all 0.625 0.5 0.125
-    positive 0.75 0.75 0.0
-    negative 0.5 0.25 0.25
+    >>> data = Data.of({"toxic": [1, 0, 1, 0.4]}, {"cat": [1, 0, 1, 0], "dog": [0, 0, 0, 0.4]})
+    >>> label_correlations(data, "binarized")["toxic"].round(3).tolist()
+    [1.0, nan]
     """
-    return tuple(
-        each
-        for label, scores in by_labels(annotations, predictions).items()
-        for each in _mean_scores_of(label, annotations.rows(label, scores))
+    binary = _reading(reading) == "binarized"
+    return _correlations(
+        data, reading, {each: data.positive(each) if binary else data.labels[each] for each in data.labels}
     )
 
 
-def _mean_scores_of(label: str, rows: Rows) -> list[MeanScore]:
-    scale = power_of_two_near(rows.predictions) if rows.size else 1.0
-    scores = rows.predictions / scale
-    by_class = np.stack([np.where(rows.positive, scores, 0.0), np.where(rows.positive, 0.0, scores)])
-    inside, means = np.zeros(rows.size), {}
-    for names, considered in rows.considered_together():
-        outside, size = considered.astype(np.float64), int(np.count_nonzero(considered))
-        positives = int(np.count_nonzero(considered & rows.positive))
-        for identity in names:
-            mentions = rows.mentions[identity]
-            inside[mentions], outside[mentions] = 1.0, 0.0
-            # Matrix products are faster than selecting the rows of the background.
-            of_subgroup, of_background = (by_class @ inside).tolist(), (by_class @ outside).tolist()
-            inside[mentions], outside[mentions] = 0.0, 1.0
-            among = int(np.count_nonzero(rows.positive[mentions]))
-            sets = (
-                _by_class(mentions.size, among, *of_subgroup),
-                _by_class(size - mentions.size, positives - among, *of_background),
-            )
-            for of in CLASSES:
-                (rows_in, sum_in), (rows_out, sum_out) = (each[of] for each in sets)
-                mean_in = sum_in / rows_in * scale if rows_in else None
-                mean_out = sum_out / rows_out * scale if rows_out else None
-                means[identity, of] = MeanScore(identity, label, of, rows_in, rows_out, mean_in, mean_out)
-    return [means[identity, of] for identity in rows.names for of in CLASSES]
+def prediction_correlations(
+    data: Data, predictions: Predictions, reading: Reading = "fractions"
+) -> pd.DataFrame:
+    """Compute Pearson's correlation of every identity with the predictions of every label (Figure 4).
+
+    The parameters are those of `label_correlations` and `label_tables`. Predictions are never binarized.
+    """
+    return _correlations(data, _reading(reading), by_label(data, predictions))
 
 
-def _by_class(
-    size: int, positives: int, of_positive: float, of_negative: float
-) -> dict[Class, tuple[int, float]]:
-    """Return the number of rows of each class with the sum of their predictions."""
-    return {
-        "all": (size, of_positive + of_negative),
-        "positive": (positives, of_positive),
-        "negative": (size - positives, of_negative),
-    }
+def _reading(reading: Reading) -> Reading:
+    if reading not in get_args(Reading):
+        raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
+    return reading
 
 
-def label_correlations(annotations: Annotations, reading: Reading = "fractions") -> Matrix:
-    """Compute the Pearson correlation of every identity with every label.
+def _correlations(
+    data: Data, reading: Reading, columns: Mapping[str, FloatArray | BoolArray]
+) -> pd.DataFrame:
+    def correlation(identity: str, label: str) -> float:
+        kept = data.considered(identity) & data.labelled(label)
+        values = (
+            data.members[identity] if reading == "binarized" else np.nan_to_num(data.identities[identity])
+        )
+        return _pearson(values[kept].astype(np.float64), columns[label][kept].astype(np.float64))
 
-    Parameters
-    ----------
-    annotations : Annotations
-        The labels and identities. Rows in which either is blank are excluded; with the background ``"all"``,
-        a blank identity counts as 0.
-    reading : {"fractions", "binarized"}
-        Whether to use the original values, or 1 for values of at least the threshold and 0 for lower values.
+    return _matrix(data, columns, correlation)
+
+
+def _matrix(data: Data, labels: Mapping[str, Any], value: Callable[[str, str], float | None]) -> pd.DataFrame:
+    """Return the values of a function of an identity and a label."""
+    values = {label: [value(identity, label) for identity in data.identities] for label in labels}
+    index = pd.Index(list(data.identities), name="identity", dtype=object)
+    return pd.DataFrame(values, index, dtype=float).rename_axis(columns="label")
+
+
+def _pearson(first: FloatArray, second: FloatArray) -> float:
+    if first.size < 2 or first.min() == first.max() or second.min() == second.max():
+        return math.nan
+    scaled = (each / np.abs(each).max() for each in (first, second))  # squares do not overflow
+    return min(max(float(np.corrcoef(*scaled)[0, 1]), -1.0), 1.0)
+
+
+def mean_scores(data: Data, predictions: Predictions) -> pd.DataFrame:
+    """Return the mean prediction inside and outside each subgroup, for each label and class of rows.
 
     Returns
     -------
-    Matrix
-        Correlations in [-1, 1]; None if fewer than two rows remain or either column is constant.
-
-    Notes
-    -----
-    Hann, Kalil and Payne do not state which values Figures 1 and 2 use. The binarized correlation is computed
-    from exact counts. The last bits of the correlation of fractions may depend on the order of the rows.
+    DataFrame
+        A line for each label, identity and class (`of`: all, positive and negative rows), with the numbers of
+        rows, the two means and their difference.
 
     Examples
     --------
-    >>> annotations = Annotations.of({"toxic": [1, 0, 1, 0.4]}, {"cat": [1, 0, 1, 0], "dog": [0, 0, 0, 0.4]})
-    >>> print(label_correlations(annotations, "binarized"))
-    identity     toxic
-    cat          1.000
-    dog              -
+    >>> data = Data.of([1, 0, 1, 0], {"cat": [1, 1, 0, 0]})
+    >>> mean_scores(data, [0.75, 0.5, 0.75, 0.25])["difference"].tolist()
+    [0.125, 0.0, 0.25]
     """
-    if reading not in get_args(Reading):
-        raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
-    columns = annotations.labels if reading == "fractions" else annotations.positive
-    return _correlations("label_correlation", annotations, reading, columns, annotations.labelled, "label")
+    lines = []
+    for label, scores in by_label(data, predictions).items():
+        positive, labelled = data.positive(label), data.labelled(label)
+        classes = {"all": labelled, "positive": labelled & positive, "negative": labelled & ~positive}
+        for identity, inside in data.members.items():
+            outside = data.considered(identity) & ~inside
+            for of, kept in classes.items():
+                sets = [scores[kept & rows] for rows in (inside, outside)]
+                lines.append((identity, label, of, *(each.size for each in sets), *map(mean, sets)))
+    sizes, means = ["subgroup_rows", "background_rows"], ["subgroup_mean", "background_mean"]
+    frame = pd.DataFrame(lines, columns=["identity", "label", "of", *sizes, *means])
+    frame[means] = frame[means].astype(float)
+    return frame.assign(difference=frame["subgroup_mean"] - frame["background_mean"])
 
 
-def prediction_correlations(
-    annotations: Annotations,
-    predictions: Predictions,
-    reading: Reading = "fractions",
-) -> Matrix:
-    """Compute the Pearson correlation of every identity with the predictions of every label.
+def mean_labels(data: Data) -> pd.DataFrame:
+    """Return the mean of each label, first over all rows (without an identity) and then for each identity.
+
+    Examples
+    --------
+    >>> found = mean_labels(Data.of({"toxic": [0.75, 0.5, 0, 0]}, {"cat": [1, 0, 1, 0]}))
+    >>> found[["rows", "positives", "mean", "mean_of_positives"]].to_numpy().tolist()
+    [[4.0, 2.0, 0.3125, 0.625], [2.0, 1.0, 0.375, 0.75]]
+    """
+    everywhere: dict[str | None, BoolArray] = {None: np.ones(data.size, np.bool_)}
+    lines = []
+    for identity, mentions in (everywhere | dict(data.members)).items():
+        for label, values in data.labels.items():
+            kept = mentions & data.labelled(label)
+            positive = kept & data.positive(label)
+            counts = [int(np.count_nonzero(each)) for each in (kept, positive)]
+            lines.append((identity, label, *counts, mean(values[kept]), mean(values[positive])))
+    columns = ["identity", "label", "rows", "positives", "mean", "mean_of_positives"]
+    return pd.DataFrame(lines, columns=columns).astype({"mean": float, "mean_of_positives": float})
+
+
+def ppmi(data: Data, unit: Unit = "comments") -> pd.DataFrame:
+    r"""Compute the positive pointwise mutual information (PPMI) of each identity and label (Figure 3).
+
+    .. math:: PPMI = \max\left(0, \ln \frac{P(identity, label)}{P(identity) P(label)}\right)
 
     Parameters
     ----------
-    annotations : Annotations
-    predictions : mapping of str to array_like, or array_like, shape (n,)
-        As in `label_matrices`.
-    reading : {"fractions", "binarized"}
-        The form of the identity values, as in `label_correlations`. Predictions are never binarized.
+    data : Data
+        The identities and labels, which count as present if they reach their thresholds.
+    unit : {"comments", "pairs"}
+        The unit of the probabilities. With ``"comments"``, each row counts once. With ``"pairs"``, each
+        co-occurrence of an identity and a label counts once. A comment then counts as many times as its
+        number of identities multiplied by its number of labels.
 
     Returns
     -------
-    Matrix
-        Correlations that can be compared with those of `label_correlations`.
+    DataFrame
+        The PPMI in nats: 0 if identity and label occur together no more often than if they were
+        independent; NaN if a probability in the denominator is 0.
+
+    Notes
+    -----
+    Hann, Kalil and Payne do not state the unit of Figure 3. Its values match pairs in nats. If the unit
+    were comments, the value for ``heterosexual`` and ``toxicity`` could not be 0, because 24 % of these
+    comments are toxic, compared with 8 % overall. If the values were in bits, the implied shares of the
+    labels would exceed 1.
+
+    Examples
+    --------
+    >>> data = Data.of({"toxic": [1, 1, 0, 0]}, {"cat": [1, 0, 0, 0], "dog": [0, 1, 1, 0]})
+    >>> ppmi(data)["toxic"].round(3).tolist(), ppmi(data, "pairs")["toxic"].tolist()
+    ([0.693, 0.0], [0.0, 0.0])
+    """
+    if unit not in get_args(Unit):
+        raise ValueError(f'`unit` must be "comments" or "pairs", not {unit!r}.')
+
+    def of_comments(identity: str, label: str) -> float:
+        kept = data.considered(identity) & data.labelled(label)
+        mentions, has = data.members[identity] & kept, data.positive(label) & kept
+        both, counts = int((mentions & has).sum()), int(mentions.sum()) * int(has.sum())
+        return _positive_log(both * int(kept.sum()), counts)
+
+    if unit == "comments":
+        return _matrix(data, data.labels, of_comments)
+    meetings = _matrix(
+        data, data.labels, lambda name, label: float((data.members[name] & data.positive(label)).sum())
+    )
+    return ppmi_of_counts(meetings)
+
+
+def ppmi_of_counts(counts: pd.DataFrame) -> pd.DataFrame:
+    """Compute the PPMI of pairs from the numbers of rows with each identity (rows) and label (columns)."""
+    meetings = counts.to_numpy(np.int64)
+    expected, total = np.outer(meetings.sum(axis=1), meetings.sum(axis=0)), int(meetings.sum())
+    values = [
+        [_positive_log(one * total, other) for one, other in zip(line, wanted, strict=True)]
+        for line, wanted in zip(meetings.tolist(), expected.tolist(), strict=True)
+    ]
+    return pd.DataFrame(values, counts.index, counts.columns, dtype=float)
+
+
+def _positive_log(observed: int, expected: int) -> float:
+    """Return the logarithm of a ratio of integers, or 0 if the ratio is below 1; NaN for a divisor of 0."""
+    if not expected:
+        return math.nan
+    return math.log(observed / expected) if observed > expected else 0.0
+
+
+def co_mentions(data: Data) -> pd.DataFrame:
+    """Count the rows that mention both of two identities; on the diagonal, those that mention one.
+
+    Hann, Kalil and Payne, section 4.2.2. The mean number of identities in the rows that mention an identity
+    is the sum of its line, divided by its value on the diagonal.
+
+    Examples
+    --------
+    >>> co_mentions(Data.of({"toxic": [0] * 3}, {"cat": [1, 1, 0], "dog": [1, 0, 0]})).to_numpy().tolist()
+    [[2, 1], [1, 1]]
+    """
+    names = pd.Index(list(data.identities), name="identity", dtype=object)
+    table = np.array([each.astype(np.int64) for each in data.members.values()]).reshape(len(names), data.size)
+    return pd.DataFrame(table @ table.T, names, names.rename(None))
+
+
+def identities_per_row(data: Data) -> pd.Series:
+    """Return the number of rows that mention 0, 1, 2, … identities.
+
+    A row in which every identity is blank is not counted with the background ``"annotated"``, and mentions no
+    identity with ``"all"``.
+    """
+    per_row, counted = np.zeros(data.size, np.int64), np.full(data.size, data.background == "all")
+    for name, mentions in data.members.items():
+        per_row += mentions
+        counted |= data.considered(name)
+    counts = np.bincount(per_row[counted], minlength=1)
+    return pd.Series(counts, name="rows").rename_axis("identities")
+
+
+def fractions(data: Data) -> pd.DataFrame:
+    """Count the values of each column that round to 0, 0.1, …, 1, as the bars of Figure 5.
+
+    A value halfway between two tenths is rounded to the even tenth, as in NumPy.
+
+    Returns
+    -------
+    DataFrame
+        For each label and identity, the numbers of `rows` with a value and of `blanks`, and the count of each
+        tenth.
 
     Raises
     ------
     ValueError
-        If `predictions` contains an unknown label or does not contain one finite number for each row.
+        If a value is outside [0, 1].
 
-    Notes
-    -----
-    Hann, Kalil and Payne, Figure 4.
+    Examples
+    --------
+    >>> found = fractions(Data.of({"toxic": [0, 0.04, 0.1, 0.5, 1, None]}, {}))
+    >>> found.loc["toxic", ["rows", "blanks", 0.0, 0.1]].tolist()
+    [5, 1, 2, 1]
     """
-    if reading not in get_args(Reading):
-        raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
-    scores: dict[str, FloatArray] = {}
-    for label, values in by_labels(annotations, predictions).items():
-        argument = f"predictions[{label!r}]"
-        scores[label] = as_vector(argument, values, rows=annotations.size)
-        refuse_where(~np.isfinite(scores[label]), argument, "finite")
-    labelled = {label: annotations.labelled[label] for label in scores}
-    return _correlations("prediction_correlation", annotations, reading, scores, labelled, "prediction")
+    lines = {}
+    for name, values in {**data.labels, **data.identities}.items():
+        known = values[~np.isnan(values)]
+        refuse_where((known < 0) | (known > 1), name, "between 0 and 1")
+        tenths = np.bincount(np.rint(known * 10).astype(np.int64), minlength=11)
+        lines[name] = [known.size, values.size - known.size, *tenths.tolist()]
+    return pd.DataFrame.from_dict(lines, orient="index", columns=["rows", "blanks", *TENTHS])
 
 
-def _correlations(
-    measure: str,
-    annotations: Annotations,
-    reading: Reading,
-    columns: Mapping[str, Column],
-    present: Mapping[str, BoolArray],
-    what: str,
-) -> Matrix:
-    """Correlate the identities with columns over the rows in which both are present.
+def sweep(data: Data, thresholds: Sequence[float] = TENTHS[1:]) -> pd.DataFrame:
+    """Count the rows in which each label and identity reaches each threshold.
 
-    `what` is the name of the columns in the reasons for undefined cells.
+    Examples
+    --------
+    >>> sweep(Data.of({"toxic": [0, 0.04, 0.1, 0.5, 1, None]}, {}), [0.1, 0.5]).loc["toxic"].tolist()
+    [3, 2]
     """
-    is_exact = all(column.dtype == np.bool_ for column in columns.values())
-    correlations: dict[tuple[str, str], float | str] = {}
-    for names, considered in _alike(annotations.considered):
-        for labels, there in _alike(present):
-            kept = considered & there
-            rows = slice(None) if kept.all() else kept
-            picked = {label: columns[label][rows] for label in labels}
-            others = {} if is_exact else {label: _standardized(picked[label]) for label in labels}
-            # Identities are processed one at a time, because all of them together may not fit into memory.
-            for name in names:
-                first = _mentions(annotations, name, reading)[rows]
-                places = np.flatnonzero(first != 0)
-                one = None if is_exact else _standardized(first[places], first.size - places.size)
-                for label in labels:
-                    r = _phi(first, picked[label]) if is_exact else _product(one, others[label], places)
-                    correlations[name, label] = _reason(first, what) if r is None else r
-    return Matrix.of(measure, annotations.identities, columns, lambda *place: correlations[place])
-
-
-def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:
-    """Return the values of an identity as fractions or booleans; blanks count as no mention."""
-    if reading == "binarized":
-        return annotations.members[name]
-    values = annotations.identities[name]
-    is_blank = np.isnan(values)
-    return np.where(is_blank, 0.0, values) if is_blank.any() else values
-
-
-def _alike(masks: Mapping[str, BoolArray]) -> list[tuple[list[str], BoolArray]]:
-    """Group the names with equal masks, so that their rows are selected only once."""
-    packed = {key: np.packbits(mask).tobytes() for key, mask in {id(m): m for m in masks.values()}.items()}
-    together: dict[bytes, list[str]] = {}
-    for name, mask in masks.items():
-        together.setdefault(packed[id(mask)], []).append(name)
-    return [(names, masks[names[0]]) for names in together.values()]
-
-
-def _reason(first: Column, what: str) -> str:
-    if first.size < 2:
-        return "fewer than two rows have both values."
-    return f"the {'identity' if _is_constant(first) else what} is the same in all rows."
-
-
-def _standardized(column: Column, zeros: int = 0) -> FloatArray | None:
-    """Return the values scaled to mean 0 and Euclidean norm 1, or None if they are constant.
-
-    If the column continues with zeros, the scaled value of 0 is subtracted. It does not change the product
-    with another column, whose sum is 0.
-    """
-    size = column.size + zeros
-    values: FloatArray = np.append(column, np.zeros(min(zeros, 1)))
-    if size < 2 or _is_constant(values):
-        return None
-    lowest, highest = values.min(), values.max()
-    values /= max(-lowest, highest)  # Scaling prevents overflow and underflow of the squares.
-    mean = values.sum() / size
-    values -= mean
-    values /= np.abs(values).max()
-    # In dot products, the synchronization of BLAS threads would take too long.
-    squares = np.square(values)
-    squares[column.size :] *= zeros
-    values /= np.sqrt(squares.sum())
-    values -= values[column.size :].sum()
-    return values[: column.size]
-
-
-def _product(first: FloatArray | None, second: FloatArray | None, places: IndexArray) -> float | None:
-    """Return Pearson's r of two standardized columns, of which the first is 0 except at some places."""
-    return None if first is None or second is None else _within(float((first * second[places]).sum()))
-
-
-def _phi(first: Column, second: Column) -> float | None:
-    """Return Pearson's r of two boolean columns, computed from exact counts."""
-    rows, ones, others = first.size, int(first.sum()), int(second.sum())
-    variances = ones * (rows - ones) * others * (rows - others)
-    if not variances:
-        return None
-    both = int(np.count_nonzero(np.logical_and(first, second)))
-    return _within((rows * both - ones * others) / math.sqrt(variances))
-
-
-def _is_constant(values: Column) -> bool:
-    return bool(values.size == 0 or values.min() == values.max())
-
-
-def _within(r: float) -> float:
-    return min(max(r, -1.0), 1.0)
+    lines = {
+        name: [int(np.count_nonzero(values >= threshold)) for threshold in thresholds]
+        for name, values in {**data.labels, **data.identities}.items()
+    }
+    return pd.DataFrame.from_dict(lines, orient="index", columns=list(thresholds))

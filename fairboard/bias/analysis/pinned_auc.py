@@ -1,68 +1,28 @@
 """Pinned AUC, its four components and its lack of robustness."""
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
-from fairboard.bias.analysis.rows import CountedRows, Rows, count
+from fairboard.bias.analysis.data import Data, count
 from fairboard.bias.counts import Comparison
 from fairboard.bias.prepared import FloatArray
-from fairboard.bias.subgroups import BIAS_AUCS
 
 NOT_ROBUST = (
     "Pinned AUC is not robust. It weights its four AUCs by their numbers of pairs, so it changes with the "
     "share of positive rows in the subgroup even if the predictions stay the same. Use the Subgroup, BPSN "
     "and BNSP AUC instead."
 )
-
-Part = Literal["background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"]
-
-
-@dataclass(frozen=True, slots=True)
-class PinnedPart:
-    """One of the four AUCs of equation 3; `weight` is its share of the pairs."""
-
-    name: Part
-    auc: float | None
-    weight: float
+PARTS = ("background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
+WEIGHTS = tuple(f"{part}_weight" for part in PARTS)
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedAuc:
-    """The pinned AUC of one identity.
-
-    The metric is not robust (see `NOT_ROBUST`).
-
-    Attributes
-    ----------
-    name : str
-        The identity.
-    rows : int
-        Number of rows in the pinned set, half of them from the subgroup and half from the background.
-    value : float or None
-        The pinned AUC, in [0, 1]; None if undefined.
-    parts : tuple of PinnedPart
-        The background, Subgroup, BPSN and BNSP AUC. The value is their weighted sum; undefined parts have
-        weight 0. Empty if the value is undefined.
-    reason : str or None
-        The reason why the value is undefined.
-    """
-
-    name: str
-    rows: int
-    value: float | None
-    parts: tuple[PinnedPart, ...]
-    reason: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data, with the warning."""
-        return asdict(self) | {"robust": False, "warning": NOT_ROBUST}
-
-
-def pinned_auc(rows: Rows, name: str) -> PinnedAuc:
-    r"""Return the expected pinned AUC over all random samples of the background.
+def pinned_auc(data: Data, predictions: ArrayLike, label: str | None = None) -> pd.DataFrame:
+    r"""Return the expected pinned AUC of each identity over all random samples of the background.
 
     For the pinned dataset with N pairs of a negative and a positive row,
 
@@ -73,71 +33,57 @@ def pinned_auc(rows: Rows, name: str) -> PinnedAuc:
     expected AUC of each part is its AUC on all rows. The expectation is therefore the same sum with the
     expected weights, and no sampling is required.
 
-    Parameters
-    ----------
-    rows : Rows
-    name : str
-        An identity of the rows.
-
     Returns
     -------
-    PinnedAuc
-        The expected pinned AUC, which is undefined if a sample could have rows of only one class.
+    DataFrame
+        For each identity, the value, the four AUCs with their weights (the shares of the pairs), and the
+        number of rows in the pinned set. If a sample could have rows of only one class, only `reason` has a
+        value.
 
     Notes
     -----
     Borkan et al., "Limitations of Pinned AUC for Measuring Unintended Bias" (2019), equations 1 to 3. In
     the paper, N is printed as a sum but must be a product. The pinned set consists of all rows of the
-    subgroup and an equal number of background rows, drawn without replacement. If the background is
-    smaller than the subgroup, the roles are reversed.
+    subgroup and an equal number of background rows, drawn without replacement. If the background is smaller
+    than the subgroup, the roles are reversed.
+
+    Examples
+    --------
+    >>> data = Data.of([1, 0, 1, 0], {"cat": [1, 1, 0, 0]})
+    >>> float(pinned_auc(data, [0.9, 0.3, 0.4, 0.2]).loc["cat", "value"])
+    1.0
     """
-    return expected(name, count(rows.only([name])))
+    lines = [expected(cells) for cells in count(data, predictions, label).cells.values()]
+    index = pd.Index(list(data.identities), name="identity", dtype=object)
+    frame = pd.DataFrame(lines, index, ["value", *PARTS, *WEIGHTS, "rows", "reason"])
+    return frame.astype(dict.fromkeys(["value", *PARTS, *WEIGHTS], float))
 
 
-def pinned_aucs(rows: Rows, counted: CountedRows | None = None) -> tuple[PinnedAuc, ...]:
-    """Return the expected pinned AUC of every identity, as computed by `pinned_auc`.
-
-    Pass the result of `count` for these rows as `counted` if it is already available. It may contain
-    additional identities.
-    """
-    counted = counted or count(rows)
-    return tuple(expected(name, counted) for name in rows.names)
-
-
-def parts_of(name: str, counted: CountedRows) -> dict[Part, Comparison]:
-    """Return the four comparisons of which the pinned AUC of one identity consists."""
-    aucs: dict[Part, Comparison] = {cell: counted.cells[name][cell] for cell in BIAS_AUCS}
-    return {"background_auc": counted.backgrounds[name], **aucs}
-
-
-def expected(name: str, counted: CountedRows) -> PinnedAuc:
-    """Return the expected pinned AUC of one identity from its counts."""
-    comparisons = parts_of(name, counted)
-    subgroup = (comparisons["subgroup_auc"].first, comparisons["subgroup_auc"].second)
-    background = (comparisons["background_auc"].first, comparisons["background_auc"].second)
-    size = min(sum(subgroup), sum(background))
+def expected(cells: Mapping[str, Comparison]) -> dict[str, Any]:
+    """Return the values of one identity from its comparisons."""
+    inside, outside = cells["subgroup_auc"], cells["background_auc"]
+    size = min(inside.first + inside.second, outside.first + outside.second)
     if not size:
-        return PinnedAuc(name, 0, None, (), "the subgroup or the background is empty.")
-    of_subgroup, chances = _positives_drawn(*subgroup, size)
-    of_background, others = _positives_drawn(*background, size)
+        return {"rows": 0, "reason": "the subgroup or the background is empty."}
+    of_subgroup, chances = _positives_drawn(inside.first, inside.second, size)
+    of_background, others = _positives_drawn(outside.first, outside.second, size)
     # The smaller set is used in full, so at least one of the two arrays has a single element.
     chances = chances * others
     pairs = (of_subgroup + of_background) * (2 * size - of_subgroup - of_background)
     if not pairs.all():
-        return PinnedAuc(name, 2 * size, None, (), "a sample may have rows of only one class.")
-    on_each: dict[Part, FloatArray] = {
-        "background_auc": of_background * (size - of_background),
-        "subgroup_auc": of_subgroup * (size - of_subgroup),
-        "bpsn_auc": of_background * (size - of_subgroup),
-        "bnsp_auc": of_subgroup * (size - of_background),
-    }
-    parts = tuple(
-        PinnedPart(part, comparisons[part].auc, float((chances * (falling / pairs)).sum()))
-        for part, falling in on_each.items()
+        return {"rows": 2 * size, "reason": "a sample may have rows of only one class."}
+    on_each = (
+        of_background * (size - of_background),
+        of_subgroup * (size - of_subgroup),
+        of_background * (size - of_subgroup),
+        of_subgroup * (size - of_background),
     )
-    value = math.fsum(part.weight * (part.auc or 0.0) for part in parts)
+    weights = [float((chances * (falling / pairs)).sum()) for falling in on_each]
+    aucs = [cells[part].auc for part in PARTS]
+    value = math.fsum(weight * (auc or 0.0) for weight, auc in zip(weights, aucs, strict=True))
     # Dividing by the sum of the weights makes the value exactly 1 if all parts are 1.
-    return PinnedAuc(name, 2 * size, value / math.fsum(part.weight for part in parts), parts)
+    values = {"value": value / math.fsum(weights), "rows": 2 * size, **dict(zip(PARTS, aucs, strict=True))}
+    return values | dict(zip(WEIGHTS, weights, strict=True))
 
 
 def _positives_drawn(positives: int, negatives: int, size: int) -> tuple[FloatArray, FloatArray]:

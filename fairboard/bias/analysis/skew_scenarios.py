@@ -1,19 +1,18 @@
 """Simulated biased models, and the experiment with a skewed class balance."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
-from fairboard.bias.analysis.pinned_auc import NOT_ROBUST, expected
-from fairboard.bias.analysis.rows import CountedRows, Rows, count
-from fairboard.bias.prepared import FloatArray
-from fairboard.bias.subgroups import BIAS_AUCS, BiasAuc
+from fairboard.bias.analysis.data import Data, PairComparisons, count
+from fairboard.bias.analysis.pinned_auc import expected
+from fairboard.bias.prepared import FloatArray, as_vector
+from fairboard.bias.subgroups import BIAS_AUCS
 
-SUBGROUP = "subgroup"
 ROWS_PER_CLASS = 1000
-
 _BACKGROUND_DEVIATION = 0.05
 
 
@@ -40,12 +39,12 @@ class Scenario:
         The description in the paper.
     background, subgroup : tuple of (float, float)
         Means of the positive and of the negative rows. The standard deviation of the background is 0.05.
+    printed : Printed
+        The values printed in the paper.
     deviation : float
         Standard deviation of the subgroup.
     shares : tuple of (float, float)
         Number of positive and of negative subgroup rows per background row of the same class.
-    printed : Printed
-        The values printed in the paper.
     """
 
     column: str
@@ -105,39 +104,29 @@ def class_balances() -> dict[str, Scenario]:
     return {column: replace(shifted, column=column, shares=shares) for column, shares in balances.items()}
 
 
-def draw(scenario: Scenario, *, seed: int, rows: int = ROWS_PER_CLASS) -> Rows:
-    """Sample rows from a scenario.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    seed : int
-        Seed of the random generator, for reproducible rows.
-    rows : int
-        Number of background rows in each class.
+def draw(scenario: Scenario, *, seed: int, rows: int = ROWS_PER_CLASS) -> pd.DataFrame:
+    """Sample rows from a scenario, with `rows` background rows in each class.
 
     Returns
     -------
-    Rows
-        The rows, with the single identity ``"subgroup"``.
+    DataFrame
+        The columns `label`, `prediction` and `subgroup`, whose value is 1 in the rows of the subgroup.
+
+    Examples
+    --------
+    >>> draw(TABLE_2[0], seed=1, rows=10).groupby(["label", "subgroup"]).size().tolist()
+    [10, 10, 10, 10]
     """
-    rng = np.random.default_rng(seed)
-    sets = list(_draw_sets(rng, scenario, rows))
-    return Rows.of(
-        labels=np.concatenate([np.full(scores.size, label) for scores, label, _ in sets]),
-        predictions=np.concatenate([scores for scores, _, _ in sets]),
-        identities={SUBGROUP: np.concatenate([np.full(scores.size, inside) for scores, _, inside in sets])},
-    )
-
-
-def _draw_sets(
-    rng: np.random.Generator, scenario: Scenario, rows: int
-) -> Iterator[tuple[FloatArray, int, int]]:
-    """Yield the predictions, the label and the identity value (0 or 1) of each of the four sets."""
+    rng, sets = np.random.default_rng(seed), []
     for place, label in enumerate((1, 0)):
-        yield _draw_truncated(rng, scenario.background[place], _BACKGROUND_DEVIATION, rows), label, 0
-        size = round(rows * scenario.shares[place])
-        yield _draw_truncated(rng, scenario.subgroup[place], scenario.deviation, size), label, 1
+        inside = round(rows * scenario.shares[place])
+        for subgroup, mean, deviation, size in (
+            (0, scenario.background[place], _BACKGROUND_DEVIATION, rows),
+            (1, scenario.subgroup[place], scenario.deviation, inside),
+        ):
+            drawn = _draw_truncated(rng, mean, deviation, size)
+            sets.append(pd.DataFrame({"label": label, "prediction": drawn, "subgroup": subgroup}))
+    return pd.concat(sets, ignore_index=True)
 
 
 def _draw_truncated(rng: np.random.Generator, mean: float, deviation: float, size: int) -> FloatArray:
@@ -149,92 +138,22 @@ def _draw_truncated(rng: np.random.Generator, mean: float, deviation: float, siz
     return drawn[:size]
 
 
-@dataclass(frozen=True, slots=True)
-class SkewLine:
-    """The pinned AUC of one identity before and after the skew, by model; None if undefined.
-
-    Attributes
-    ----------
-    name : str
-    is_skewed : bool
-        Whether negative rows of this identity were removed.
-    original : mapping of str to float or None
-        Pinned AUC on all rows, by model.
-    skewed, deviation : mapping of str to float or None
-        Mean and standard deviation of the pinned AUC over the trials, by model.
-    """
-
-    name: str
-    is_skewed: bool
-    original: Mapping[str, float | None]
-    skewed: Mapping[str, float | None]
-    deviation: Mapping[str, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class SkewExperiment:
-    """The effect on pinned AUC of removing negative rows of one identity.
-
-    Attributes
-    ----------
-    identity : str
-        The skewed identity.
-    removed, rows_left, positives_left : int
-        Number of rows removed in each trial, and numbers of remaining rows and positive rows of the identity.
-    trials : int
-    models : tuple of str
-    lines : tuple of SkewLine
-        One element for each identity, in descending order of the difference between the first and the last
-        model on the original rows.
-    bias_aucs : mapping of str to mapping of BiasAuc to tuple of two floats or None
-        For each model, the Subgroup, BPSN and BNSP AUC of the skewed identity on all rows, and the mean over
-        the trials. These AUCs are robust.
-    """
-
-    identity: str
-    removed: int
-    rows_left: int
-    positives_left: int
-    trials: int
-    models: tuple[str, ...]
-    lines: tuple[SkewLine, ...]
-    bias_aucs: Mapping[str, Mapping[BiasAuc, tuple[float | None, float | None]]]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data, with the warning."""
-        return asdict(self) | {"warning": NOT_ROBUST}
-
-    def __str__(self) -> str:
-        """Format the results as in Table 2 of the note, followed by a legend and the warning."""
-        width = max(len("identity*"), *(len(line.name) + line.is_skewed for line in self.lines))
-        titles = [f"{part} {model}" for part in ("original", "skewed") for model in self.models]
-        text = [f"{'identity':<{width}}" + "".join(f"{title:>{len(title) + 2}}" for title in titles)]
-        for line in self.lines:
-            values = [part[model] for part in (line.original, line.skewed) for model in self.models]
-            shown = ("-" if value is None else f"{value:.2f}" for value in values)
-            cells = (f"{value:>{len(title) + 2}}" for value, title in zip(shown, titles, strict=True))
-            text.append(f"{line.name + '*' * line.is_skewed:<{width}}" + "".join(cells))
-        text.append(f"* {self.removed} negative rows removed at random; mean over {self.trials} trials.")
-        return "\n".join([*text, NOT_ROBUST])
-
-
 def skew_experiment(
-    rows: Rows,
-    models: Mapping[str, FloatArray],
+    data: Data,
+    models: Mapping[str, ArrayLike],
     identity: str,
     *,
     seed: int,
     share: float = 0.5,
     trials: int = 100,
-) -> SkewExperiment:
+) -> pd.DataFrame:
     """Measure how pinned AUC changes when random negative rows of one identity are removed.
 
     Parameters
     ----------
-    rows : Rows
-        The rows; their predictions are ignored.
-    models : mapping of str to ndarray of float64, each of shape (rows.size,)
-        The predictions of one or more models.
+    data : Data
+    models : mapping of str to array_like, each of shape (n,)
+        The predictions of one or more models for the first label.
     identity : str
         The identity to skew.
     seed : int
@@ -246,7 +165,10 @@ def skew_experiment(
 
     Returns
     -------
-    SkewExperiment
+    DataFrame
+        A row for each identity. For each model and each of `pinned_auc`, `subgroup_auc`, `bpsn_auc` and
+        `bnsp_auc`, of which the last three are robust, the value on all rows (`original`), and the mean
+        (`skewed`) and the `deviation` over the trials.
 
     Raises
     ------
@@ -260,66 +182,33 @@ def skew_experiment(
     """
     if not models or trials < 1 or not 0 <= share <= 1:
         raise ValueError("The experiment requires a model, a trial, and a share between 0 and 1.")
-    scored = {model: rows.predicted(predictions) for model, predictions in models.items()}
-    negatives = np.flatnonzero(rows.members[identity] & ~rows.positive)
-    removed = int(share * negatives.size)
-    before = {model: count(each) for model, each in scored.items()}
-    after: dict[str, list[CountedRows]] = {model: [] for model in models}
-    rng = np.random.default_rng(seed)
+    scores = {model: as_vector(model, each, rows=data.size, finite=True) for model, each in models.items()}
+    original = {model: _values(count(data, each)) for model, each in scores.items()}
+    negatives, rng = (
+        np.flatnonzero(data.members[identity] & ~data.positive() & data.labelled()),
+        np.random.default_rng(seed),
+    )
+    after: dict[str, list[pd.DataFrame]] = {model: [] for model in models}
     for _ in range(trials):
-        kept = np.ones(rows.size, np.bool_)
-        kept[rng.choice(negatives, removed, replace=False)] = False
-        for model, each in scored.items():
-            after[model].append(count(each, kept))
-    lines = [_skew_line(name, name == identity, before, after) for name in rows.names]
-    size = int(rows.members[identity].sum())
-    return SkewExperiment(
-        identity=identity,
-        removed=removed,
-        rows_left=size - removed,
-        positives_left=size - negatives.size,
-        trials=trials,
-        models=tuple(models),
-        lines=tuple(sorted(lines, key=_difference, reverse=True)),
-        bias_aucs={model: _bias_aucs(identity, before[model], after[model]) for model in models},
-    )
+        kept = np.ones(data.size, np.bool_)
+        kept[rng.choice(negatives, int(share * negatives.size), replace=False)] = False
+        skewed = data.at(kept)
+        for model, each in scores.items():
+            after[model].append(_values(count(skewed, each[kept])))
+    parts = {}
+    for model, values in original.items():
+        drawn = np.stack([each.to_numpy() for each in after[model]])
+        parts[model, "original"] = values
+        for part, found in (("skewed", drawn.mean(axis=0)), ("deviation", drawn.std(axis=0))):
+            parts[model, part] = pd.DataFrame(found, values.index, values.columns)
+    return pd.concat(parts, axis=1, names=["model", "rows", "metric"])
 
 
-def _skew_line(
-    name: str, is_skewed: bool, before: Mapping[str, CountedRows], after: Mapping[str, list[CountedRows]]
-) -> SkewLine:
-    spreads = {
-        model: _mean_and_deviation([expected(name, counted).value for counted in trials])
-        for model, trials in after.items()
+def _values(counted: PairComparisons) -> pd.DataFrame:
+    """Return the pinned AUC and the bias AUCs of each identity."""
+    lines = {
+        name: [expected(cells).get("value"), *(cells[cell].auc for cell in BIAS_AUCS)]
+        for name, cells in counted.cells.items()
     }
-    return SkewLine(
-        name=name,
-        is_skewed=is_skewed,
-        original={model: expected(name, counted).value for model, counted in before.items()},
-        skewed={model: mean for model, (mean, _) in spreads.items()},
-        deviation={model: deviation for model, (_, deviation) in spreads.items()},
-    )
-
-
-def _bias_aucs(
-    identity: str, before: CountedRows, trials: list[CountedRows]
-) -> dict[BiasAuc, tuple[float | None, float | None]]:
-    aucs: dict[BiasAuc, tuple[float | None, float | None]] = {}
-    for cell in BIAS_AUCS:
-        mean, _ = _mean_and_deviation([counted.cells[identity][cell].auc for counted in trials])
-        aucs[cell] = (before.cells[identity][cell].auc, mean)
-    return aucs
-
-
-def _mean_and_deviation(values: list[float | None]) -> tuple[float | None, float | None]:
-    defined = np.array([value for value in values if value is not None])
-    if defined.size < len(values):
-        return None, None
-    return float(defined.mean()), float(defined.std())
-
-
-def _difference(line: SkewLine) -> float:
-    """Return the difference between the models on the original rows, or -1 if it is undefined."""
-    values = list(line.original.values())
-    first, last = values[0], values[-1]
-    return -1.0 if first is None or last is None else abs(last - first)
+    columns = ["pinned_auc", *BIAS_AUCS]
+    return pd.DataFrame.from_dict(lines, orient="index", columns=columns, dtype=float).rename_axis("identity")

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairboard.bias.analysis.table import Column
 from grader.cli.metric.solution_roles import read_with_roles, role_option, warn
 from grader.cli.output import show_json
 from grader.cli.parameters import (
@@ -25,6 +24,11 @@ from grader.text import one_line
 if TYPE_CHECKING:
     from grader.files import Solution
     from grader.reports import Material
+
+COLUMNS = (
+    *("subgroup_auc", "bpsn_auc", "bnsp_auc", "negative_aeg", "positive_aeg"),
+    *("name", "category", "size", "positives", "share_positive", "mean_auc"),
+)
 
 
 @evaluation_command
@@ -67,7 +71,7 @@ if TYPE_CHECKING:
 @click.option(
     "--sort",
     "order",
-    type=click.Choice(get_args(Column)),
+    type=click.Choice(COLUMNS),
     default="mean_auc",
     help="The column to sort identities by.",
 )

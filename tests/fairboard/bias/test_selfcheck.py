@@ -19,17 +19,18 @@ def test_machine_that_loses_ties_is_detected(monkeypatch):
         check_golden_vectors()
 
 
-@pytest.mark.parametrize("package", ["fairboard", "fairboard.bias.analysis"])
-def test_import_of_the_metric_and_every_analysis_loads_numpy_and_nothing_heavier(package: str):
+@pytest.mark.parametrize("package", ["fairboard", "fairboard.bias"])
+def test_import_of_the_metrics_loads_numpy_and_nothing_heavier(package: str):
     script = f"""
 import importlib, pkgutil, sys
 import numpy.random
 before = set(sys.modules)
 package = importlib.import_module("{package}")
 for module in pkgutil.iter_modules(package.__path__):
-    importlib.import_module(f"{package}.{{module.name}}")
+    if module.name != "analysis":  # which needs pandas
+        importlib.import_module(f"{package}.{{module.name}}")
 added = {{name.partition(".")[0] for name in set(sys.modules) - before}}
-print(*added - sys.stdlib_module_names - {{"fairboard", "grader", "numpy"}})
+print(*added - sys.stdlib_module_names - {{"fairboard", "numpy"}})
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == "\n"

@@ -1,87 +1,168 @@
-"""Associations of identities and predictions: correlations, means, AUCs by threshold."""
+"""Associations of identities with labels and predictions, and the audit of data."""
+
+import math
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
-from fairboard.bias.analysis.annotations import Annotations
+from fairboard.bias.analysis import Data
 from fairboard.bias.analysis.association import (
+    TENTHS,
+    co_mentions,
+    fractions,
+    identities_per_row,
+    label_correlations,
+    mean_labels,
     mean_scores,
+    ppmi,
+    ppmi_of_counts,
     prediction_correlations,
+    sweep,
 )
-from fairboard.bias.analysis.distributions import deviation, mean
+from tests.fixtures.examples import examples
 
-NAN = float("nan")
+NAN = np.nan
 
 
-@pytest.fixture
-def drawn():
-    rng = np.random.default_rng(11)
-    labels = {name: np.round(rng.random(200), 1) for name in ("toxic", "insult")}
-    identities = {name: np.round(rng.random(200), 1) for name in ("cat", "dog")}
-    labels["insult"][:50] = NAN
-    identities["dog"][30:90] = NAN
-    return labels, identities, {name: rng.random(200) for name in labels}
+def draw(seed, blanks=0.2, background="all"):
+    rng = np.random.default_rng(seed)
+    labels, identities = (
+        {name: np.round(rng.random(300), 1) for name in names}
+        for names in (("toxic", "insult"), ("cat", "dog", "cow"))
+    )
+    for values in (*labels.values(), *identities.values()):
+        values[rng.random(300) < blanks] = NAN
+    return Data.of(labels, identities, background=background), {name: rng.random(300) for name in labels}
+
+
+@pytest.mark.parametrize("reading", ["fractions", "binarized"])
+@pytest.mark.parametrize("background", ["all", "annotated"])
+def test_correlations_equal_those_of_numpy(reading, background):
+    data, predictions = draw(1, background=background)
+    of_labels = label_correlations(data, reading)
+    of_predictions = prediction_correlations(data, predictions, reading)
+    for identity, mentions in data.identities.items():
+        for label, truth in data.labels.items():
+            kept = ~np.isnan(truth) & data.considered(identity)
+            one, other = np.nan_to_num(mentions)[kept], truth[kept]
+            if reading == "binarized":
+                one, other = one >= 0.5, other >= 0.5
+            assert of_labels.loc[identity, label] == pytest.approx(np.corrcoef(one, other)[0, 1], abs=1e-12)
+            expected = np.corrcoef(one, predictions[label][kept])[0, 1]
+            assert of_predictions.loc[identity, label] == pytest.approx(expected, abs=1e-12)
+
+
+def test_constant_or_rare_column_has_no_correlation():
+    labels = {"toxic": [0, 1, 1], "never": [0, 0, 0], "once": [1, NAN, NAN]}
+    found = label_correlations(Data.of(labels, {"cat": [0, 1, 0], "dog": [0, 0, 0]}))
+    expected = [[pytest.approx(0.5), NAN, NAN], [NAN] * 3]
+    assert found.isna().to_numpy().tolist() == np.isnan([[0.5, NAN, NAN], [NAN] * 3]).tolist()
+    assert found.loc["cat", "toxic"] == expected[0][0]
+
+
+@examples(30)
+@given(
+    arrays.arrays(np.int64, 12, elements=st.integers(-1000, 1000)), st.integers(-300, 300), st.floats(0.1, 1)
+)
+def test_column_correlates_perfectly_with_itself_at_any_scale(numbers, exponent, factor):
+    values = numbers * 10.0**exponent
+    r = label_correlations(Data.of(values * factor, {"cat": values})).loc["cat", "label"]
+    assert math.isnan(r) if np.ptp(numbers) == 0 else (r == pytest.approx(1) and r <= 1)
+
+
+@pytest.mark.parametrize("function", [label_correlations, ppmi])
+def test_unknown_reading_or_unit_is_rejected(function):
+    with pytest.raises(ValueError, match="must be"):
+        function(Data.of([0, 1], {}), "words")
 
 
 @pytest.mark.parametrize("background", ["all", "annotated"])
-def test_correlation_uses_the_rows_with_a_label(drawn, background):
-    labels, identities, predictions = drawn
-    annotations = Annotations.of(labels, identities, background=background)
-    for reading in ("fractions", "binarized"):
-        found = prediction_correlations(annotations, predictions, reading)
-        kept = ~np.isnan(labels["insult"])
-        dog = np.nan_to_num(identities["dog"])
-        if background == "annotated":
-            kept &= ~np.isnan(identities["dog"])
-        dog = dog >= 0.5 if reading == "binarized" else dog
-        expected = np.corrcoef(dog[kept], predictions["insult"][kept])[0, 1]
-        assert found.value("dog", "insult") == pytest.approx(expected, abs=1e-12)
-
-
-def test_constant_predictions_have_no_correlation(drawn):
-    labels, identities, _ = drawn
-    found = prediction_correlations(Annotations.of(labels, identities), np.full(200, 0.3))
-    assert found.defined() == []
-    assert set(found.reasons.values()) == {"the prediction is the same in all rows."}
-
-
-@pytest.mark.parametrize("background", ["all", "annotated"])
-def test_mean_scores_cover_each_class_inside_and_outside_the_subgroup(drawn, background):
-    labels, identities, predictions = drawn
-    annotations = Annotations.of(labels, identities, background=background)
-    found = {(each.label, each.identity, each.of): each for each in mean_scores(annotations, predictions)}
-    assert len(found) == 2 * 2 * 3
-    positive = labels["insult"] >= 0.5
-    negative = labels["insult"] < 0.5
+def test_mean_scores_cover_each_class_inside_and_outside_the_subgroup(background):
+    data, predictions = draw(2, background=background)
+    found = mean_scores(data, predictions).set_index(["label", "identity", "of"])
+    assert len(found) == 2 * 3 * 3
+    positive, negative = data.labels["insult"] >= 0.5, data.labels["insult"] < 0.5
     for of, rows in {"positive": positive, "negative": negative, "all": positive | negative}.items():
-        inside = rows & (identities["dog"] >= 0.5)
-        outside = rows & ~(identities["dog"] >= 0.5)
-        if background == "annotated":
-            outside &= ~np.isnan(identities["dog"])
-        each = found["insult", "dog", of]
-        assert (each.subgroup_rows, each.background_rows) == (inside.sum(), outside.sum())
-        assert each.subgroup_mean == pytest.approx(predictions["insult"][inside].mean())
-        assert each.background_mean == pytest.approx(predictions["insult"][outside].mean())
-        assert each.as_dict()["difference"] == each.subgroup_mean - each.background_mean
+        line = found.loc["insult", "dog", of]
+        for part, kept in (
+            ("subgroup", rows & data.members["dog"]),
+            ("background", rows & ~data.members["dog"] & data.considered("dog")),
+        ):
+            assert line[f"{part}_rows"] == kept.sum()
+            assert line[f"{part}_mean"] == pytest.approx(predictions["insult"][kept].mean())
+        assert line["difference"] == line["subgroup_mean"] - line["background_mean"]
 
 
-def test_means_of_huge_predictions_are_finite():
-    annotations = Annotations.of({"toxic": [1, 1, 0, 0]}, {"cat": [1, 1, 0, 0]})
-    found = mean_scores(annotations, [1.5e308, 1.5e308, 1e-300, 3e-300])
-    assert [each.subgroup_mean for each in found[:2]] == [1.5e308, 1.5e308]
-    assert mean_scores(Annotations.of({"toxic": []}, {"cat": []}), [])[0].subgroup_mean is None
+def test_means_of_huge_predictions_are_finite_and_empty_sets_have_none():
+    found = mean_scores(Data.of([1, 1, 0, 0], {"cat": [1, 1, 0, 0]}), [1.5e308, 1.5e308, 1e-300, 3e-300])
+    assert found["subgroup_mean"].tolist()[:2] == [1.5e308, 1.5e308]
+    assert found.loc[1, ["background_mean", "difference"]].isna().all()
 
 
-def test_mean_is_none_without_rows():
-    annotations = Annotations.of({"toxic": [1, 0]}, {"cat": [1, 0]})
-    positive = mean_scores(annotations, [0.9, 0.1])[1]
-    assert (positive.subgroup_mean, positive.background_mean, positive.difference) == (0.9, None, None)
+def test_mean_labels_cover_all_rows_and_each_identity():
+    data, _ = draw(7)
+    means = mean_labels(data).set_index(["identity", "label"])
+    cats = data.labels["insult"][data.members["cat"]]
+    line = means.loc["cat", "insult"]
+    assert line["mean"] == pytest.approx(np.nanmean(cats))
+    assert line["mean_of_positives"] == pytest.approx(cats[cats >= 0.5].mean())
+    assert (line["rows"], line["positives"]) == ((~np.isnan(cats)).sum(), (cats >= 0.5).sum())
+    overall = mean_labels(data).iloc[0]
+    assert pd.isna(overall["identity"]) and overall["mean"] == pytest.approx(np.nanmean(data.labels["toxic"]))
 
 
-def test_moments_neither_overflow_nor_underflow():
-    assert mean(np.array([1.5e308, 1.5e308])) == 1.5e308
-    assert mean(np.array([])) is None
-    assert deviation(np.array([1e200, -1e200])) == pytest.approx(2**0.5 * 1e200)
-    assert deviation(np.array([1e-200, -1e-200])) == pytest.approx(2**0.5 * 1e-200)
-    assert deviation(np.full(7, 0.1)) == 0
-    assert deviation(np.array([1.0])) is None
+def test_ppmi_is_the_logarithm_of_shares_of_comments_or_pairs():
+    data, _ = draw(4, blanks=0)
+    members, positive = data.members, {label: data.positive(label) for label in data.labels}
+    comments = ppmi(data)
+    for identity, one in members.items():
+        for label, other in positive.items():
+            expected = max(0, math.log((one & other).mean() / (one.mean() * other.mean())))
+            assert comments.loc[identity, label] == pytest.approx(expected, abs=1e-12)
+    counts = np.array([[(i & t).sum() for t in positive.values()] for i in members.values()], float)
+    joint = counts / counts.sum()
+    expected = np.log(joint / (joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)))
+    assert ppmi(data, "pairs").to_numpy() == pytest.approx(np.maximum(expected, 0), abs=1e-12)
+
+
+def test_ppmi_is_zero_without_co_occurrence_and_undefined_without_occurrence():
+    labels = {"toxic": [1, 0], "never": [0, 0]}
+    data = Data.of(labels, {"cat": [0, 1], "dog": [0, 0], "cow": [1, 0]})
+    for unit in ("comments", "pairs"):
+        found = ppmi(data, unit)
+        assert math.isnan(found.loc["dog", "toxic"]) and math.isnan(found.loc["cow", "never"])
+    assert ppmi(data).loc["cat", "toxic"] == 0
+    independent = pd.DataFrame([[3, 9], [7, 21]])
+    assert ppmi_of_counts(independent).to_numpy().tolist() == [[0, 0], [0, 0]]
+
+
+def test_every_tenth_has_its_own_bin_and_blanks_are_counted_separately():
+    values = [*np.arange(11) / 10, NAN, 0.49999999999999994]
+    data = Data.of({"toxic": values}, {"cat": np.zeros(13)})
+    found = fractions(data)
+    assert found.loc["toxic", ["rows", "blanks"]].tolist() == [12, 1]
+    assert found.loc["toxic", list(TENTHS)].tolist() == [1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1]
+    assert sweep(data).loc["toxic"].tolist() == [11, 10, 9, 8, 6, 5, 4, 3, 2, 1]
+    with pytest.raises(ValueError, match="`toxic` must be between 0 and 1, but 1 of 2 values"):
+        fractions(Data.of({"toxic": [0.5, 1.5]}, {}))
+
+
+def test_co_mentions_are_counted_in_rows():
+    data, _ = draw(6)
+    found, members = co_mentions(data), data.members
+    assert found.loc["cat", "cow"] == found.loc["cow", "cat"] == (members["cat"] & members["cow"]).sum()
+    per_row = sum(each.astype(int) for each in members.values())
+    assert identities_per_row(data).tolist() == np.bincount(per_row).tolist()
+    means = found.sum(axis=1) / np.diag(found)
+    assert means["dog"] == pytest.approx(per_row[members["dog"]].mean())
+
+
+def test_unannotated_row_counts_only_with_background_all():
+    labels, identities = [0, 0, 0], {"cat": [1, NAN, 0], "dog": [1, NAN, NAN]}
+    assert identities_per_row(Data.of(labels, identities)).tolist() == [2, 0, 1]
+    assert identities_per_row(Data.of(labels, identities, background="annotated")).tolist() == [1, 0, 1]
+    assert co_mentions(Data.of(labels, {})).empty

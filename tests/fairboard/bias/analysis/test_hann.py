@@ -8,13 +8,20 @@ exactly these values and measure them.
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fairboard.bias.analysis.annotations import Annotations, count_fractions
-from fairboard.bias.analysis.audit import co_mentions, ppmi, ppmi_of_counts
-from fairboard.bias.analysis.counterfactual_pairs import COMBINED, compare_pairs
-from fairboard.bias.analysis.fuzzed_texts import compare_fuzzed
-from fairboard.bias.analysis.matrix import Matrix, label_matrices
+from fairboard.bias.analysis import Data
+from fairboard.bias.analysis.association import (
+    co_mentions,
+    fractions,
+    identities_per_row,
+    ppmi,
+    ppmi_of_counts,
+    sweep,
+)
+from fairboard.bias.analysis.pairs import COMBINED, fuzzed_terms, pair_rates, role_scores
+from fairboard.bias.analysis.table import overall_aucs
 
 # Table 4; its first column is Table 1.
 AUCS = {
@@ -37,19 +44,19 @@ def predictions_with(aucs):
 @pytest.fixture(scope="module")
 def one_positive():
     truth = np.append(1, np.zeros(NEGATIVES))
-    return Annotations.of(dict.fromkeys(AUCS, truth), {})
+    return Data.of(dict.fromkeys(AUCS, truth), {})
 
 
 def test_matrices_start_with_table_1(one_positive):
     printed = {label: regular for label, (regular, _) in AUCS.items()}
-    assert label_matrices(one_positive, predictions_with(printed)).overall_aucs == printed
+    assert overall_aucs(one_positive, predictions_with(printed)).to_dict() == printed
 
 
 def test_table_4_shows_five_lower_aucs_and_a_higher_one_for_obscene(one_positive):
     regular = predictions_with({label: aucs[0] for label, aucs in AUCS.items()})
     fuzzed = predictions_with({label: aucs[1] for label, aucs in AUCS.items()})
-    found = compare_fuzzed(one_positive, regular, one_positive, fuzzed)
-    differences = {label: round(change.difference, 5) for label, change in found.overall_aucs.items()}
+    found = fuzzed_terms(one_positive, regular, one_positive, fuzzed).xs("overall_auc", level="term")
+    differences = found["difference"].round(5).to_dict()
     assert differences == {
         "toxicity": -0.01982,
         "obscene": 0.00015,
@@ -88,15 +95,12 @@ def test_figure_3_matches_ppmi_of_pairs_for_heterosexual():
     of_labels = {label: round(share * total) for label, share in shares_of_labels(math.e).items()}
     others = total - sum(of_labels.values())
     of_labels |= {"obscene": others // 2, "threat": others - others // 2}
-    counts = {("heterosexual", label): count for label, count in HETEROSEXUAL.items()}
-    counts |= {("other_gender", label): 100 * (label == "insult") for label in HETEROSEXUAL}
-    counts |= {
-        ("rest", label): of_labels[label] - counts["heterosexual", label] - counts["other_gender", label]
-        for label in HETEROSEXUAL
-    }
-    found = ppmi_of_counts(counts)
-    assert {label: round(found.value("heterosexual", label), 3) for label in PRINTED} == PRINTED
-    assert round(found.value("other_gender", "insult"), 3) == ONLY_INSULTS
+    counts = pd.DataFrame({"heterosexual": HETEROSEXUAL}).T
+    counts.loc["other_gender"] = [100 * (label == "insult") for label in counts]
+    counts.loc["rest"] = pd.Series(of_labels)[counts.columns] - counts.sum()
+    found = ppmi_of_counts(counts.astype(int)).round(3)
+    assert found.loc["heterosexual", list(PRINTED)].to_dict() == PRINTED
+    assert found.loc["other_gender", "insult"] == ONLY_INSULTS
 
 
 def test_figure_3_does_not_match_ppmi_of_comments():
@@ -104,17 +108,18 @@ def test_figure_3_does_not_match_ppmi_of_comments():
     mentions, toxic = np.zeros(100_000), np.zeros(100_000)
     mentions[:1291] = 1
     toxic[1291 - 313 : 1291 - 313 + 8000] = 1
-    found = ppmi(Annotations.of({"toxicity": toxic}, {"heterosexual": mentions}), "comments")
-    assert found.value("heterosexual", "toxicity") == pytest.approx(math.log(313 / 1291 / 0.08))
-    assert found.value("heterosexual", "toxicity") > 1
+    found = ppmi(Data.of({"toxicity": toxic}, {"heterosexual": mentions}), "comments")
+    assert found.loc["heterosexual", "toxicity"] == pytest.approx(math.log(313 / 1291 / 0.08))
+    assert found.loc["heterosexual", "toxicity"] > 1
 
 
 def test_share_above_a_tenth_is_truncated_in_print():
     values = np.append(np.full(9_422, 0.1), np.zeros(24_629 - 9_422))
-    (above,) = count_fractions("toxicity", values, [0.1]).sweep
-    assert above.rows == 9_422
-    assert math.floor(above.share * 10_000) / 100 == 38.25
-    assert round(above.share * 100, 2) == 38.26
+    data = Data.of({"toxicity": values}, {})
+    above, rows = sweep(data, [0.1]).loc["toxicity", 0.1], fractions(data).loc["toxicity", "rows"]
+    assert above == 9_422
+    assert math.floor(above / rows * 10_000) / 100 == 38.25
+    assert round(above / rows * 100, 2) == 38.26
 
 
 def test_mean_number_of_identities_includes_the_identity_itself():
@@ -123,24 +128,11 @@ def test_mean_number_of_identities_includes_the_identity_itself():
     gay = rows < 250
     identities = {"homosexual_gay_or_lesbian": gay, "male": ~gay, "female": gay, "christian": gay}
     identities |= {"black": rows < 250 - 49, "white": rows >= 1000 - 306}
-    found = co_mentions(Annotations.of({"toxicity": np.zeros(1000)}, identities))
-    assert found.mean_by_identity["homosexual_gay_or_lesbian"] == 3.804
-    assert found.mean == found.mean_where_any == 2.007
-
-
-def test_extreme_cells_of_figure_7_are_in_order():
-    printed = {
-        ("atheist", "obscene"): 0.99836,
-        ("transgender", "obscene"): 0.99660,
-        ("asian", "obscene"): 0.99635,
-        ("white", "identity_attack"): 0.69930,
-        ("black", "identity_attack"): 0.72616,
-        ("transgender", "identity_attack"): 0.74966,
-    }
-    names = sorted({identity for identity, _ in printed})
-    figure = Matrix.of("bpsn_auc", names, ["obscene", "identity_attack"], lambda *at: printed.get(at, "no."))
-    assert [cell[:2] for cell in figure.highest(3)] == list(printed)[:3]
-    assert [cell[:2] for cell in figure.lowest(3)] == list(printed)[3:]
+    data = Data.of({"toxicity": np.zeros(1000)}, identities)
+    together = co_mentions(data).loc["homosexual_gay_or_lesbian"]
+    assert together.sum() / together["homosexual_gay_or_lesbian"] == 3.804
+    per_row = identities_per_row(data)
+    assert (per_row.index * per_row).sum() / 1000 == 2.007
 
 
 # Tables 2 and 3: mean and standard deviation of M-anti, F-anti, C-anti and of M-pro, F-pro, C-pro.
@@ -163,7 +155,7 @@ PAIRS_OF_A_GROUP = 396
 
 @pytest.fixture(scope="module")
 def winobias():
-    """Return a report on pairs whose groups have exactly the printed means and standard deviations."""
+    """Return the scores of pairs whose groups have exactly the printed means and standard deviations."""
     standard = np.random.default_rng(2018).normal(size=PAIRS_OF_A_GROUP)
     standard = (standard - standard.mean()) / standard.std(ddof=1)
     names = [f"{number}" for number in range(2 * PAIRS_OF_A_GROUP)]
@@ -174,28 +166,26 @@ def winobias():
     for label, (anti, pro) in WINOBIAS.items():
         cells = [anti[0], anti[1], pro[1], pro[0]]
         predictions[label] = np.concatenate([centre + spread * standard for centre, spread in cells])
-    return compare_pairs(names * 2, roles, groups, predictions)
+    return role_scores(names * 2, roles, groups, predictions).set_index(["label", "role", "group"])
 
 
 @pytest.mark.parametrize("label", WINOBIAS)
 def test_tables_2_and_3_combine_the_two_groups(winobias, label):
     unit = 1e-4 if label in ("toxic", "obscene", "insult", "threat") else 2e-6
-    cells = {(each.role, each.group): each for each in winobias.scores if each.label == label}
     for role, printed in zip(("anti", "pro"), WINOBIAS[label], strict=True):
         for group, (centre, spread) in zip(("M", "F", COMBINED), printed, strict=True):
-            cell = cells[role, group]
-            assert cell.rows == PAIRS_OF_A_GROUP * (1 + (group == COMBINED))
-            assert cell.mean == pytest.approx(centre, abs=1.001 * unit)
+            cell = winobias.loc[label, role, group]
+            assert cell["rows"] == PAIRS_OF_A_GROUP * (1 + (group == COMBINED))
+            assert cell["mean"] == pytest.approx(centre, abs=1.001 * unit)
             # The paper prints only 0.0001.
             coarse = 2e-5 if label == "identity_attack" else unit
-            assert cell.deviation == pytest.approx(spread, abs=coarse, rel=0.025)
+            assert cell["deviation"] == pytest.approx(spread, abs=coarse, rel=0.025)
 
 
 def test_combined_deviations_of_table_3_are_slightly_below_those_of_its_groups(winobias):
-    cells = {(each.label, each.role): each for each in winobias.scores if each.group == COMBINED}
     for label in ("toxic", "insult"):
         for role, printed in zip(("anti", "pro"), WINOBIAS[label], strict=True):
-            assert 0.98 < printed[2][1] / cells[label, role].deviation < 0.995
+            assert 0.98 < printed[2][1] / winobias.loc[(label, role, COMBINED), "deviation"] < 0.995
 
 
 def test_figure_11_counts_a_tie_as_one_half():
@@ -203,13 +193,12 @@ def test_figure_11_counts_a_tie_as_one_half():
     assert "9.2%" not in {f"{higher / 396:.1%}" for higher in range(397)}
     anti = np.concatenate([np.ones(361), np.zeros(35), np.ones(36), np.zeros(359), [0.5]])
     names = [f"{number}" for number in range(792)]
-    found = compare_pairs(
+    found = pair_rates(
         names * 2,
         ["anti"] * 792 + ["pro"] * 792,
         [group for group in "FMMF" for _ in range(396)],
         {"insult": np.concatenate([anti, np.full(792, 0.5)])},
     )
-    assert f"{found.rate('insult', 'F').rate:.1%}" == "91.2%"
-    assert f"{found.rate('insult', 'M').rate:.1%}" == "9.2%"
-    assert f"{found.rate('insult').rate:.1%}" == "50.2%"
-    assert found.rate("insult", "M").share_tied == 1 / 396
+    lines = found.set_index("group")
+    assert [f"{rate:.1%}" for rate in lines["rate"]] == ["91.2%", "9.2%", "50.2%"]
+    assert lines.loc["M", "share_tied"] == 1 / 396

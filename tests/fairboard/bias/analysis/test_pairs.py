@@ -1,96 +1,78 @@
-"""Counterfactual pairs: rates, means, ties."""
-
-import json
+"""Counterfactual pairs and fuzzed sets."""
 
 import numpy as np
 import pytest
 
-from fairboard.bias.analysis.counterfactual_pairs import COMBINED, compare_pairs, match_pairs
+from fairboard import bias_report
+from fairboard.bias.analysis import Data
+from fairboard.bias.analysis.pairs import (
+    COMBINED,
+    fuzzed_terms,
+    match_pairs,
+    pair_rates,
+    role_scores,
+    score_shifts,
+)
 
 ROLES = ("anti", "pro")
+LABELS = ("toxic", "insult")
 
 
 def draw(seed, pairs=60):
+    """Return the pairs, roles, groups and predictions of rows in random order."""
     rng = np.random.default_rng(seed)
-    names = np.repeat([f"p{number}" for number in range(pairs)], 2)
-    roles = np.tile(["anti", "pro"], pairs)
-    genders = rng.permutation(np.repeat(["F", "M"], pairs // 2))
-    groups = np.stack([genders, np.where(genders == "F", "M", "F")], 1).ravel()
-    scores = rng.integers(0, 6, 2 * pairs) / 6
-    order = rng.permutation(2 * pairs)
-    return [column[order].tolist() for column in (names, roles, groups, scores)]
+    rows = [
+        (f"{number}", role, group)
+        for number in range(pairs)
+        for role, group in zip(ROLES, rng.permutation(["F", "M"]), strict=True)
+    ]
+    rng.shuffle(rows)
+    names, roles, groups = map(list, zip(*rows, strict=True))
+    return names, roles, groups, rng.integers(0, 5, len(rows)) / 5
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_rates_equal_a_comparison_of_every_pair(seed):
-    names, roles, groups, scores = draw(seed)
-    found = compare_pairs(names, roles, groups, {"insult": scores})
+def test_rates_and_means_equal_those_of_loops():
+    names, roles, groups, scores = draw(1)
     of = {(name, role): score for name, role, score in zip(names, roles, scores, strict=True)}
     group_of = {name: group for name, role, group in zip(names, roles, groups, strict=True) if role == "anti"}
+    rates = pair_rates(names, roles, groups, {"insult": scores}).set_index("group")
+    means = role_scores(names, roles, groups, {"insult": scores}).set_index(["group", "role"])
     for group in ("F", "M", COMBINED):
         chosen = [name for name in group_of if group in (group_of[name], COMBINED)]
         higher = sum(of[name, "anti"] > of[name, "pro"] for name in chosen)
         tied = sum(of[name, "anti"] == of[name, "pro"] for name in chosen)
-        rate = found.rate("insult", group)
-        assert (rate.pairs, rate.higher, rate.tied) == (len(chosen), higher, tied)
-        assert rate.rate == (higher + tied / 2) / len(chosen)
-        assert rate.share_tied == tied / len(chosen)
+        line = rates.loc[group]
+        assert line[["pairs", "higher", "tied"]].tolist() == [len(chosen), higher, tied]
+        assert (line["rate"], line["share_tied"]) == ((higher + tied / 2) / len(chosen), tied / len(chosen))
+        for role in ROLES:
+            rows = [
+                score
+                for each, own, score in zip(roles, groups, scores, strict=True)
+                if each == role and group in (own, COMBINED)
+            ]
+            found = means.loc[group, role]
+            assert found["rows"] == len(rows)
+            assert found["mean"] == pytest.approx(np.mean(rows))
+            assert found["deviation"] == pytest.approx(np.std(rows, ddof=1))
 
 
-def test_means_and_deviations_cover_the_rows_of_each_group_and_role():
-    names, roles, groups, scores = draw(4)
-    found = compare_pairs(names, roles, groups, {"insult": scores})
-    assert [(each.group, each.role) for each in found.scores] == [
-        ("F", "anti"),
-        ("F", "pro"),
-        ("M", "anti"),
-        ("M", "pro"),
-        (COMBINED, "anti"),
-        (COMBINED, "pro"),
-    ]
-    for each in found.scores:
-        rows = [
-            score
-            for role, group, score in zip(roles, groups, scores, strict=True)
-            if role == each.role and each.group in (group, COMBINED)
-        ]
-        assert each.rows == len(rows)
-        assert each.mean == pytest.approx(np.mean(rows))
-        assert each.deviation == pytest.approx(np.std(rows, ddof=1))
-
-
-def test_exchanged_roles_reverse_every_rate():
-    names, roles, groups, scores = draw(5)
-    one = compare_pairs(names, roles, groups, {"insult": scores}, roles=("anti", "pro"))
-    other = compare_pairs(names, roles, groups, {"insult": scores}, roles=("pro", "anti"))
-    assert one.rate("insult").rate + other.rate("insult").rate == 1
+def test_exchanged_roles_reverse_the_rate_and_rows_outside_pairs_are_ignored():
+    names, roles, _, scores = draw(5)
+    one = pair_rates(names, roles, None, {"insult": scores})
+    other = pair_rates(names, roles, None, {"insult": scores}, roles=("pro", "anti"))
+    assert one["rate"].item() + other["rate"].item() == 1
+    assert one.equals(pair_rates(["", *names], ["", *roles], None, {"insult": [9.0, *scores]}))
 
 
 def test_pronoun_bias_is_visible_in_groups_but_not_in_the_combined_rate():
-    names, roles, groups, _ = draw(6)
-    scores = [1.0 if group == "F" else 0.0 for group in groups]
-    found = compare_pairs(names, roles, groups, {"insult": scores})
-    assert [found.rate("insult", group).rate for group in ("F", "M", COMBINED)] == [1, 0, 0.5]
-
-
-def test_rows_outside_pairs_are_ignored():
-    names, roles, groups, scores = draw(7)
-    more = compare_pairs(["", *names], ["", *roles], ["", *groups], {"insult": [9.0, *scores]})
-    assert more == compare_pairs(names, roles, groups, {"insult": scores})
-
-
-def test_pairs_without_groups_are_all_combined():
-    names, roles, _, scores = draw(8)
-    found = compare_pairs(names, roles, None, {"insult": scores, "threat": scores})
-    assert [(rate.label, rate.group) for rate in found.rates] == [("insult", COMBINED), ("threat", COMBINED)]
-    json.dumps(found.as_dict(), allow_nan=False)
+    names, roles, groups = list("1122"), ["anti", "pro"] * 2, list("FMMF")
+    assert pair_rates(names, roles, groups, {"insult": [1, 0, 0, 1]})["rate"].tolist() == [1, 0, 0.5]
 
 
 def test_nothing_is_defined_without_pairs():
-    found = compare_pairs(["", ""], ["", ""], None, {"insult": [0.1, 0.2]})
-    assert found.rate("insult").rate is None
-    assert found.rate("insult").share_tied is None
-    assert found.scores[0].mean is None
+    arguments = ["", ""], ["", ""], None, {"insult": [0.1, 0.2]}
+    assert pair_rates(*arguments)[["rate", "share_tied"]].isna().all(axis=None)
+    assert role_scores(*arguments)["mean"].isna().all()
 
 
 def test_all_errors_of_pairs_are_listed_together():
@@ -99,13 +81,9 @@ def test_all_errors_of_pairs_are_listed_together():
     with pytest.raises(ValueError, match="role") as error:
         match_pairs(pair, role, ROLES)
     assert str(error.value) == (
-        "Pairs with several rows for the role 'anti': 3. "
-        "Pairs without a row for the role 'pro': 2. "
+        "Pairs with several rows for the role 'anti': 3. Pairs without a row for the role 'pro': 2. "
         "Pairs with a role that is neither 'anti' nor 'pro': 4."
     )
-
-
-def test_only_the_first_five_invalid_pairs_are_named():
     with pytest.raises(ValueError, match="the role 'pro': a, b, c, d, e and 2 more"):
         match_pairs(list("abcdefg"), ["anti"] * 7, ROLES)
 
@@ -129,4 +107,46 @@ def test_invalid_argument_is_named(given, message):
         "predictions": {"insult": [1, 2]},
     }
     with pytest.raises(ValueError, match=message):
-        compare_pairs(**(usual | given))
+        pair_rates(**(usual | given))
+
+
+def labelled(seed, size=300, identities=("cat", "dog")):
+    rng = np.random.default_rng(seed)
+    labels = {name: rng.integers(0, 2, size) for name in LABELS}
+    mentions = {name: rng.integers(0, 2, size) for name in identities}
+    return Data.of(labels, mentions), {name: rng.integers(0, 40, size) / 40 for name in LABELS}
+
+
+def test_terms_are_those_of_the_reports_of_both_sets():
+    (one, predictions), (other, fuzzed) = labelled(1), labelled(2, 200)
+    found = fuzzed_terms(one, predictions, other, fuzzed)
+    for label in LABELS:
+        reports = [
+            bias_report(data.labels[label], each[label], data.identities)
+            for data, each in ((one, predictions), (other, fuzzed))
+        ]
+        for name, part in zip(("original", "fuzzed"), reports, strict=True):
+            expected = [*part.terms.values(), part.score]
+            assert found.loc[label, name].tolist() == expected
+        difference = reports[1].score - reports[0].score
+        assert found.loc[(label, "score"), "difference"] == difference
+
+
+def test_terms_use_only_identities_and_labels_of_both_sets():
+    (one, predictions), (other, fuzzed) = labelled(8), labelled(9, identities=("dog", "cow"))
+    found = fuzzed_terms(one, predictions, other, {"toxic": fuzzed["toxic"]})
+    assert found.index.unique("label").tolist() == ["toxic"]
+    alone = bias_report(one.labels["toxic"], predictions["toxic"], one.only(["dog"]).identities)
+    assert found.loc[("toxic", "score"), "original"] == alone.score
+    assert fuzzed_terms(one, {"toxic": predictions["toxic"]}, other, {"insult": fuzzed["insult"]}).empty
+
+
+def test_shifts_compare_twins_row_by_row():
+    (_, predictions), (_, fuzzed) = labelled(4), labelled(5)
+    found = score_shifts(predictions, fuzzed).set_index("label")
+    moved = fuzzed["toxic"] - predictions["toxic"]
+    assert found.loc["toxic", ["raised", "lowered"]].tolist() == [(moved > 0).sum(), (moved < 0).sum()]
+    assert found.loc["toxic", "mean"] == pytest.approx(moved.mean())
+    assert found.loc["toxic", "mean_absolute"] == pytest.approx(np.abs(moved).mean())
+    with pytest.raises(ValueError, match="must have 300 values, not 1"):
+        score_shifts(predictions, {"toxic": [1]})

@@ -1,74 +1,55 @@
-"""Pinned AUC: samples, expectation, components, known weaknesses."""
+"""Pinned AUC, the simulation of Table 2 (Borkan et al., 2019), and the tables of the note on pinned AUC."""
 
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import hypergeom
 
-from fairboard.bias.analysis import Rows
-from fairboard.bias.analysis.pinned_auc import NOT_ROBUST, pinned_auc, pinned_aucs
+from fairboard.bias.analysis import Data
+from fairboard.bias.analysis.pinned_auc import PARTS, WEIGHTS, pinned_auc
+from fairboard.bias.analysis.skew_scenarios import TABLE_2, class_balances, draw, skew_experiment
+from fairboard.bias.analysis.table import CELLS, metric_table
 
 
-def draw(seed, subgroup=(4, 3), background=(5, 6)):
-    rng = np.random.default_rng(seed)
-    sizes = (*subgroup, *background)
+def drawn(seed, subgroup=(4, 3), background=(5, 6)):
+    rng, sizes = np.random.default_rng(seed), (*subgroup, *background)
     labels = np.repeat([1, 0, 1, 0], sizes)
-    mentions = np.repeat([1, 1, 0, 0], sizes)
-    return Rows.of(labels, rng.integers(0, 6, labels.size) + labels, {"cat": mentions})
+    return Data.of(labels, {"cat": np.repeat([1, 1, 0, 0], sizes)}), rng.integers(0, 6, labels.size) + labels
 
 
-def auc(rows, places):
-    scores, labels = rows.predictions[places], rows.positive[places]
+def of_cat(data, predictions):
+    return pinned_auc(data, predictions).loc["cat"]
+
+
+def auc(data, predictions, places):
+    scores, labels = predictions[places], data.positive()[places]
     pairs = [(p > n) * 2 + (p == n) for p in scores[labels] for n in scores[~labels]]
     return Fraction(int(sum(pairs)), 2 * len(pairs))
-
-
-def mean_over_all_samples(rows):
-    inside, outside = (np.flatnonzero(rows.members["cat"] == side) for side in (True, False))
-    size = min(inside.size, outside.size)
-    pinned = [
-        auc(rows, np.array([*ours, *theirs]))
-        for ours in combinations(inside, size)
-        for theirs in combinations(outside, size)
-    ]
-    return sum(pinned) / len(pinned)
 
 
 @pytest.mark.parametrize(
     ("subgroup", "background"), [((4, 3), (5, 5)), ((2, 4), (3, 3)), ((5, 4), (2, 3)), ((1, 2), (6, 3))]
 )
 def test_expectation_is_the_mean_over_all_possible_samples(subgroup, background):
-    rows = draw(1, subgroup, background)
-    assert pinned_auc(rows, "cat").value == pytest.approx(float(mean_over_all_samples(rows)), abs=1e-14)
-
-
-def test_four_parts_have_about_equal_weights_for_balanced_classes():
-    parts = pinned_auc(draw(6, (500, 500), (2000, 2000)), "cat").parts
-    assert [part.weight for part in parts] == pytest.approx([0.25] * 4, abs=1e-3)
-
-
-def test_share_of_positive_rows_changes_the_value():
-    rng = np.random.default_rng(7)
-    negatives, positives = rng.normal(0.55, 0.05, 1000), rng.normal(0.95, 0.05, 1000)
-    background = [rng.normal(0.2, 0.05, 2000), rng.normal(0.6, 0.05, 2000)]
-
-    def pinned(share):
-        sets = [*background, negatives[: round(1000 * (1 - share))], positives[: round(1000 * share)]]
-        sizes = [each.size for each in sets]
-        labels, mentions = np.repeat([0, 1, 0, 1], sizes), np.repeat([0, 0, 1, 1], sizes)
-        return pinned_auc(Rows.of(labels, np.concatenate(sets), {"cat": mentions}), "cat").value
-
-    values = [pinned(share) for share in (0.2, 0.4, 0.6, 0.8)]
-    assert values == sorted(values)
-    assert values[-1] - values[0] > 0.05
+    data, predictions = drawn(1, subgroup, background)
+    inside, outside = (np.flatnonzero(data.members["cat"] == side) for side in (True, False))
+    size = min(inside.size, outside.size)
+    pinned = [
+        auc(data, predictions, np.array([*ours, *theirs]))
+        for ours in combinations(inside, size)
+        for theirs in combinations(outside, size)
+    ]
+    expected = float(sum(pinned) / len(pinned))
+    assert of_cat(data, predictions)["value"] == pytest.approx(expected, abs=1e-14)
 
 
 def test_perfect_model_has_exactly_one_and_a_constant_model_one_half():
-    rows = draw(8, (70, 30), (301, 499))
-    assert pinned_auc(rows.predicted(rows.labels), "cat").value == 1
-    assert pinned_auc(rows.predicted(np.zeros(rows.size)), "cat").value == 0.5
+    data, _ = drawn(8, (70, 30), (301, 499))
+    assert of_cat(data, data.labels["label"])["value"] == 1
+    assert of_cat(data, np.zeros(data.size))["value"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -85,14 +66,9 @@ def test_expected_weights_follow_the_hypergeometric_distribution(subgroup, backg
         "bpsn_auc": positives * subgroup[1],
         "bnsp_auc": (size - positives) * subgroup[0],
     }
-    for part in pinned_auc(draw(9, subgroup, background), "cat").parts:
-        assert part.weight == pytest.approx(float((chances * expected[part.name] / pairs).sum()), rel=1e-9)
-
-
-def test_batch_values_equal_single_values():
-    rows = draw(10, (40, 30), (300, 500))
-    both = Rows.of(rows.labels, rows.predictions, rows.identities | {"dog": np.arange(rows.size) % 3 == 0})
-    assert pinned_aucs(both) == (pinned_auc(both, "cat"), pinned_auc(both, "dog"))
+    found = of_cat(*drawn(9, subgroup, background))
+    for part, weight in zip(PARTS, WEIGHTS, strict=True):
+        assert found[weight] == pytest.approx(float((chances * expected[part] / pairs).sum()), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -101,27 +77,17 @@ def test_batch_values_equal_single_values():
         ((0, 0), (3, 3), "the subgroup or the background is empty."),
         ((3, 3), (0, 0), "the subgroup or the background is empty."),
         ((3, 0), (5, 3), "a sample may have rows of only one class."),
-        ((3, 0), (5, 0), "a sample may have rows of only one class."),
     ],
 )
 def test_value_is_undefined_if_a_sample_could_lack_a_class(subgroup, background, reason):
-    pinned = pinned_auc(draw(11, subgroup, background), "cat")
-    assert (pinned.value, pinned.parts, pinned.reason) == (None, (), reason)
+    found = of_cat(*drawn(11, subgroup, background))
+    assert pd.isna(found["value"]) and found["reason"] == reason
 
 
 def test_undefined_part_has_no_weight():
     # At least one of any three background rows is negative.
-    pinned = pinned_auc(draw(12, (3, 0), (2, 6)), "cat")
-    parts = {part.name: part for part in pinned.parts}
-    assert (parts["subgroup_auc"].auc, parts["subgroup_auc"].weight) == (None, 0)
-    assert pinned.value is not None
-
-
-def test_output_warns_that_pinned_auc_is_not_robust():
-    data = pinned_auc(draw(13), "cat").as_dict()
-    assert data["robust"] is False
-    assert data["warning"] == NOT_ROBUST
-    assert "share of positive rows" in NOT_ROBUST
+    found = of_cat(*drawn(12, (3, 0), (2, 6)))
+    assert pd.isna(found["subgroup_auc"]) and found["subgroup_auc_weight"] == 0 and found["value"] > 0
 
 
 # Printed values of the same model on the same rows: Table 3 of Borkan et al. (2019), TOXICITY@1, and Table 2
@@ -161,15 +127,89 @@ def test_equation_3_reproduces_the_printed_pinned_aucs(name):
 
 def test_equation_3_reproduces_the_printed_pinned_auc_of_the_skewed_identity():
     # 757 positive and 757 - 378 negative rows, sampled together with as many rows of a balanced background.
-    labels = np.repeat([1, 0, 1, 0], (757, 379, 37_525, 37_525))
-    mentions = np.repeat([1, 1, 0, 0], (757, 379, 37_525, 37_525))
-    parts = pinned_auc(Rows.of(labels, np.zeros(labels.size), {"gay": mentions}), "gay").parts
-    weights = {part.name: part.weight for part in parts}
-    subgroup, bpsn, bnsp = PRINTED_AUCS["gay"]
-    skewed = (
-        weights["background_auc"] * BACKGROUND_AUC
-        + weights["subgroup_auc"] * subgroup
-        + weights["bpsn_auc"] * bpsn
-        + weights["bnsp_auc"] * bnsp
-    )
-    assert f"{skewed:.2f}" == "0.91"
+    sizes = (757, 379, 37_525, 37_525)
+    data = Data.of(np.repeat([1, 0, 1, 0], sizes), {"cat": np.repeat([1, 1, 0, 0], sizes)})
+    weights = of_cat(data, np.zeros(data.size))[list(WEIGHTS)].to_numpy(float)
+    assert f"{weights @ np.array([BACKGROUND_AUC, *PRINTED_AUCS['gay']]):.2f}" == "0.91"
+
+
+# The simulation uses twenty times as many rows as the paper. The tolerance covers the sampling error of a
+# thousand rows and the rounding to two decimals.
+ROWS = 20_000
+PRINTED_WITHIN = 0.02
+
+
+def simulated(scenario):
+    frame = draw(scenario, seed=2019, rows=ROWS)
+    return Data.of(frame["label"], frame[["subgroup"]]), frame["prediction"]
+
+
+@pytest.mark.parametrize("scenario", TABLE_2, ids=lambda scenario: scenario.column)
+def test_simulation_reproduces_the_values_of_table_2(scenario):
+    line = metric_table(*simulated(scenario)).loc["subgroup"]
+    for cell in CELLS:
+        # The AEG printed in column A differs from that of its scenario.
+        is_misprint = scenario.column == "A" and cell.endswith("aeg")
+        expected = 0.498 if is_misprint else getattr(scenario.printed, cell)
+        assert line[cell] == pytest.approx(expected, abs=0.001 if is_misprint else PRINTED_WITHIN)
+    assert TABLE_2[0].printed.positive_aeg == 0.42
+
+
+def test_share_of_positive_rows_changes_pinned_auc_but_none_of_the_five_metrics():
+    shifted, skewed = (metric_table(*simulated(each)).loc["subgroup"] for each in TABLE_2[1:3])
+    assert skewed["share_positive"] == 0.75
+    assert skewed[list(CELLS)].tolist() == pytest.approx(shifted[list(CELLS)].tolist(), abs=0.005)
+    pinned = {
+        column: pinned_auc(*simulated(scenario)).loc["subgroup", "value"]
+        for column, scenario in class_balances().items()
+    }
+    assert f"{pinned['A']:.2f}" == "0.94"
+    assert pinned["C"] + 0.02 < pinned["A"] < pinned["B"] - 0.02
+
+
+def test_seed_determines_the_scenario():
+    first, again, other = (draw(TABLE_2[6], seed=seed, rows=50) for seed in (1, 1, 2))
+    assert first.equals(again) and not first.equals(other)
+    assert first["prediction"].between(0, 1).all()
+    assert first[["label", "subgroup"]].sum().tolist() == [100, 100] and len(first) == 200
+
+
+# Rows of each identity, as in the note; half of them are positive. Blocks of this size without any identity,
+# so that a single identity has little effect.
+NAMES, EACH, OTHERS = ("gay", "white", "elderly"), 1514, 27
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    rng = np.random.default_rng(1)
+    labels = np.tile(np.repeat([1, 0], EACH // 2), len(NAMES) + OTHERS)
+    of = np.repeat([*NAMES, *[""] * OTHERS], EACH)
+    shift = np.array([{"gay": 0.5, "white": 0.1}.get(name, 0.0) for name in of])
+    before, after = (labels * 0.5 + rng.normal(0, 0.1, labels.size) + shift / part for part in (1, 4))
+    data = Data.of(labels, {name: of == name for name in NAMES})
+    return skew_experiment(data, {"@1": before, "@6": after}, "gay", seed=2, trials=5)
+
+
+def test_skew_hides_remaining_bias_of_one_identity(experiment):
+    pinned = experiment.xs("pinned_auc", axis=1, level="metric")
+    gay = pinned.loc["gay"]
+    assert gay["@1", "original"] < gay["@6", "original"]
+    rise = {model: gay[model, "skewed"] - gay[model, "original"] for model in ("@1", "@6")}
+    assert rise["@1"] > 0.03 and rise["@6"] < rise["@1"]
+    assert 0 < gay["@1", "deviation"] < 0.01
+    others = pinned.drop("gay")
+    for model in ("@1", "@6"):
+        assert others[model, "skewed"].tolist() == pytest.approx(others[model, "original"].tolist(), abs=0.01)
+
+
+def test_bias_aucs_of_the_skewed_identity_do_not_change(experiment):
+    for model in ("@1", "@6"):
+        line = experiment.loc["gay", model].drop("pinned_auc", level="metric")
+        assert line["skewed"].tolist() == pytest.approx(line["original"].tolist(), abs=0.01)
+
+
+@pytest.mark.parametrize("options", [{"models": {}}, {"trials": 0}, {"share": 1.5}])
+def test_experiment_needs_a_model_a_trial_and_a_share(options):
+    data, predictions = drawn(1)
+    with pytest.raises(ValueError, match="requires a model"):
+        skew_experiment(data, **{"models": {"one": predictions}, "identity": "cat", "seed": 1, **options})

@@ -1,132 +1,99 @@
-"""Metric table of Borkan et al. (2019): five metrics per identity."""
-
-import json
+"""Metric tables of Borkan et al. (2019) and Hann, Kalil and Payne."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fairboard import bias_report
-from fairboard.bias.analysis import Rows
+from fairboard.bias.analysis import Data
 from fairboard.bias.analysis.table import (
     CELLS,
-    MetricTable,
-    TableLine,
-    compare_tables,
     heat,
+    label_tables,
     metric_table,
+    overall_aucs,
+    undefined,
 )
+from fairboard.bias.subgroups import BIAS_AUCS
+
+LABELS, IDENTITIES = ("toxic", "insult", "threat"), ("cat", "dog", "cow")
 
 
-def draw(seed=1, size=500):
+def draw(seed, size=400, blanks=0.0):
     rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 2, size)
-    names = {"cat": 0.4, "dog": 0.2, "cow": 0.02}
-    identities = {name: np.where(rng.random(size) < share, 1.0, 0.0) for name, share in names.items()}
-    return Rows.of(labels, labels + rng.normal(0, 1, size).round(1), identities)
-
-
-def test_cells_equal_those_of_the_score():
-    rows = draw()
-    report = bias_report(rows.labels, rows.predictions, rows.identities)
-    table = metric_table(rows)
-    assert (table.rows, table.positives, table.overall_auc) == (
-        report.rows,
-        report.positives,
-        report.overall_auc,
+    labels, identities, predictions = (
+        {name: np.round(rng.random(size), 1) for name in names} for names in (LABELS, IDENTITIES, LABELS)
     )
-    for line, subgroup in zip(table.lines, report.subgroups, strict=True):
-        assert (line.name, line.size, line.positives) == (subgroup.name, subgroup.size, subgroup.positives)
-        assert [getattr(line, cell) for cell in CELLS] == [getattr(subgroup, cell) for cell in CELLS]
+    for values in identities.values():
+        values[rng.random(size) < blanks] = np.nan
+    return labels, identities, predictions
 
 
-def test_small_identities_are_omitted_and_listed():
-    rows = draw()
-    size = int(rows.members["cow"].sum())
-    table = metric_table(rows, minimum_size=size + 1)
-    assert [line.name for line in table.lines] == ["cat", "dog"]
-    assert table.too_small == (("cow", size),)
-    assert metric_table(rows, minimum_size=size).too_small == ()
+def of_report(labels, predictions, identities):
+    return bias_report(labels, predictions, identities).to_frame()[list(CELLS)]
 
 
-def test_sorting_puts_the_lowest_first_and_lowest_omits_undefined_lines():
-    labels = [1, 0, 1, 0, 1]
-    rows = Rows.of(labels, [0.9, 0.1, 0.2, 0.8, 0.5], {"good": [1, 1, 0, 0, 0], "bad": [0, 0, 1, 1, 0],
-                                                       "single": [0, 0, 0, 0, 1]})  # fmt: skip
-    table = metric_table(rows)
-    assert [line.name for line in table.sorted_by("mean_auc").lines] == ["bad", "good", "single"]
-    assert [line.name for line in table.sorted_by("mean_auc", descending=True).lines] == [
-        "good",
-        "bad",
-        "single",
-    ]
-    assert [line.name for line in table.lowest(2, by="subgroup_auc").lines] == ["bad", "good"]
-    assert [line.name for line in table.lowest(3).lines] == ["bad", "good"]
-    assert [line.name for line in table.sorted_by("name").lines] == ["bad", "good", "single"]
-    assert [line.name for line in table.sorted_by("share_positive", descending=True).lines][0] == "single"  # noqa: RUF015
+@pytest.mark.parametrize("seed", range(2))
+def test_table_of_each_label_equals_its_report(seed):
+    labels, identities, predictions = draw(seed, blanks=0.2)
+    tables = label_tables(Data.of(labels, identities), predictions)
+    aucs = overall_aucs(Data.of(labels, identities), predictions)
+    for label in LABELS:
+        expected = of_report(labels[label], predictions[label], identities)
+        pd.testing.assert_frame_equal(tables.loc[label][list(CELLS)], expected)
+        assert aucs[label] == bias_report(labels[label], predictions[label], {}).overall_auc
+    line = tables.loc["toxic", "cat"]
+    mentions = identities["cat"] >= 0.5
+    assert (line["size"], line["positives"]) == (mentions.sum(), (mentions & (labels["toxic"] >= 0.5)).sum())
+    assert line["share_positive"] == line["positives"] / line["size"]
+    assert line["mean_auc"] == pytest.approx(line[list(BIAS_AUCS)].mean())
 
 
-def test_every_undefined_cell_has_its_reason():
-    table = metric_table(Rows.of([1, 0, 1], [3, 2, 1], {"cat": [1, 0, 0]}))
-    (line,) = table.lines
-    assert (line.subgroup_auc, line.bpsn_auc, line.negative_aeg) == (None, None, None)
-    assert {cell.term for cell in table.undefined} == {"subgroup_auc", "bpsn_auc", "negative_aeg"}
-    assert "no negative rows that mention the identity" in str(table.undefined[0])
+def test_rows_without_a_label_are_left_out_of_its_table():
+    labels, identities, predictions = draw(7)
+    blank = np.random.default_rng(8).random(400) < 0.3
+    data = Data.of({**labels, "insult": np.where(blank, np.nan, labels["insult"])}, identities)
+    kept = {name: values[~blank] for name, values in identities.items()}
+    expected = of_report(labels["insult"][~blank], predictions["insult"][~blank], kept)
+    pd.testing.assert_frame_equal(metric_table(data, predictions["insult"], "insult")[list(CELLS)], expected)
 
 
-def test_known_identities_have_categories():
-    table = metric_table(draw(), categories={"cat": "pets", "dog": "pets"})
-    assert [line.category for line in table.lines] == ["pets", "pets", None]
-    assert [line.name for line in table.sorted_by("category").lines][-1] == "cow"
+def test_annotated_background_excludes_the_blanks_of_each_identity():
+    labels, identities, predictions = draw(9, blanks=0.3)
+    found = metric_table(Data.of(labels, identities, background="annotated"), predictions["toxic"])
+    for name, values in identities.items():
+        kept = ~np.isnan(values)
+        alone = of_report(labels["toxic"][kept], predictions["toxic"][kept], {name: values[kept]})
+        assert found.loc[name, list(CELLS)].tolist() == alone.loc[name].tolist()
+        assert found.loc[name, "background_size"] == (kept & ~(values >= 0.5)).sum()
 
 
-def test_annotated_background_has_no_blank_rows():
-    labels, predictions = [1, 0, 1, 0], [0.9, 0.3, 0.1, 0.2]
-    cat = [1, 1, np.nan, 0]
-    everybody = metric_table(Rows.of(labels, predictions, {"cat": cat})).lines[0]
-    annotated = metric_table(Rows.of(labels, predictions, {"cat": cat}, background="annotated"))
-    assert everybody.bpsn_auc == 0
-    assert annotated.lines[0].bpsn_auc is None
-    assert annotated.lines[0].bnsp_auc == everybody.bnsp_auc == 1
-    assert annotated.background == "annotated"
+def test_one_prediction_is_compared_with_every_label():
+    labels, identities, predictions = draw(4)
+    tables = label_tables(Data.of(labels, identities), predictions["toxic"])
+    expected = of_report(labels["threat"], predictions["toxic"], identities)
+    pd.testing.assert_frame_equal(tables.loc["threat"][list(CELLS)], expected)
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_difference_is_candidate_minus_baseline(seed):
-    rows = draw(seed % 1000, 40)
-    candidate, baseline = metric_table(rows), metric_table(rows.predicted(rows.predictions[::-1]))
-    for line in compare_tables(candidate, baseline):
-        for cell in CELLS:
-            one, other = getattr(line.candidate, cell), getattr(line.baseline, cell)
-            assert line.differences[cell] == (None if one is None or other is None else one - other)
-    assert all(not any(line.differences.values()) for line in compare_tables(candidate, candidate))
+def test_undefined_values_have_reasons():
+    table = metric_table(Data.of([1, 0, 0], {"cat": [0, 1, 1], "dog": [0, 0, 0]}), [0.9, 0.2, 0.1])
+    reasons = {(line.identity, line.term): line.reason for line in undefined(table).itertuples()}
+    assert reasons["cat", "subgroup_auc"] == "there are no positive rows that mention the identity."
+    missing = table[list(CELLS)].isna().stack()
+    assert set(reasons) == set(missing[missing].index)
+    assert pd.isna(table.loc["dog", "share_positive"]) and pd.isna(table.loc["cat", "mean_auc"])
 
 
-def test_tables_with_different_identities_are_matched_by_name():
-    rows = draw()
-    lines = compare_tables(metric_table(rows.only(["cat", "dog"])), metric_table(rows.only(["cow", "dog"])))
-    assert [line.name for line in lines] == ["cat", "dog", "cow"]
-    assert lines[0].baseline is None
-    assert lines[2].candidate is None
-    assert set(lines[0].differences.values()) == {None}
-    assert lines[0].as_dict()["baseline"] is None
+@pytest.mark.parametrize(("labels", "auc"), [([], None), ([1, 0], 1.0)])
+def test_tables_may_have_no_rows_or_no_identities(labels, auc):
+    data = Data.of({"toxic": labels}, {})
+    assert label_tables(data, labels).empty
+    assert overall_aucs(data, labels).replace(np.nan, None).tolist() == [auc]
 
 
 def test_colors_follow_the_paper():
-    assert [heat("bpsn_auc", value) for value in (1.0, 0.75, 0.5, 0.2, None)] == [0, 0.5, 1, 1, None]
-    assert [heat("positive_aeg", value) for value in (-0.5, 0.0, 0.5, None)] == [-1, 0, 1, None]
-
-
-def test_table_serializes_to_json_and_text():
-    table = metric_table(draw(), minimum_size=50)
-    data = json.loads(json.dumps(table.as_dict()))
-    assert data["identities"][0]["share_positive"] == table.lines[0].positives / table.lines[0].size
-    assert data["too_small"][0]["name"] == "cow"
-    head, first, *_ = str(table).splitlines()
-    assert head.split() == ["identity", "count", "positive", *CELLS]
-    assert first.split()[0] == "cat"
-    assert "-" in str(metric_table(Rows.of([1, 0], [1, 0], {"cat": [0, 0]})))
+    assert [heat("bpsn_auc", value) for value in (1.0, 0.75, 0.5, 0.2)] == [0, 0.5, 1, 1]
+    assert [heat("positive_aeg", value) for value in (-0.5, 0.0, 0.5)] == [-1, 0, 1]
 
 
 # Printed values of Table 3, TOXICITY@1: Subgroup, BPSN and BNSP AUC of the 20 lowest identities.
@@ -173,26 +140,21 @@ psychiatric_or_mental_illness 0.78 0.79 0.95 0.36 -0.053 0.84 0.86 0.95 0.29 -0.
 
 def printed(text, first):
     """Return a table of printed values; each row has up to five cells, starting at the metric `first`."""
-    lines = []
-    for row in text.strip().splitlines():
-        name, *values = row.split()
-        cells = [*map(float, values[first : first + 5]), None, None][:5]
-        lines.append(TableLine(name, None, 0, 0, *cells))
-    return MetricTable(0, 0, None, "all", tuple(lines), (), ())
+    lines = {
+        name: map(float, values[first : first + 5])
+        for name, *values in map(str.split, text.strip().splitlines())
+    }
+    return pd.DataFrame([dict(zip(CELLS, values, strict=False)) for values in lines.values()], list(lines))
 
 
 def test_table_3_is_sorted_by_the_mean_of_the_three_aucs():
-    table = printed(TABLE_3, 0)
-    rounded = [round(line.mean_auc, 9) for line in table.lines]
-    assert rounded == sorted(rounded)
-    lowest = [min(line.subgroup_auc, line.bpsn_auc, line.bnsp_auc) for line in table.lines]
-    assert lowest != sorted(lowest)
+    aucs = printed(TABLE_3, 0)[list(BIAS_AUCS)]
+    assert aucs.mean(axis=1).round(9).is_monotonic_increasing
+    assert not aucs.min(axis=1).is_monotonic_increasing
 
 
 def test_only_black_and_asian_do_not_improve_on_short_comments():
-    differences = compare_tables(candidate=printed(TABLE_6_SHORT, 5), baseline=printed(TABLE_6_SHORT, 0))
-    worse = {line.name for line in differences if line.differences["bpsn_auc"] < 0}
-    assert worse == {"black", "asian"}
-    largest = max(differences, key=lambda line: line.differences["bpsn_auc"])
-    assert largest.name == "homosexual_gay_or_lesbian"
-    assert largest.differences["bpsn_auc"] == pytest.approx(0.25)
+    differences = (printed(TABLE_6_SHORT, 5) - printed(TABLE_6_SHORT, 0))["bpsn_auc"]
+    assert set(differences.index[differences < 0]) == {"black", "asian"}
+    assert differences.idxmax() == "homosexual_gay_or_lesbian"
+    assert differences.max() == pytest.approx(0.25)

@@ -1,0 +1,215 @@
+"""Labels and identities of rows, and the pairs behind the AUCs of a model."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from decimal import localcontext
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
+from fairboard.bias.metric_settings import MetricSettings
+from fairboard.bias.pair_counting import count_pairs
+from fairboard.bias.prepared import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    PreparedSplit,
+    as_vector,
+    is_table,
+    refuse_where,
+)
+from fairboard.bias.score import EXACT, exact_mean, exact_score, rounded
+from fairboard.bias.subgroups import BIAS_AUCS, comparisons, overall_comparison
+
+Background = Literal["all", "annotated"]
+Predictions = Mapping[str, ArrayLike] | ArrayLike
+"""The predictions of each label by name, or one array of predictions that is compared with every label."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The labels and identities of n rows, created by `Data.of`.
+
+    Attributes
+    ----------
+    labels, identities : mapping of str to ndarray of float64, each of shape (n,)
+        Values of each row, usually the share of raters who assigned the label or identity; NaN is a blank.
+        Rows with a blank label are left out of all analyses of that label.
+    settings : MetricSettings
+        The metric settings that contain the thresholds.
+    background : {"all", "annotated"}
+        With ``"all"``, a blank identity counts as no mention, as in the score. With ``"annotated"``, rows
+        with a blank identity are left out of all analyses of that identity.
+
+    Examples
+    --------
+    >>> data = Data.of([1, 0, 1], {"cat": [1, 0, None]}, background="annotated")
+    >>> data.label, data.sizes(), data.considered("cat").tolist()
+    ('label', {'cat': 1}, [True, True, False])
+    """
+
+    labels: Mapping[str, FloatArray]
+    identities: Mapping[str, FloatArray]
+    settings: MetricSettings
+    background: Background
+
+    @classmethod
+    def of(
+        cls,
+        labels: Predictions,
+        identities: Mapping[str, ArrayLike],
+        *,
+        settings: MetricSettings | None = None,
+        background: Background = "all",
+    ) -> "Data":
+        """Validate the columns and convert them to arrays; one array of labels is called ``"label"``.
+
+        Raises
+        ------
+        ValueError
+            If there is no label, or a column has the wrong shape, length or content.
+        """
+        if background not in get_args(Background):
+            raise ValueError(f'`background` must be "all" or "annotated", not {background!r}.')
+        named: Any = labels if is_table(labels) else {"label": labels}
+        if not list(named):
+            raise ValueError("`labels` must contain at least one label.")
+        checked = {str(name): as_vector(f"labels[{name!r}]", named[name]) for name in named}
+        rows = next(iter(checked.values())).size
+        others = {str(name): as_vector(f"identities[{name!r}]", identities[name]) for name in identities}
+        for argument, columns in (("labels", checked), ("identities", others)):
+            for name, values in columns.items():
+                if values.size != rows:
+                    raise ValueError(f"`{argument}[{name!r}]` must have {rows} values, not {values.size}.")
+                refuse_where(np.isinf(values), f"{argument}[{name!r}]", "finite or blank")
+        return cls(checked, others, settings or MetricSettings(), background)
+
+    @property
+    def label(self) -> str:
+        """The first label."""
+        return next(iter(self.labels))
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.labels[self.label].size
+
+    @cached_property
+    def members(self) -> Mapping[str, BoolArray]:
+        """For each identity, a mask of the rows that mention it."""
+        threshold = self.settings.identity_threshold
+        return {name: values >= threshold for name, values in self.identities.items()}
+
+    def positive(self, label: str | None = None) -> BoolArray:
+        """Return a mask of the positive rows."""
+        positive: BoolArray = self.labels[label or self.label] >= self.settings.label_threshold
+        return positive
+
+    def labelled(self, label: str | None = None) -> BoolArray:
+        """Return a mask of the rows in which a label is not blank."""
+        return ~np.isnan(self.labels[label or self.label])
+
+    def considered(self, name: str) -> BoolArray:
+        """Return a mask of the rows in the subgroup or the background of an identity."""
+        values = self.identities[name]
+        return np.ones(self.size, np.bool_) if self.background == "all" else ~np.isnan(values)
+
+    def sizes(self) -> dict[str, int]:
+        """Count the rows that mention each identity."""
+        return {name: int(np.count_nonzero(mentions)) for name, mentions in self.members.items()}
+
+    def at(self, kept: BoolArray | IndexArray) -> "Data":
+        """Return the rows that a mask selects, or the rows with the given numbers in that order."""
+        labels = {name: values[kept] for name, values in self.labels.items()}
+        identities = {name: values[kept] for name, values in self.identities.items()}
+        return replace(self, labels=labels, identities=identities)
+
+    def only(self, names: Collection[str]) -> "Data":
+        """Return the same rows with only the given identities."""
+        return replace(self, identities={name: self.identities[name] for name in names})
+
+    def mentioned_by(self, minimum_size: int) -> "Data":
+        """Return the same rows with only the identities that at least `minimum_size` rows mention."""
+        return self.only([name for name, size in self.sizes().items() if size >= minimum_size])
+
+
+def by_label(data: Data, predictions: Predictions) -> dict[str, FloatArray]:
+    """Return the predictions of all predicted labels, in the order of the labels.
+
+    Raises
+    ------
+    ValueError
+        If there are predictions of an unknown label, or they are not one finite number for each row.
+    """
+    given: Any = predictions
+    if not is_table(given):
+        given = dict.fromkeys(data.labels, as_vector("predictions", given, rows=data.size, finite=True))
+    if unknown := [str(name) for name in given if name not in data.labels]:
+        known = ", ".join(data.labels)
+        raise ValueError(f"`predictions` contains unknown labels: {', '.join(unknown)}. Labels: {known}.")
+    return {
+        label: as_vector(f"predictions[{label!r}]", given[label], rows=data.size, finite=True)
+        for label in data.labels
+        if label in given
+    }
+
+
+class PairComparisons(NamedTuple):
+    """The comparisons of all positive with all negative rows, and those of each identity.
+
+    Those of an identity are the five cells and ``"background_auc"``, within its background.
+    """
+
+    overall: Comparison
+    cells: Mapping[str, Mapping[str, Comparison]]
+
+
+def count(data: Data, predictions: ArrayLike, label: str | None = None) -> PairComparisons:
+    """Count the pairs of all comparisons, as exact integers.
+
+    Parameters
+    ----------
+    data : Data
+    predictions : array_like, shape (n,)
+        One finite number for each row.
+    label : str, optional
+        By default, the first one.
+    """
+    scores = as_vector("predictions", predictions, rows=data.size, finite=True)
+    positive, labelled = data.positive(label), data.labelled(label)
+
+    def counted(names: Collection[str], rows: BoolArray) -> PairCounts:
+        members = tuple(np.flatnonzero(data.members[name][rows]) for name in names)
+        split = PreparedSplit(positive[rows], tuple(names), (True,) * len(names), members)
+        return count_pairs(split, scores[rows])
+
+    whole = counted(data.identities if data.background == "all" else (), labelled)
+    if data.background == "all":
+        pairs = [(whole, identity) for identity in whole.identities]
+    else:
+        each = [counted([name], labelled & data.considered(name)) for name in data.identities]
+        pairs = [(counts, counts.identities[0]) for counts in each]
+    cells = {identity.name: _comparisons(counts, identity) for counts, identity in pairs}
+    return PairComparisons(overall_comparison(whole), cells)
+
+
+def _comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[str, Comparison]:
+    inside = identity.subgroup_wins + identity.bpsn_wins + identity.bnsp_wins
+    sizes = counts.positives - identity.positives, counts.negatives - identity.negatives
+    background = Comparison(counts.overall_wins - inside, *sizes)
+    cells: dict[str, Comparison] = {str(name): each for name, each in comparisons(counts, identity).items()}
+    return {**cells, "background_auc": background}
+
+
+def exact_terms(data: Data, predictions: ArrayLike, label: str | None = None) -> dict[str, float | None]:
+    """Return the four terms and the score over all identities, computed from exact counts."""
+    counted = count(data, predictions, label)
+    with localcontext(EXACT):
+        exact = {"overall_auc": counted.overall.exact_auc}
+        for cell in BIAS_AUCS:
+            exact[cell] = exact_mean([each[cell].exact_auc for each in counted.cells.values()], data.settings)
+    exact["score"] = exact_score(exact, data.settings)
+    return {name: rounded(value) for name, value in exact.items()}

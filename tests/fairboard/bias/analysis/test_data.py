@@ -1,0 +1,112 @@
+"""Labels and identities of rows, and exact counts of all comparisons."""
+
+import numpy as np
+import pytest
+
+from fairboard import MetricSettings, count_pairs, prepare
+from fairboard.bias.analysis import Data
+from fairboard.bias.analysis.data import by_label, count, exact_terms
+from fairboard.bias.subgroups import comparisons, overall_comparison
+
+NAN = np.nan
+CELLS = {
+    "subgroup_auc": "pn",
+    "bpsn_auc": "Pn",
+    "bnsp_auc": "pN",
+    "positive_aeg": "Pp",
+    "negative_aeg": "Nn",
+    "background_auc": "PN",
+}
+
+
+@pytest.fixture
+def data():
+    labels = {"toxic": [1, 0.5, 0.4, 0], "insult": [NAN, 1, 0, NAN]}
+    return Data.of(labels, {"cat": [1, NAN, 0, 0.5], "dog": [0, 0, 0, 1]})
+
+
+def draw(seed, background="all", size=120):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, size)
+    identities = {name: rng.choice([0, 1, NAN], size) for name in ("cat", "dog")}
+    return Data.of(labels, identities, background=background), rng.integers(0, 9, size) + labels
+
+
+def test_labels_and_mentions_start_at_the_thresholds(data):
+    assert (data.label, data.positive().tolist()) == ("toxic", [True, True, False, False])
+    assert data.members["cat"].tolist() == [True, False, False, True]
+    assert data.sizes() == {"cat": 2, "dog": 1}
+    settings = MetricSettings(label_threshold=0.8, identity_threshold=0.1)
+    other = Data.of([0.7, 0.8], {"cat": [0.1, 0.09]}, settings=settings)
+    assert (other.positive().tolist(), other.members["cat"].tolist()) == ([False, True], [True, False])
+
+
+def test_blank_identity_is_background_or_left_out(data):
+    assert data.considered("cat").all()
+    annotated = Data.of(data.labels, data.identities, background="annotated")
+    assert annotated.considered("cat").tolist() == [True, False, True, True]
+
+
+def test_rows_and_identities_can_be_selected(data):
+    assert data.at(np.array([3, 0])).labels["toxic"].tolist() == [0, 1]
+    assert data.at(data.positive()).size == 2
+    assert list(data.mentioned_by(2).identities) == ["cat"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "identities", "background", "message"),
+    [
+        ({}, {}, "all", "`labels` must contain at least one label"),
+        ({"toxic": [1, np.inf]}, {}, "all", r"`labels\['toxic'\]` must be finite or blank"),
+        ({"toxic": [1, 0]}, {"cat": [1]}, "all", r"`identities\['cat'\]` must have 2 values, not 1"),
+        ({"toxic": [1, 0]}, {}, "none", '`background` must be "all" or "annotated"'),
+    ],
+)
+def test_invalid_argument_is_named(labels, identities, background, message):
+    with pytest.raises(ValueError, match=message):
+        Data.of(labels, identities, background=background)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "message"),
+    [
+        ({"insult": [1, NAN, 2, 3]}, r"`predictions\['insult'\]` must be finite"),
+        ({"toxic": [1]}, r"`predictions\['toxic'\]` must have 4 values, not 1"),
+        ({"rude": [1] * 4}, r"unknown labels: rude\. Labels: toxic, insult"),
+    ],
+)
+def test_invalid_predictions_are_named_by_their_label(data, predictions, message):
+    with pytest.raises(ValueError, match=message):
+        by_label(data, predictions)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("background", ["all", "annotated"])
+def test_counts_equal_a_comparison_of_every_pair(seed, background):
+    data, predictions = draw(seed, background)
+    counted = count(data, predictions)
+    for name, cells in counted.cells.items():
+        kept, inside = data.considered(name), data.members[name]
+        of = {
+            letter: predictions[kept & mask & (data.positive() == positive)]
+            for mask, letters in ((inside, "pn"), (~inside, "PN"))
+            for letter, positive in zip(letters, (True, False), strict=True)
+        }
+        for cell, (first, second) in CELLS.items():
+            wins = sum(2 * (one > other) + (one == other) for one in of[first] for other in of[second])
+            assert tuple(cells[cell]) == (wins, of[first].size, of[second].size)
+
+
+def test_counts_are_those_of_the_score():
+    data, predictions = draw(3)
+    counts = count_pairs(prepare(data.labels["label"], data.identities), predictions)
+    counted = count(data, predictions)
+    assert counted.overall == overall_comparison(counts) == count(data.only([]), predictions).overall
+    for identity in counts.identities:
+        assert comparisons(counts, identity).items() <= counted.cells[identity.name].items()
+
+
+def test_rows_without_a_label_are_left_out(data):
+    assert count(data, [4, 3, 2, 1], "insult").overall == (2, 1, 1)
+    assert count(data, [4, 3, 2, 1], "insult").cells["cat"]["bnsp_auc"].first == 0
+    assert exact_terms(data, [4, 3, 2, 1], "insult")["overall_auc"] == 1
