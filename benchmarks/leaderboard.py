@@ -144,11 +144,11 @@ def queries(database: Database, ask: Callable[[], Any]) -> int:
 
 
 def after_changes(database: Database, ask: Callable[[], Any]) -> float:
-    """Return the median time of the first response after a change."""
+    """Return the median time of the first response after an organizer's act."""
     times = []
     for _ in range(CHANGES):
         with database.write() as session:
-            session.execute(update(Competition).values(summary="changed"))
+            session.execute(update(Competition).values(act_number=Competition.act_number + 1))
         times.append(milliseconds(ask))
     return statistics.median(times)
 

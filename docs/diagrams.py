@@ -101,7 +101,7 @@ UPLOAD = (
     Message("Worker", "Child process", "file, solution"),
     Message("Child process", "Worker", "result"),
     Message("Worker", "Database", "record, if the token is still valid"),
-    Message("Database", "Web process", "new content token"),
+    Message("Database", "Web process", "new score"),
     Message("Web process", "Client", "result"),
 )
 

@@ -2,8 +2,6 @@
 
 import enum
 import logging
-import re
-import secrets
 import sqlite3
 import threading
 import time
@@ -73,22 +71,6 @@ _LIMITS = {
 }
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
-)
-
-
-# Tables whose changes affect no leaderboard page. Changes to any other table replace the content token.
-# fmt: off
-APART = frozenset({
-    "account_link", "alembic_version", "announced_upload", "api_token", "audit_entry", "backup_run",
-    "content_state", "factor_step", "identity", "login",
-    "mail", "recovery_code", "repeatable_request",
-    "scoring_job", "second_factor", "submission_grant", "tally",
-})
-# fmt: on
-_CHANGE = re.compile(r"\s*(INSERT INTO|UPDATE|DELETE FROM) \"?(\w+)")
-_REPLACE = (
-    "INSERT INTO content_state (id, token) VALUES (1, '{}') "
-    "ON CONFLICT (id) DO UPDATE SET token = excluded.token"
 )
 
 
@@ -170,9 +152,6 @@ class Database:
     Write sessions acquire SQLite's write lock immediately (BEGIN IMMEDIATE), because upgrading the lock later
     could fail. Read sessions cannot write. On PostgreSQL, they use one snapshot, so a leaderboard never mixes
     two states.
-
-    The last statement of a write session that may have changed a leaderboard replaces the content token, so
-    sessions that read the same token read the same leaderboards.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5, timeouts: Timeouts = Timeouts()) -> None:  # noqa: B008
@@ -182,9 +161,6 @@ class Database:
         if self.engine.dialect.name == "postgresql":
             reading |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         writes = self.engine.execution_options(fairboard_writes=True)
-        event.listen(writes, "begin", _has_changed)
-        event.listen(writes, "before_cursor_execute", _note_change)
-        event.listen(writes, "commit", _replace_token)
         self._write = sessionmaker(writes, expire_on_commit=False)
         self._read = sessionmaker(self.engine.execution_options(**reading), expire_on_commit=False)
 
@@ -334,28 +310,6 @@ def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
     return Unstorable()
 
 
-def _note_change(connection: Connection, _cursor: object, statement: str, *_: object) -> None:
-    match = _CHANGE.match(statement)
-    # A new submission is on no leaderboard before it has a score.
-    if match and match[2] not in APART and match.groups() != ("INSERT INTO", "submission"):
-        connection.info["fairboard_changed"] = True
-
-
-def _replace_token(connection: Connection) -> None:
-    if _has_changed(connection):
-        replace_token(connection)
-
-
-def replace_token(connection: Connection) -> None:
-    """Replace the content token, so that no process shows a page of an earlier state."""
-    connection.exec_driver_sql(_REPLACE.format(secrets.token_hex(16)))
-
-
-def _has_changed(connection: Connection) -> bool:
-    """Return whether the transaction changed a table that counts, and forget it."""
-    return bool(connection.info.pop("fairboard_changed", False))
-
-
 def _configure_postgresql(timeouts: Timeouts, connection: Any, record: Any) -> None:
     """Set the limit per statement for the session, and detect a pooler such as PgBouncer.
 
@@ -391,6 +345,7 @@ def _milliseconds(seconds: float) -> int:
 
 def _configure_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # This prevents the driver from starting transactions.
+    connection.create_function("lower", 1, _lower, deterministic=True)  # SQLite's own ignores umlauts.
     cursor = connection.cursor()
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
@@ -400,6 +355,10 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _lower(text: str | None) -> str | None:
+    return text if text is None else str(text).lower()
 
 
 class _Turns:

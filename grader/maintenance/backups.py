@@ -421,7 +421,6 @@ def restore(
         _free_claims(session)
         backup_runs.end_restored(session, made_at=backup.record.made_at)
         held = _hold_mails_back(session, made_at=backup.record.made_at, now=db.now(session))
-        db.replace_token(session.connection())
         session.flush()
         reach("restore.before_commit")
     return Restored(held, has_secret_key=_mark(settings) == backup.contents.secret_key_mark)

@@ -36,7 +36,6 @@ from grader.models.people import (
 from grader.models.scoring import (
     MAIN_BOARD,
     STANDING_ORDER,
-    ContentState,
     JobState,
     Score,
     ScoringJob,
@@ -64,7 +63,6 @@ __all__ = [
     "Color",
     "Competition",
     "CompetitionState",
-    "ContentState",
     "DataCheckState",
     "DataFile",
     "DivisionChoice",

@@ -119,6 +119,8 @@ class Competition(_WithTexts, Base):
     Selections are frozen at the close, or at `selection_deadline` if an organizer has reopened them.
     `section_use` is None for a competition without a roster.
 
+    Every act of a person raises `act_number`, so that pages in caches show its effect at once.
+
     A stage of a title refers to its previous stage. A draft has no next stage. `next_stage_id` is loaded by
     the queries in `services.competitions.lookup`.
     """
@@ -206,6 +208,8 @@ class Competition(_WithTexts, Base):
     live_scoring_version_id: Mapped[int | None] = mapped_column(
         ForeignKey("scoring_version.id", use_alter=True)
     )
+
+    act_number: Mapped[int] = mapped_column(default=0, server_default="0")
 
     live_scoring_version: Mapped["ScoringVersion | None"] = relationship(
         foreign_keys=[live_scoring_version_id], post_update=True

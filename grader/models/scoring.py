@@ -237,12 +237,3 @@ def on_board(
     team = aliased(Team)
     is_inside = select(team.id).where(team.id == Standing.team_id, team.division == division)
     return *rows, is_inside.correlate(Standing).exists()
-
-
-class ContentState(Base):
-    """The token of the present content of leaderboards: one row, replaced by `grader.db`."""
-
-    __tablename__ = "content_state"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    token: Mapped[str] = mapped_column(String(32))

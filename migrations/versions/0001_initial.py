@@ -112,12 +112,8 @@ def upgrade() -> None:
             sa.Integer(),
             sa.ForeignKey("scoring_version.id", name=LIVE, use_alter=True),
         ),
+        sa.Column("act_number", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("formatted", JSON),
-    )
-    op.create_table(
-        "content_state",
-        sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("token", sa.String(32), nullable=False),
     )
     op.create_table(
         "tally",
@@ -686,7 +682,6 @@ def downgrade() -> None:
     op.drop_table("account_link")
     op.drop_table("user_account")
     op.drop_table("tally")
-    op.drop_table("content_state")
     op.drop_table("competition")
     op.drop_table("backup_run")
     if op.get_bind().dialect.name == "postgresql":

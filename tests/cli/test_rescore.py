@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from grader.services.competitions import lookup
-from grader.services.leaderboards import leaderboard
+from grader.services.leaderboards.board import board_of
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -35,7 +35,7 @@ def scored(service):
 
 def live(service) -> tuple[int, tuple[str, ...]]:
     with service.database.read() as session:
-        board = leaderboard.board_of(session, competition=lookup.get(session, slug="toxicity"))
+        board = board_of(session, competition=lookup.get(session, slug="toxicity"))
     return board.scoring_version, tuple(row.score for row in board.rows)
 
 

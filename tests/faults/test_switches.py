@@ -15,7 +15,7 @@ from grader.files import read_solution
 from grader.maintenance import backups
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
-from grader.services.leaderboards import leaderboard
+from grader.services.leaderboards.board import board_of
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.site.log import Actor
@@ -131,7 +131,7 @@ def is_published(service, version: ScoringVersion) -> bool:
 def board(service) -> BoardRead:
     """Read the leaderboard in one transaction."""
     with service.database.read() as session:
-        found = leaderboard.board_of(session, competition=lookup.get(session, slug="toxicity"))
+        found = board_of(session, competition=lookup.get(session, slug="toxicity"))
     lines = tuple(BoardLine(row.rank or 0, row.team, row.score) for row in found.rows)
     return BoardRead("toxicity", found.scoring_version, lines)
 

@@ -29,7 +29,8 @@ from grader.receipts.receipt import shown
 from grader.receipts.verification import rows_of
 from grader.services.closing import close as closing
 from grader.services.competitions import acting, lookup
-from grader.services.leaderboards import leaderboard, rows
+from grader.services.leaderboards import rows
+from grader.services.leaderboards.board import board_of
 from grader.services.rescoring import preparation, publication
 from grader.services.site import leased_rows
 from grader.services.site.log import Actor
@@ -350,11 +351,11 @@ class BoardMachine(RuleBasedStateMachine):
     def the_boards_are_those_of_the_model(self):
         with self.service.database.read() as session:
             competition = lookup.get(session, slug=self.here.competition.slug)
-            public = leaderboard.board_of(session, competition=competition, now=self.now)
+            public = board_of(session, competition=competition, now=self.now)
             assert lines(public.rows) == self.model.board(PUBLIC)
             if not self.model.is_revealed:
                 return
-            private = leaderboard.board_of(
+            private = board_of(
                 session, competition=competition, split=Split.PRIVATE, phase=Phase.REVEALED, now=self.now
             )
             assert lines(private.rows) == self.model.board(PRIVATE)

@@ -1,5 +1,6 @@
 """Organizers' console (page and API), with actions to pause and resume submissions."""
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from flask import Blueprint, render_template, request, url_for
@@ -78,15 +79,15 @@ def index(slug: str, *, problem: Any = None) -> str:
     """Show the console."""
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        health = queue_health.of_competition(session, competition=competition, now=now)
+        health = _health(session, competition, now)
         acts = log.list_page(session, competition=competition)
         failed_count = retries.count_failed(session, competition=competition)
-        kept = lookups.snapshot(session, competition, now)
-        counts = activity.counts(session, competition=competition, snapshot=kept)
+        counts = _counts(session, competition, now)
         broken = organizer_jobs.broken(session, competition=competition)
         tasks = list(console_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
         act = console_view.next_act(session, competition, tasks, now=now)
-        found = activity.of(session, competition=competition, now=now, snapshot=kept)
+        keep = lookups.keep(session, competition, now)
+        found = keep("activity", lambda: activity.of(session, competition=competition, now=now))
     return render_template(
         "competitions/console.html",
         competition=CompetitionView(competition, now),
@@ -107,6 +108,17 @@ def index(slug: str, *, problem: Any = None) -> str:
     )
 
 
+def _health(session: Any, competition: Competition, now: datetime) -> queue_health.Health:
+    keep = lookups.keep(session, competition, now)
+    return keep("health", lambda: queue_health.of_competition(session, competition=competition, now=now))
+
+
+def _counts(session: Any, competition: Competition, now: datetime) -> activity.Counts:
+    keep = lookups.keep(session, competition, now)
+    files = keep("files", lambda: activity.files(session, competition=competition))
+    return activity.counts(session, competition=competition, files=files)
+
+
 @api.blueprint.get(DESK)
 @organizers_operation(Role.VIEWER, answers=Console, tag="running")
 def console(slug: str) -> Console:
@@ -117,8 +129,8 @@ def console(slug: str) -> Console:
 
 def _console(session: Any, competition: Competition) -> Console:
     now = db.now(session)
-    health = queue_health.of_competition(session, competition=competition, now=now)
-    counts = activity.counts(session, competition=competition)
+    health = _health(session, competition, now)
+    counts = _counts(session, competition, now)
     return Console.of(
         competition,
         phase=phases.phase(competition, now),

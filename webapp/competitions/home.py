@@ -13,7 +13,6 @@ from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import glance, score_history, shown_scores
 from grader.services.leaderboards.glance import Glance
 from grader.services.leaderboards.score_history import OwnScore
-from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.leaderboards.submission_results import SplitResult, split_results_of
 from grader.services.solutions import data_files
 from grader.services.submissions import refusal, selections
@@ -216,15 +215,10 @@ def read(
     """Return the Home page's content; `own` is the current user's situation."""
     participant = own if own is not None and not own.is_test else None
     team = participant.team if participant else None
-    kept = lookups.snapshot(session, competition, now)
-    board = glance.of(
-        session, competition=competition, team=team, now=now, snapshot=kept, viewer=lookups.viewer()
-    )
+    board = glance.of(session, competition=competition, team=team, now=now, viewer=lookups.viewer())
     files = OwnFiles()
     if participant and team is not None and view.has_solution:
-        # A new submission changes only the allowance, not the content token.
-        key = "own files", team.id, participant.allowance
-        files = kept.page(key, lambda: _files(session, competition, team, board, now))
+        files = _files(session, competition, team, board, now)
     entry = participations.state(competition, own.participation if own else None)
     return Home(
         board=board,
@@ -236,7 +230,7 @@ def read(
         own_team_name=team.name if team else "",
         own_division=team.division if team else None,
         files=files,
-        first_steps=_first_steps(session, view, participant, files.latest, kept) if participant else None,
+        first_steps=_first_steps(session, view, participant, files.latest) if participant else None,
         allowance=participant.allowance if participant and view.is_open else None,
         can_select=selections.is_open(competition, now),
         selection_closes_at=selections.closes_at(competition),
@@ -260,7 +254,7 @@ def _files(session: Any, competition: Competition, team: Team, board: Glance, no
 
 
 def _first_steps(
-    session: Any, view: CompetitionView, own: Situation, latest: OwnScore | None, kept: Snapshot
+    session: Any, view: CompetitionView, own: Situation, latest: OwnScore | None
 ) -> FirstSteps | None:
     """Return the first steps of a person who may take part and has not yet submitted a valid file."""
     if view.phase not in (Phase.SCHEDULED, Phase.OPEN) or not view.has_solution:
@@ -270,10 +264,6 @@ def _first_steps(
     refused = participations.refusal(own.competition, own.participation, now=own.now)
     if refused is not None and refused.public_name not in ("not_joined", "rules_changed"):
         return None
-
-    def steps() -> FirstSteps:
-        listed = data_files.list_all(session, competition=own.competition)
-        names = [each.name for each in listed if data_files.is_given_out(own.competition, each)]
-        return FirstSteps(len(names), next((name for name in names if name.endswith(SCRIPTS)), ""))
-
-    return kept.page("first steps", steps)
+    listed = data_files.list_all(session, competition=own.competition)
+    names = [each.name for each in listed if data_files.is_given_out(own.competition, each)]
+    return FirstSteps(len(names), next((name for name in names if name.endswith(SCRIPTS)), ""))

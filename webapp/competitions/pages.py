@@ -12,9 +12,9 @@ from grader import db
 from grader.models import Competition
 from grader.services.competitions import announcements, drafts, figures
 from grader.services.competitions.lookup import NoScoringVersion
-from grader.services.leaderboards import glance, leaderboard
+from grader.services.leaderboards import glance
+from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.leaderboards.glance import Figures
-from grader.services.leaderboards.leaderboard import BoardRequest
 from grader.services.rescoring import mail
 from grader.services.site import log
 from grader.services.solutions import intake
@@ -76,10 +76,8 @@ def living_board(
         is_large = view.is_open and cards[competition.slug].figures.team_count >= FEWEST_TEAMS
         is_fair = is_large and any(view.metric().groups)
         if is_fair and visible(Field.PUBLIC_TERMS, Viewer.PUBLIC, view.phase, view.feedback):
-            kept = lookups.snapshot(session, competition, now)
-            board = leaderboard.board_of(
-                session, competition=competition, now=now, request=wanted, snapshot=kept
-            )
+            keep = lookups.keep(session, competition, now)
+            board = board_of(session, competition=competition, now=now, request=wanted, keep=keep)
             return {"competition": view, "board": board, "terms": terms_of(board.about)}
     return None
 

@@ -12,8 +12,6 @@ from grader import db
 from grader.models import Competition, CompetitionState, ScoringVersion, Team
 from grader.services.competitions import lookup, organizers, phases
 from grader.services.identity.api_tokens import Scope, require_scope
-from grader.services.leaderboards import snapshots
-from grader.services.leaderboards.snapshots import Snapshot
 from grader.services.rescoring import preparation
 from grader.services.site.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.submissions import accepting, situation, viewers
@@ -21,6 +19,7 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.services.submissions.viewers import Opened
 from grader.visibility import Viewer
+from webapp.http.caches import Keep
 from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading, show
 from webapp.http.site import current_site
 
@@ -40,13 +39,22 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
     return found
 
 
-def snapshot(session: Any, competition: Competition, now: datetime) -> Snapshot:
-    """Return the values that this process keeps of the present state of a competition."""
-    found: dict[int, Snapshot] = session.info.setdefault("snapshots", {})
-    if competition.id not in found:
-        kept = current_site().snapshots
-        found[competition.id] = snapshots.of(session, kept, competition=competition, now=now, viewer=viewer())
-    return found[competition.id]
+def keep(session: Any, competition: Competition, now: datetime) -> Keep:
+    """Return the cache of this process for the present state of a competition and the current viewer.
+
+    Every act of a person changes the state, so only new scores may be missing, for `PAGE_SECONDS`.
+    """
+    state = (
+        competition.id,
+        competition.act_number,
+        competition.live_scoring_version_id,
+        phases.phase(competition, now),
+        competition.feedback,
+        competition.revealed_at,
+        viewer(),
+    )
+    pages = current_site().pages
+    return lambda key, make, *is_fresh: pages.get((state, key), make, *is_fresh)
 
 
 def for_visitors(slug: str, make: Callable[[], str]) -> str:
@@ -57,7 +65,7 @@ def for_visitors(slug: str, make: Callable[[], str]) -> str:
         return make()
     with reading() as session:
         competition = competition_of(session, slug)
-        return snapshot(session, competition, db.now(session)).page(asked, make)
+        return keep(session, competition, db.now(session))(asked, make)
 
 
 def own_team(session: Any, competition: Competition) -> Team | None:

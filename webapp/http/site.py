@@ -16,11 +16,10 @@ from flask.typing import ResponseReturnValue
 from grader.db import Database
 from grader.maintenance.exporter import Exporter
 from grader.services.identity.passwords import BoundedHasher
-from grader.services.leaderboards.snapshots import Snapshots
 from grader.services.solutions.data_archive import Checksums
 from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
-from webapp.http.caches import Differences
+from webapp.http.caches import PAGE_SECONDS, Differences, Recent
 
 if TYPE_CHECKING:
     from grader.services.identity.openid_connect import OpenIDConnect
@@ -52,7 +51,8 @@ class Site:
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
     exporter: Exporter | None = None
     differences: Differences = field(default_factory=Differences)
-    snapshots: Snapshots = field(default_factory=Snapshots)
+    pages: Recent = field(default_factory=lambda: Recent(128, seconds=PAGE_SECONDS))
+    charts: Recent = field(default_factory=lambda: Recent(12))
 
     @property
     def is_https(self) -> bool:

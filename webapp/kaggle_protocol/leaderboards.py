@@ -13,10 +13,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Competition, Split
 from grader.services.competitions import phases
-from grader.services.leaderboards import leaderboard as boards
 from grader.services.leaderboards import score_history
-from grader.services.leaderboards.leaderboard import Board, BoardRequest
-from grader.services.leaderboards.lines import ShownRow
+from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, board_of
 from grader.services.teams import rosters
 from grader.text import csv_lines
 from grader.visibility import Phase
@@ -76,8 +74,8 @@ def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
 @sender("leaderboard")
 def send_leaderboard(session: Any, competition: Competition, name: str, _: str) -> Callable[[], Response]:
     """Send the current leaderboard."""
-    kept = lookups.snapshot(session, competition, db.now(session))
-    packed, newest = kept.whole(("zip", lookups.viewer()), lambda: _zipped(session, competition))
+    keep = lookups.keep(session, competition, db.now(session))
+    packed, newest = keep("zip", lambda: _zipped(session, competition))
     etag = hashlib.sha256(packed).hexdigest()
     return lambda: responses.send(BytesIO(packed), name=name, etag=etag, modified=newest)
 
@@ -107,7 +105,7 @@ def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
 def _board(session: Any, competition: Competition, request: BoardRequest) -> Board:
     now = db.now(session)
     is_revealed = phases.phase(competition, now) is Phase.REVEALED
-    return boards.board_of(
+    return board_of(
         session,
         competition=competition,
         split=Split.PRIVATE if is_revealed else Split.PUBLIC,

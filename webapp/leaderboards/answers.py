@@ -5,8 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from grader.models import Split
-from grader.services.leaderboards.leaderboard import Board
-from grader.services.leaderboards.lines import ShownRow
+from grader.services.leaderboards.board import Board, ShownRow
 from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.requests import sortable
@@ -192,9 +191,8 @@ def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardP
 def _line(row: ShownRow, board: Board) -> BoardLine:
     has_submission = board.split is Split.PRIVATE and not row.is_benchmark
     counts: dict[str, Any] = {"submission": row.submission_id} if has_submission else {}
-    if board.worst is not None:
-        worst = board.worst.get(row.submission_id)
-        counts["worst_group"] = worst and WorstGroupAnswer.model_validate(worst)
+    if board.has_groups:
+        counts["worst_group"] = row.worst and WorstGroupAnswer.model_validate(row.worst)
     return BoardLine.of(
         row,
         score=float(row.score),

@@ -9,8 +9,8 @@ from grader import db
 from grader.models import Competition
 from grader.services.competitions import phases
 from grader.services.identity.api_tokens import Scope
-from grader.services.leaderboards import leaderboard as boards
 from grader.services.leaderboards import team_results
+from grader.services.leaderboards.board import BoardCursor, BoardRequest
 from grader.services.teams import rosters
 from grader.visibility import Viewer
 from webapp.http.api import blueprint, operation
@@ -49,14 +49,14 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     return answers.board_page(board, page_size=query.page_size, next_page=next_page)
 
 
-def _asked(query: BoardQuery, competition: Competition, *, own_team_id: int | None) -> boards.BoardRequest:
+def _asked(query: BoardQuery, competition: Competition, *, own_team_id: int | None) -> BoardRequest:
     """Return the requested rows; a cursor continues in rank order."""
     wanted = replace(requests.asked_lines(competition, own_team_id=own_team_id), page_size=query.page_size)
     if query.cursor is None:
         return wanted
     if not wanted.is_plain or query.page is not None:
         raise Unreadable("cursor", query.cursor, "used without `page` and `q`, and only when sorting by rank")
-    return replace(wanted, after=boards.BoardCursor.of(query.cursor))
+    return replace(wanted, after=BoardCursor.of(query.cursor))
 
 
 @blueprint.get("/competitions/<slug>/leaderboard/private/<int:submission_id>")

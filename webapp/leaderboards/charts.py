@@ -7,8 +7,7 @@ from datetime import datetime
 from grader.charts.frontier import frontier_chart
 from grader.charts.steps import BandLevel, StepChart, Steps, step_chart
 from grader.ranking.order import Scale
-from grader.services.leaderboards.leaderboard import Board, BoardRequest
-from grader.services.leaderboards.lines import ShownRow
+from grader.services.leaderboards.board import Board, BoardRequest, ShownRow
 from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps, TermPoint
 from webapp.http.caches import Frontier
 from webapp.presentation.terms import NAMES
@@ -44,10 +43,8 @@ class FrontierView:
     own_team_id: int | None
 
 
-def top(board: Board, request: BoardRequest, *, own_team_id: int | None) -> list[ShownRow]:
-    """Return the teams of the step chart; none unless this is the unfiltered first page."""
-    if not is_first(board, request):
-        return []
+def top(board: Board, *, own_team_id: int | None) -> list[ShownRow]:
+    """Return the teams of the step chart on the first page."""
     ranked = [row for row in (*board.rows, board.pinned) if row is not None and not row.is_benchmark]
     return [row for place, row in enumerate(ranked) if place < TEAM_COUNT or row.team_id == own_team_id]
 
@@ -57,9 +54,9 @@ def is_first(board: Board, request: BoardRequest) -> bool:
     return request.is_plain and board.page == 1 and request.is_main
 
 
-def has_frontier(board: Board, request: BoardRequest) -> bool:
-    """Return whether the page has the chart of accuracy and fairness, which needs terms of bias or groups."""
-    return bool(board.has_terms if board.about.is_weighted_sum else board.worst) and is_first(board, request)
+def has_frontier(board: Board) -> bool:
+    """Return whether the viewer may see the values of the chart: the terms of bias or groups."""
+    return board.has_terms if board.about.is_weighted_sum else board.has_groups
 
 
 def steps(

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response, abort, g, get_template_attribute, jsonify, render_template
@@ -14,8 +13,9 @@ from grader.models import Competition, Split
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
-from grader.services.leaderboards import leaderboard, score_history, snapshots, team_results
-from grader.services.leaderboards.leaderboard import Board, BoardRequest
+from grader.services.leaderboards import board as boards
+from grader.services.leaderboards import glance, ranks, score_history, team_results
+from grader.services.leaderboards.board import Board, BoardRequest, ShownRow
 from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.rescoring import mail
 from grader.services.submissions import comparison
@@ -27,8 +27,9 @@ from webapp.http.caches import frontier
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_text
 from webapp.http.responses import conditional
+from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
-from webapp.leaderboards.views import BoardView, ResultsView, RowView, board_csv
+from webapp.leaderboards.views import BoardView, ResultsView, board_csv
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import SplitView
@@ -93,15 +94,14 @@ def version(slug: str) -> ResponseReturnValue:
         now = db.now(session)
         phase = phases.phase(competition, now)
         is_shown = visible(Field.PUBLIC_RANK, lookups.viewer(), phase, competition.feedback)
-        kept, found_id = lookups.snapshot(session, competition, now), competition.id
-        numbers = {
-            "version": kept.page(
-                "version", lambda: snapshots.board_version(session, competition_id=found_id)
-            ),
-            "entries": kept.page("entries", lambda: snapshots.count_entries(session, competition=competition))
+        keep = lookups.keep(session, competition, now)
+        entries = (
+            keep("entries", lambda: glance.count_entries(session, competition=competition))
             if is_shown
-            else None,
-        }
+            else None
+        )
+        version = keep("version", lambda: ranks.version(session, competition=competition))
+        numbers = {"version": version, "entries": entries}
     return conditional(jsonify(numbers))
 
 
@@ -157,7 +157,7 @@ def results(slug: str) -> ResponseReturnValue:
         )
         stage = phases.stage(competition, now)
     if own is None and not view.is_revealed:
-        raise leaderboard.BoardNotRevealed
+        raise boards.BoardNotRevealed
     return render_template(
         "leaderboards/results.html",
         competition=view,
@@ -176,73 +176,56 @@ def _board_page(slug: str, split: Split) -> str:
         own_team_id = team.id if team else None
         wanted = requests.asked_lines(competition, own_team_id=own_team_id)
         board = requests.board(session, competition, split, wanted, now=now)
-        steps = _steps(session, competition, board, wanted, now) if split is Split.PUBLIC else None
-        cloud = (
-            _frontier(session, competition, board, own_team_id, now)
-            if charts.has_frontier(board, wanted)
-            else None
-        )
+        is_first = charts.is_first(board, wanted)
+        steps = _steps(session, competition, board, own_team_id, now) if is_first else None
+        has_cloud = is_first and charts.has_frontier(board)
+        cloud = _frontier(session, competition, board, own_team_id, now) if has_cloud else None
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
-        kept = lookups.snapshot(session, competition, now)
-        page = split, board.has_terms, board.worst is None, wanted
-
-        def draw() -> tuple[BoardView, list[str], str]:
-            shown = BoardView(
-                board,
-                wanted,
-                own_team_id=own_team_id,
-                classes=competition,
-                is_revealed=view.is_revealed,
-            )
-            plain = [replace(row, is_own=False) for row in shown.rows]
-            shared = (
-                "lines",
-                split,
-                board.has_terms,
-                board.worst is None,
-                # In an anonymous competition, only the team itself sees its name.
-                wanted if competition.is_anonymous else replace(wanted, own_team_id=None),
-            )
-            lines = kept.page(shared, lambda: [_line(slug, shown, row) for row in plain])
-            own = [_line(slug, shown, row) if row.is_own else "" for row in shown.rows]
-            pinned = _line(slug, shown, shown.pinned) if shown.pinned else ""
-            return shown, [mine or line for mine, line in zip(own, lines, strict=True)], pinned
-
-        shown, lines, pinned = kept.page(("view", *page), draw)
-    is_private = split is Split.PRIVATE
+        shown = BoardView(
+            board, wanted, own_team_id=own_team_id, classes=competition, is_revealed=view.is_revealed
+        )
+        keep = lookups.keep(session, competition, now)
+        # A row takes a tenth of a millisecond, so teams share the rows of a page.
+        rows = tuple((row.rank, row.submission_id) for row in board.shared)
+        key = "lines", split, replace(wanted, own_team_id=None), rows
+        lines = list(keep(key, lambda: [_line(slug, shown, row) for row in board.shared]))
+        for place, row in enumerate(board.rows):
+            if row.team_id == own_team_id and not row.is_benchmark:
+                lines[place] = _line(slug, shown, row, is_own=True)
     return render_template(
         "leaderboards/show.html",
         competition=view,
         board=shown,
+        lines=lines,
         named=board.named,
         hidden=board.hidden,
-        lines=lines,
-        pinned=pinned,
         is_running=stage is Stage.RUNNING,
         stage=stage_sentence(competition, stage, pending_count=pending_count),
-        takes_late=is_private and competition.takes_late_submissions,
+        takes_late=split is Split.PRIVATE and competition.takes_late_submissions,
         steps=steps,
         frontier=cloud,
     )
 
 
-def _line(slug: str, board: BoardView, row: RowView) -> str:
+def _line(slug: str, board: BoardView, row: ShownRow, *, is_own: bool = False) -> str:
     """Return the HTML of a row."""
     line: Callable[..., str] = get_template_attribute("leaderboards/rows.html", "line")
-    return line(row, slug, board.is_private, board.has_groups, board.division)
+    shown = board.lines.row(row, is_own=is_own)
+    return line(shown, slug, board.is_private, board.has_groups, board.division)
 
 
 def _steps(
-    session: Any, competition: Competition, board: Board, wanted: BoardRequest, now: datetime
+    session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> charts.StepsView | None:
-    """Return the step chart; viewers whose team is not among its teams share one."""
-    kept, own_team_id = lookups.snapshot(session, competition, now), wanted.own_team_id
-    top = charts.top(board, wanted, own_team_id=own_team_id)
-    ids = [row.team_id for row in top]
+    """Return the step chart of a public leaderboard; viewers whose team is not among its teams share one."""
+    top = charts.top(board, own_team_id=own_team_id)
+    if board.split is Split.PRIVATE or not top:
+        return None
+    ids, keep = [row.team_id for row in top], lookups.keep(session, competition, now)
 
     def draw() -> charts.StepsView | None:
-        sample = kept.page("sample", lambda: score_history.sample(session, competition=competition))
+        sample = keep("sample", lambda: score_history.sample(session, competition=competition))
         return charts.steps(
             top,
             score_history.of_teams(session, competition=competition, team_ids=ids),
@@ -250,23 +233,27 @@ def _steps(
             team_count=board.team_count,
             own_team_id=own_team_id,
             until=competition.closes_at,
-            now=snapshots.minute(now),
+            now=now,
             scale=board.scale,
         )
 
-    return kept.page(("steps", *ids, own_team_id if own_team_id in ids else None), draw) if top else None
+    return keep(("steps", *ids, own_team_id if own_team_id in ids else None), draw)
 
 
 def _frontier(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> charts.FrontierView | None:
     """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
-    kept, split = lookups.snapshot(session, competition, now), board.split
+    keep, split = lookups.keep(session, competition, now), board.split
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
-    version = kept.page("version", lambda: snapshots.board_version(session, competition_id=competition.id))
-    read = partial(score_history.terms_of_board, session, competition=competition, split=split)
-    live = lookup.live(competition)
-    points = kept.kept.wholes.get((competition.id, split, version), lambda: frontier(read(), live))
+    version = keep("version", lambda: ranks.version(session, competition=competition))
+    points = current_site().charts.get(
+        (competition.id, split, version),
+        lambda: frontier(
+            score_history.terms_of_board(session, competition=competition, split=split),
+            lookup.live(competition),
+        ),
+    )
     own_id = own_team_id if points and points.place_of(own_team_id) is not None else None
 
     def draw() -> charts.FrontierView | None:
@@ -280,20 +267,22 @@ def _frontier(
         )
         return charts.frontier(points, names, board, own_team_id=own_id)
 
-    return kept.page(("frontier", split, own_id), draw)
+    return keep(("frontier", split, version, own_id), draw)
 
 
 def _csv(slug: str, split: Split) -> Response:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         division, board = requests.asked_division(competition), asked_text("board")
-        whole = leaderboard.BoardRequest(page_size=WHOLE, division=division, board=board)
-        viewer, phase = lookups.viewer(), phases.phase(competition, now)
+        whole = BoardRequest(page_size=WHOLE, division=division, board=board)
         if split is Split.PRIVATE:
-            leaderboard.require_private(competition, viewer=viewer, phase=phase)
-        kept = lookups.snapshot(session, competition, now)
-        key = "csv", split, viewer is Viewer.ORGANIZER, division, board
-        text = kept.whole(key, lambda: board_csv(requests.board(session, competition, split, whole, now=now)))
+            phase = phases.phase(competition, now)
+            boards.require_private(competition, viewer=lookups.viewer(), phase=phase)
+        keep = lookups.keep(session, competition, now)
+        text = keep(
+            ("csv", split, division, board),
+            lambda: board_csv(requests.board(session, competition, split, whole, now=now)),
+        )
     response = Response(text, mimetype="text/csv")
     name = f"{competition.slug}-{split.value}-leaderboard{f'-{board}' if board else ''}.csv"
     response.headers.set("Content-Disposition", "attachment", filename=name)

@@ -11,9 +11,8 @@ from grader.models import Competition, Split
 from grader.services.competitions import boards, lookup, phases
 from grader.services.competitions.metric import term_names
 from grader.services.competitions.settings_model import division_names
-from grader.services.leaderboards import leaderboard, submission_results
-from grader.services.leaderboards.leaderboard import Board, BoardRequest
-from grader.services.leaderboards.lines import Sort, lowest_best
+from grader.services.leaderboards import submission_results
+from grader.services.leaderboards.board import Board, BoardRequest, Sort, board_of, lowest_best
 from grader.services.leaderboards.submission_results import CountedEntry
 from webapp.http import lookups
 from webapp.http.errors import BadRequest
@@ -83,7 +82,7 @@ def board(
     session: Any, competition: Competition, split: Split, wanted: BoardRequest, *, now: datetime
 ) -> Board:
     """Return a page of a leaderboard with the parts visible to the current user."""
-    return leaderboard.board_of(
+    return board_of(
         session,
         competition=competition,
         split=split,
@@ -91,7 +90,7 @@ def board(
         viewer=lookups.viewer(),
         now=now,
         request=wanted,
-        snapshot=lookups.snapshot(session, competition, now),
+        keep=lookups.keep(session, competition, now),
     )
 
 

@@ -9,8 +9,7 @@ from grader.charts.svg import robust_floor
 from grader.models import Split
 from grader.ranking.order import Scale, error_text, term_text
 from grader.services.leaderboards import group_tables
-from grader.services.leaderboards.leaderboard import Board, BoardRequest
-from grader.services.leaderboards.lines import ShownRow, Sort, is_usually_descending
+from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, Sort, is_usually_descending
 from grader.services.leaderboards.team_results import ResultLine, TeamResults
 from grader.services.site.paging import PAGE_SIZE
 from grader.text import csv_lines
@@ -106,18 +105,22 @@ class BoardView:
         self.is_private = board.split is Split.PRIVATE
         self.terms = terms_of(board.about) if board.has_terms else ()
         self.about = None if board.about.is_weighted_sum else board.about
-        self.has_groups = board.worst is not None
+        self.has_groups = board.has_groups
         self.heading = _heading(board)
         self.basis = _basis(board)
         self.caution = _caution(board, is_revealed=is_revealed)
         self.columns = [_column(*column, wanted) for column in _columns(board, classes, self.terms)]
-        lines = _Lines(board, own_team_id)
-        self.rows = [lines.row(row) for row in board.rows]
-        self.pinned = lines.row(board.pinned) if board.pinned else None
+        self.lines = _Lines(board)
+        self.has_rows = bool(board.rows)
+        self.pinned = self.lines.row(board.pinned, is_own=True) if board.pinned else None
         has_podium = self.is_private and is_revealed and wanted.is_plain and board.page == 1
-        self.podium = [row for row in self.rows if row.rank and row.rank <= PODIUM] if has_podium else []
+        self.podium = [
+            self.lines.row(row, is_own=row.team_id == own_team_id)
+            for row in board.rows
+            if has_podium and row.rank and row.rank <= PODIUM
+        ]
         self.own = _own_place(board, own_team_id)
-        self.has_shades = bool(lines.shaded)
+        self.has_shades = bool(self.lines.shaded)
         self.query = _query(wanted)
 
 
@@ -155,7 +158,7 @@ def _columns(board: Board, classes: ClassNames, terms: Sequence[Term]) -> list[t
         (Sort.TEAM, "Team", "team", ""),
         (Sort.SCORE, board.rule.name if board.rule else "Score", "score", score),
         *((term.key, term.name, "term", f"{term.explained(classes)}.") for term in terms),
-        *([("", "Worst group", "term", group)] if board.worst is not None else []),
+        *([("", "Worst group", "term", group)] if board.has_groups else []),
         (Sort.ENTRIES, "Entries", "number entries", ""),
         (Sort.LAST_SUBMITTED_AT, "Last submitted", "last", ""),
     ]
@@ -198,14 +201,14 @@ def _query(wanted: BoardRequest) -> dict[str, str]:
 class _Lines:
     """Builder of a page's rows, which depend on each other."""
 
-    def __init__(self, board: Board, own_team_id: int | None) -> None:
-        self._board, self._own_team_id = board, own_team_id
+    def __init__(self, board: Board) -> None:
+        self._board = board
         units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
         self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
         terms = board.about.terms if board.about.is_weighted_sum else ()  # The shades are those of AUCs.
         self.shaded = frozenset(term.name for term in terms if _differ(board.rows, term.name))
 
-    def row(self, row: ShownRow) -> RowView:
+    def row(self, row: ShownRow, *, is_own: bool = False) -> RowView:
         """Return a row as displayed on the page."""
         has_change = self._board.split is Split.PRIVATE and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
@@ -221,12 +224,12 @@ class _Lines:
             bar=self._bar(row.score_units),
             is_clipped=row.score_units < self._low,
             terms=_terms(row.terms, self._board, self.shaded),
-            worst_group=worst_group(row, self._board),
+            worst_group=worst_group(row),
             entry_count=row.entry_count,
             last_submitted_at=row.last_submitted_at,
             change=text,
             direction=direction,
-            is_own=row.team_id == self._own_team_id and not row.is_benchmark,
+            is_own=is_own,
             counted_id=counted_id(row, self._board),
             alias=row.alias,
         )
@@ -263,9 +266,9 @@ def _terms(terms: Mapping[str, float], board: Board, shaded: Collection[str]) ->
     )
 
 
-def worst_group(row: ShownRow, board: Board) -> tuple[str, str]:
+def worst_group(row: ShownRow) -> tuple[str, str]:
     """Return the worst group of a row and its value, empty if there is none."""
-    worst = (board.worst or {}).get(row.submission_id)
+    worst = row.worst
     return (f"{worst.column} = {worst.name}", group_tables.text(worst.score)) if worst else ("", "")
 
 
@@ -297,7 +300,7 @@ def board_csv(board: Board) -> str:
 
 def _header(board: Board) -> tuple[str, ...]:
     terms = (term.name for term in board.about.terms if board.has_terms)
-    groups = () if board.worst is None else ("worst_group", "worst_group_score")
+    groups = ("worst_group", "worst_group_score") if board.has_groups else ()
     columns = "rank", "team", *(("division",) if board.divisions else ()), "members", "score", *terms, *groups
     return *columns, "entries", "last_submitted_at", "rank_change"
 
@@ -310,7 +313,7 @@ def _cells(row: ShownRow, board: Board) -> tuple[str | float | None, ...]:
         "; ".join(row.members),
         row.score,
         *term_texts(row.terms, board).values(),
-        *(() if board.worst is None else worst_group(row, board)),
+        *(worst_group(row) if board.has_groups else ()),
         row.entry_count,
         formats.iso(row.last_submitted_at),
         row.rank_change,

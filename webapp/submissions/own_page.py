@@ -200,8 +200,8 @@ def page(slug: str, refusal: FileRefusal | None = None) -> str:
         version, view = lookup.live(competition), CompetitionView(competition, now)
         allowed = visible_fields(Viewer.TEAM, view.phase, competition.feedback)
         listed = accepting.list_of(session, team=team, page=asked_page())
-        results = lookups.snapshot(session, competition, now).page(
-            ("results", *(each.id for each in listed.rows), allowed),
+        results = lookups.keep(session, competition, now)(
+            ("results", *((each.id, each.status) for each in listed.rows), allowed),
             lambda: submission_results.public_scores(
                 session, submissions=listed.rows, version=version, allowed=allowed, with_tables=True
             ),

@@ -93,13 +93,17 @@ def list_all(session: Session) -> list[Competition]:
 
 
 def lock(session: Session, *, competition_id: int) -> Competition:
-    """Lock a competition until the transaction ends and reload it; raise UnknownCompetition."""
+    """Lock a competition for an act until the transaction ends and reload it; raise UnknownCompetition.
+
+    The act raises the competition's `act_number`.
+    """
     mine = Competition.id == competition_id
     session.execute(_locking(mine))
     # If a statement waits for the lock, the rows that it joins could belong to the previous live version.
     competition = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
     if competition.slug.startswith(DELETED):
         raise UnknownCompetition(slug=competition.slug)
+    competition.act_number += 1
     return competition
 
 

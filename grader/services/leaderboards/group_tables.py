@@ -1,21 +1,16 @@
 """The displayed values of groups: the worst group, the gap, and where the score is lost."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
-
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from fairboard.bias.score import power_mean
 from fairboard.groups import POWER
 from fairboard.interface import Description, Direction
 from fairboard.losses import mean_losses
-from grader.models import Score, ScoringVersion, Split
 from grader.services.competitions.metric import NamedMetric
 
-CHUNK = 1000
 Stored = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
@@ -121,24 +116,6 @@ def loss_parts(
     divided = mean_losses(scored, power, best, amount)
     overall = {("overall", ""): metric.weight * abs(best - terms["overall"])} if "overall" in terms else {}
     return overall | {("groups", name): part for name, part in divided.items()}
-
-
-def worst_of_submissions(
-    session: Session, *, version: ScoringVersion, split: Split, submission_ids: Collection[int]
-) -> dict[int, WorstGroup]:
-    """Return the worst group of each submission; callers check that groups are visible."""
-    is_lowest, ids = version.scale.is_lowest_best, list(submission_ids)
-    worst = {}
-    for start in range(0, len(ids), CHUNK):
-        query = select(Score.submission_id, Score.groups).where(
-            Score.submission_id.in_(ids[start : start + CHUNK]),
-            Score.scoring_version_id == version.id,
-            Score.split == split,
-        )
-        for submission_id, groups in session.execute(query):
-            if group := worst_of(groups, is_lowest_best=is_lowest):
-                worst[submission_id] = group
-    return worst
 
 
 def worst_of(stored: Stored, *, is_lowest_best: bool) -> WorstGroup | None:

@@ -1,6 +1,6 @@
 """Ranked submissions and their displayed public scores."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,11 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
+from grader.ranking import order
 from grader.ranking.order import Scale
 from grader.ranking.selection import Scored
 from grader.services.competitions import boards
+from grader.services.competitions.metric import of_version
 from grader.visibility import Feedback
 
 # The score, the terms and the groups of a submission on one split.
@@ -53,6 +55,22 @@ def scale(competition: Competition, split: Split = Split.PUBLIC, own: Scale | No
     if not (split is Split.PUBLIC and competition.feedback.has_step):
         return own
     return replace(own, shown_decimals=min(competition.feedback_step.decimals, own.decimals))
+
+
+def term_decimals(version: ScoringVersion) -> int:
+    """Return the number of displayed decimals of a term."""
+    return of_version(version).describe().decimals_of_terms
+
+
+def rounded_terms(values: Mapping[str, float], names: Sequence[str], decimals: int) -> dict[str, float]:
+    """Return rounded terms of a score in the given order; a term that the score does not have is left out."""
+    return {name: float(order.round_half_even(values[name], decimals)) for name in names if name in values}
+
+
+def shown_errors(errors: Mapping[str, float] | None, terms: Collection[str]) -> dict[str, float]:
+    """Return the standard errors of the score and these terms, to two digits."""
+    shown = {name: error for name, error in (errors or {}).items() if name in ("score", *terms)}
+    return {name: float(f"{error:.2g}") for name, error in shown.items()}
 
 
 def named(

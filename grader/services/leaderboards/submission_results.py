@@ -29,7 +29,7 @@ from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.services.competitions import lookup, team_names
 from grader.services.competitions.metric import Rules
-from grader.services.leaderboards import group_tables, leaderboard, lines, shown_scores
+from grader.services.leaderboards import board, group_tables, shown_scores
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.rows import to_entry
@@ -203,7 +203,7 @@ def split_results_of(
 ) -> dict[int, dict[Split, SplitResult]]:
     """Return the results of several submissions by id, as `split_results` does."""
     splits = [split for split, score in _SCORES.items() if score in allowed]
-    rules, own, decimals = Rules.of(version), version.scale, lines.term_decimals(version)
+    rules, own, decimals = Rules.of(version), version.scale, shown_scores.term_decimals(version)
     is_exact = Field.PUBLIC_EXACT in allowed
     competition = session.get_one(Competition, version.competition_id)
     results: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
@@ -275,7 +275,7 @@ def _exact(
     is_exact: bool,
 ) -> SplitResult:
     about, scorer, units = rules.about, rules.scorer, scale.units(score.score)
-    terms = lines.rounded_terms(score.terms, rules.term_names, decimals) if has_terms else {}
+    terms = shown_scores.rounded_terms(score.terms, rules.term_names, decimals) if has_terms else {}
     tables = group_tables.tables(score.groups, rules.form, about.direction) if has_groups else ()
     groups: Sequence[GroupLine] = ()
     if isinstance(scorer, Recounted):
@@ -293,7 +293,7 @@ def _exact(
             IdentityRow(each.name, {cell: each.cells[cell] for cell in cells}) for each in groups
         ),
         scale=scale,
-        errors=lines.shown_errors(score.errors, terms),
+        errors=shown_scores.shown_errors(score.errors, terms),
         parts=parts,
         groups=tables,
         about=about,
@@ -383,7 +383,7 @@ def get_counted(
     session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
 ) -> CountedEntry:
     """Return the private entry with this id; raise NotCounted or the errors of `require_private`."""
-    leaderboard.require_private(competition, viewer=viewer, phase=phase)
+    board.require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)
     standing = session.scalar(
         select(Standing)

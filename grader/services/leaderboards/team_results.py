@@ -11,8 +11,8 @@ from grader.ranking import order, selection
 from grader.ranking.order import Scale, TeamEntry
 from grader.ranking.selection import Competitor, Scored, SubmissionKind
 from grader.services.competitions import lookup, team_names
-from grader.services.leaderboards import lines, shown_scores
-from grader.services.leaderboards.leaderboard import BoardNotRevealed
+from grader.services.leaderboards import shown_scores
+from grader.services.leaderboards.board import BoardNotRevealed, members_of
 from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.score_history import UnrankedTeam
 from grader.visibility import Field, Phase, Viewer, visible
@@ -156,7 +156,7 @@ def award(session: Session, *, competition: Competition, team_id: int, phase: Ph
     are_hidden = team_names.are_hidden(competition)
     return Award(
         team=team_names.shown(team, competition),
-        members=() if are_hidden else tuple(lines.members_of(session, [team_id])[team_id]),
+        members=() if are_hidden else members_of(session, team_id),
         rank=rank,
         team_count=standings.count_teams(),
         score=shown_scores.scale(competition, Split.PRIVATE).text(entry.score_units),

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Submission, SubmissionStatus, Team, User
 from grader.services.competitions import lookup
-from grader.services.leaderboards import leaderboard, lines, shown_scores, submission_results
-from grader.services.leaderboards.lines import ShownRow
+from grader.services.leaderboards import board, shown_scores, submission_results
+from grader.services.leaderboards.board import ShownRow
 from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.submission_results import NotCounted, SplitResult
 from grader.services.submissions import accepting, viewers
@@ -137,14 +137,14 @@ def _others(
 ) -> list[Contender]:
     rows: Sequence[ShownRow]
     if phase is Phase.REVEALED:
-        board = leaderboard.board_of(
+        found = board.board_of(
             session, split=Split.PRIVATE, competition=competition, phase=phase, viewer=viewer
         )
-        rows = [row for row in board.rows if team is None or row.team_id != team.id or row.is_benchmark]
+        rows = [row for row in found.rows if team is None or row.team_id != team.id or row.is_benchmark]
     else:
         version = lookup.live(competition)
         standings = Standings(session, version.id, Split.PUBLIC)
-        placed = lines.benchmark_rows(standings, competition=competition, version=version, terms=())
+        placed = board.benchmark_rows(standings, competition=competition, version=version)
         rows = [each.row for each in placed]
     return [
         Contender(
@@ -172,7 +172,7 @@ def _benchmark(
         )
         return results[choice.id]
     standings = Standings(session, version.id, Split.PUBLIC)
-    placed = lines.benchmark_rows(standings, competition=competition, version=version, terms=())
+    placed = board.benchmark_rows(standings, competition=competition, version=version)
     scale = shown_scores.scale(competition)
     row = next((each.row for each in placed if each.row.submission_id == choice.id), None)
     return {} if row is None else {Split.PUBLIC: SplitResult(row.score, row.score_units, {}, (), (), scale)}

@@ -27,8 +27,8 @@ from grader.services.closing.close import (
 )
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived, Stage
-from grader.services.leaderboards import leaderboard, team_results
-from grader.services.leaderboards.leaderboard import BoardNotRevealed
+from grader.services.leaderboards import team_results
+from grader.services.leaderboards.board import BoardNotRevealed, board_of
 from grader.services.teams import divisions
 from grader.visibility import Phase
 from grader.worker.scheduled_tasks import run_calendar
@@ -146,7 +146,7 @@ def test_reveal_shows_the_standings_computed_by_the_settling(service):
     assert len(before) == 3
     with service.database.read() as session, pytest.raises(BoardNotRevealed):
         found = lookup.get(session, slug="toxicity")
-        leaderboard.board_of(
+        board_of(
             session, split=Split.PRIVATE, competition=found, phase=phases.phase(found, service.now + 2 * HOUR)
         )
     reveal(service, competition, 3 * HOUR)

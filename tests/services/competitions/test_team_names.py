@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from grader.models import Competition, Mail, Team
 from grader.services.competitions import lookup
-from grader.services.leaderboards import leaderboard, snapshots, team_results
-from grader.services.leaderboards.leaderboard import BoardRequest
+from grader.services.leaderboards import team_results
+from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.teams import memberships, mergers, team_search, waiting
 from grader.visibility import Anonymity, Phase, Viewer
 from tests.fixtures.refusals import refused
@@ -44,9 +44,7 @@ def rows(service, competition, viewer: Viewer = Viewer.PUBLIC, own: str = "", **
     with service.database.read() as session:
         own_id = session.scalar(select(Team.id).where(Team.name == own)) if own else None
         request = BoardRequest(own_team_id=own_id, **options)
-        found = leaderboard.board_of(
-            session, competition=competition, viewer=viewer, now=service.now, request=request
-        )
+        found = board_of(session, competition=competition, viewer=viewer, now=service.now, request=request)
         return [(row.team, row.alias, row.members) for row in found.rows]
 
 
@@ -73,18 +71,6 @@ def test_search_and_order_use_the_names_that_the_viewer_sees(service, make):
     with service.database.read() as session:
         found = team_search.find(session, competition=competition, text=known["bob"].lower())
         assert [each.team.name for each in found.rows] == ["bob"]
-
-
-def test_snapshots_of_organizers_and_of_others_share_nothing(service, make):
-    competition = make()
-    with service.database.read() as session:
-        states = {
-            viewer: snapshots.of(
-                session, snapshots.Snapshots(), competition=competition, now=service.now, viewer=viewer
-            ).state
-            for viewer in Viewer
-        }
-    assert states[Viewer.PUBLIC] == states[Viewer.PARTICIPANT] != states[Viewer.ORGANIZER]
 
 
 @pytest.mark.parametrize("anonymity", [Anonymity.UNTIL_REVEAL, Anonymity.ALWAYS])

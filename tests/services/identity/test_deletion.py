@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
 from grader.services.identity import accounts, api_tokens, logins, names, password_resets
-from grader.services.leaderboards import leaderboard
+from grader.services.leaderboards.board import board_of
 from grader.services.site import outbox
 from tests.fixtures.races import race
 from tests.fixtures.refusals import is_refusal, refused
@@ -63,10 +63,10 @@ def test_standings_are_kept_under_a_neutral_name(service):
     second = service.submit(competition, user="Bob", skill=0.1, seed=8)
     service.score(first, second)
     with service.database.read() as session:
-        before = leaderboard.board_of(session, competition=service.reload(competition))
+        before = board_of(session, competition=service.reload(competition))
     gone = delete(service, "Ada")
     with service.database.read() as session:
-        after = leaderboard.board_of(session, competition=service.reload(competition))
+        after = board_of(session, competition=service.reload(competition))
         submission = session.get_one(Submission, first.submission.id)
         assert submission.user_id == gone.id
         assert session.scalar(select(func.count()).select_from(TeamMember)) == 2

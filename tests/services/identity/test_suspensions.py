@@ -21,7 +21,7 @@ from grader.services.identity import (
     sign_ups,
     suspensions,
 )
-from grader.services.leaderboards import leaderboard
+from grader.services.leaderboards.board import board_of
 from grader.services.site import outbox
 from grader.services.site.log import Actor
 from grader.services.site.outbox import Notice
@@ -111,7 +111,7 @@ def test_team_of_a_suspended_or_deleted_user_keeps_its_results(service):
     suspend(service, "ada")
     moderate(service, suspensions.remove, "ada", secret=SECRET)
     with service.database.read() as session:
-        assert len(leaderboard.board_of(session, competition=competition, now=service.now).rows) == 1
+        assert len(board_of(session, competition=competition, now=service.now).rows) == 1
 
 
 @pytest.mark.parametrize("is_deleted", [False, True], ids=["suspended", "deleted"])

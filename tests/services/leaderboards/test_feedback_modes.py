@@ -19,7 +19,8 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.competitions import lookup
-from grader.services.leaderboards import leaderboard, shown_scores, submission_results, team_results
+from grader.services.leaderboards import shown_scores, submission_results, team_results
+from grader.services.leaderboards.board import BoardRequest, HiddenColumn, board_of
 from grader.services.rescoring import publication
 from grader.services.site.leased_rows import Breakdown
 from grader.services.site.log import Actor
@@ -146,7 +147,7 @@ def test_blind_has_no_public_leaderboard(service, coarse):
     service.score(*send(service, competition, (0.2, 0.9, 0.4)))
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
-        assert leaderboard.board_of(session, competition=own, now=service.now).rows == ()
+        assert board_of(session, competition=own, now=service.now).rows == ()
 
 
 def test_blind_shows_no_benchmark(service, coarse):
@@ -157,17 +158,17 @@ def test_blind_shows_no_benchmark(service, coarse):
         session.get_one(Submission, sent.submission.id).kind = SubmissionKind.BENCHMARK
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
-        assert leaderboard.board_of(session, competition=own, now=service.now).rows == ()
+        assert board_of(session, competition=own, now=service.now).rows == ()
 
 
 def test_leaderboard_is_not_sorted_by_a_hidden_term(service, coarse):
     competition = coarse(Feedback.TIERED)
     service.score(*send(service, competition, (0.5,)))
-    wanted = leaderboard.BoardRequest(sort="bpsn_auc")
+    wanted = BoardRequest(sort="bpsn_auc")
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
-        with pytest.raises(leaderboard.HiddenColumn):
-            leaderboard.board_of(session, competition=own, now=service.now, request=wanted)
+        with pytest.raises(HiddenColumn):
+            board_of(session, competition=own, now=service.now, request=wanted)
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Feedback if mode.is_coarse])

@@ -6,7 +6,8 @@ import pytest
 
 from grader.models import Split, Team
 from grader.services.competitions import lookup
-from grader.services.leaderboards import glance, leaderboard
+from grader.services.leaderboards import glance
+from grader.services.leaderboards.board import board_of
 from grader.services.leaderboards.glance import Figures, Glance
 from grader.services.teams import rosters
 from grader.visibility import Feedback
@@ -35,7 +36,7 @@ def look(service, competition, name: str | None = None) -> Glance:
 
 def test_summary_agrees_with_the_leaderboard(service, competition):
     with service.database.read() as session:
-        rows = leaderboard.board_of(session, competition=competition, now=service.now).rows
+        rows = board_of(session, competition=competition, now=service.now).rows
         found = glance.figures(session, competitions=[competition], now=service.now)
     seen = look(service, competition)
     assert [(line.rank, line.team, line.score) for line in seen.top] == [

@@ -11,8 +11,8 @@ from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.competitions.boards import UnknownBoard
 from grader.services.competitions.metric import Rules
-from grader.services.leaderboards import leaderboard, submission_results
-from grader.services.leaderboards.leaderboard import BoardNotRevealed
+from grader.services.leaderboards import submission_results
+from grader.services.leaderboards.board import Board, BoardNotRevealed, BoardRequest, board_of
 from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.rows import change_settings, to_entry
 from grader.services.leaderboards.submission_results import Overview
@@ -34,24 +34,22 @@ def competition(service):
     return service.reload(competition)
 
 
-def public(service, competition, **options) -> leaderboard.Board:
+def public(service, competition, **options) -> Board:
     with service.database.read() as session:
-        asked = leaderboard.BoardRequest(**options)
-        return leaderboard.board_of(session, competition=competition, now=service.now, request=asked)
+        asked = BoardRequest(**options)
+        return board_of(session, competition=competition, now=service.now, request=asked)
 
 
-def private(
-    service, competition, phase: Phase, *, viewer: Viewer = Viewer.PUBLIC, **options
-) -> leaderboard.Board:
+def private(service, competition, phase: Phase, *, viewer: Viewer = Viewer.PUBLIC, **options) -> Board:
     with service.database.read() as session:
-        return leaderboard.board_of(
+        return board_of(
             session,
             split=Split.PRIVATE,
             competition=competition,
             phase=phase,
             viewer=viewer,
             now=service.now,
-            request=leaderboard.BoardRequest(**options),
+            request=BoardRequest(**options),
         )
 
 

@@ -20,7 +20,7 @@ from grader.models import (
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
 from grader.services.identity import accounts
-from grader.services.leaderboards import leaderboard
+from grader.services.leaderboards.board import board_of
 from grader.services.submissions import accepting
 from grader.services.teams import grants, invitations, limits, mergers, rosters, teams
 from grader.storage.stores import StoredBlob
@@ -290,7 +290,7 @@ def test_better_entry_represents_both_teams_immediately(service, scene, act, mer
         service.score(service.submit(competition, user=name, skill=skill))
     team = merge(competition, "ada", "bob", after=DAY)
     with service.database.read() as session:
-        found = leaderboard.board_of(session, competition=service.reload(competition))
+        found = board_of(session, competition=service.reload(competition))
         rows = session.scalars(select(Standing).where(Standing.split == Split.PUBLIC)).all()
     assert [row.team for row in found.rows] == ["Team ada", "Team cleo"]
     assert [row.team_id for row in rows].count(team.id) == 1

@@ -1,0 +1,735 @@
+"""Pages of leaderboards: ranks, filters and order in SQL, benchmarks, access checks."""
+
+import enum
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    Subquery,
+    and_,
+    case,
+    cast,
+    collate,
+    false,
+    func,
+    literal,
+    select,
+    true,
+    union_all,
+)
+from sqlalchemy.orm import Session, defer
+
+from fairboard.interface import Description, Direction
+from grader import db
+from grader.errors import ErrorKind, ParticipantError
+from grader.metrics import registry
+from grader.metrics.boards import BoardRule
+from grader.models import (
+    MAIN_BOARD,
+    STANDING_ORDER,
+    Competition,
+    Score,
+    ScoringVersion,
+    Split,
+    Standing,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+    TeamMember,
+    User,
+)
+from grader.ranking import order
+from grader.ranking.order import Scale, TeamEntry
+from grader.services.competitions import boards, lookup, metric, phases, team_names
+from grader.services.competitions.metric import Rules
+from grader.services.competitions.settings_model import division_names
+from grader.services.leaderboards import shown_scores
+from grader.services.leaderboards.group_tables import WorstGroup, worst_of
+from grader.services.leaderboards.ranks import Standings
+from grader.services.site.paging import PAGE_SIZE, Paging, paging
+from grader.text import one_line
+from grader.visibility import Feedback, Field, Phase, Viewer, visible, visible_fields
+
+EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+# With these ids, a position sorts after all entries that have the same score and time.
+NOBODY, LAST = 0, 2**31 - 1
+MANY = 1_000  # For more teams, a query reads the rows of all teams.
+NAME_MAX_LENGTH, MAX_BENCHMARKS = 64, 50
+_SPLITTER = 2.0**27 + 1
+
+
+class BoardNotRevealed(ParticipantError):
+    """The private leaderboard is not public yet."""
+
+    public_name = "not_revealed"
+    kind = ErrorKind.FORBIDDEN
+    message = "The private leaderboard has not been revealed yet."
+
+
+class BoardNotComputed(ParticipantError):
+    """The private standings have not been computed yet."""
+
+    public_name = "not_settled"
+    kind = ErrorKind.FORBIDDEN
+    message = (
+        "The private standings are not available yet. They are computed once the competition has closed and "
+        "every submission accepted in time has a result. Until the reveal, only organizers can see them."
+    )
+
+
+class HiddenColumn(ParticipantError):
+    """The leaderboard cannot be sorted by a column that it does not show."""
+
+    public_name = "hidden_column"
+    message = (
+        "The leaderboard cannot be sorted by {name!r}. This competition shows only scores until the reveal."
+    )
+
+
+class Sort(enum.StrEnum):
+    """The sortable columns of a leaderboard, except the terms, which are sorted by their names."""
+
+    RANK = "rank"
+    CHANGE = "change"
+    TEAM = "team"
+    SCORE = "score"
+    ENTRIES = "entries"
+    LAST_SUBMITTED_AT = "last_submitted_at"
+
+
+def is_usually_descending(sort: str, lowest_best: Collection[str] = ()) -> bool:
+    """Return whether the greatest value usually comes first."""
+    return sort not in (Sort.RANK, Sort.TEAM, *lowest_best)
+
+
+def lowest_best(version: ScoringVersion, rule: BoardRule | None = None) -> frozenset[str]:
+    """Return the columns of a leaderboard whose lowest value is the best."""
+    about = metric.of_version(version).describe()
+    direction = about.direction if rule is None else rule.direction
+    terms = [term.name for term in about.terms if term.direction is Direction.LOWEST]
+    return frozenset([*terms, *([Sort.SCORE] if direction is Direction.LOWEST else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class BoardCursor:
+    """A leaderboard position that stays valid when teams enter above it."""
+
+    score_units: int
+    submitted_at: datetime
+
+    def text(self) -> str:
+        """Return the position as text for a URL."""
+        return f"{self.score_units}-{(self.submitted_at - EPOCH) // MICROSECOND}"
+
+    @classmethod
+    def of(cls, text: str) -> "BoardCursor":
+        """Parse the output of `text`."""
+        units, microseconds = text.rsplit("-", 1)
+        return cls(int(units), EPOCH + int(microseconds) * MICROSECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRequest:
+    """The requested rows of a leaderboard and their order, which does not affect ranks.
+
+    If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
+    it is on another page. If `after` is set, the rows follow that position of the leaderboard in rank order.
+    `lowest_best` are the columns whose lowest value is the best. If `division` is set, the rows and ranks are
+    those of this division. A key selects a named leaderboard.
+    """
+
+    page: int = 1
+    page_size: int = PAGE_SIZE
+    sort: str = Sort.RANK
+    descending: bool | None = None
+    search: str = ""
+    own_team_id: int | None = None
+    after: BoardCursor | None = None
+    lowest_best: frozenset[str] = frozenset()
+    division: str | None = None
+    board: str = MAIN_BOARD
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this is the main leaderboard with all divisions."""
+        return not (self.division or self.board)
+
+    @property
+    def is_descending(self) -> bool:
+        """Whether the greatest value comes first."""
+        usual = is_usually_descending(self.sort, self.lowest_best)
+        return usual if self.descending is None else self.descending
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is the complete leaderboard in rank order."""
+        by_rank = (self.sort == Sort.RANK and not self.is_descending) or (
+            self.sort == Sort.SCORE and self.is_descending is (Sort.SCORE not in self.lowest_best)
+        )
+        return by_rank and not self.search.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One row of a leaderboard with rounded values.
+
+    `terms` and `worst` are empty if the viewer may not see them. `rank` is None for a benchmark.
+    `rank_change` is the number of ranks gained from the public leaderboard; it is None on that leaderboard
+    and for a new team. `errors` are the standard errors of the exact score and the visible terms. `alias` is
+    the name that other teams see instead of `team`, or empty if they see the same.
+    """
+
+    rank: int | None
+    team_id: int
+    team: str
+    members: tuple[str, ...]
+    submission_id: int
+    score: str
+    score_units: int
+    terms: Mapping[str, float]
+    entry_count: int
+    last_submitted_at: datetime
+    rank_change: int | None = None
+    errors: Mapping[str, float] = field(default_factory=dict)
+    division: str | None = None
+    alias: str = ""
+    worst: WorstGroup | None = None
+
+    @property
+    def is_benchmark(self) -> bool:
+        """Whether the row is shown for comparison and has no rank."""
+        return self.rank is None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One page of a leaderboard, with totals for the whole leaderboard or division.
+
+    `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
+    `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it.
+    `has_terms` and `has_groups` are true if the viewer may see the terms and the worst groups. `following` is
+    the position after which the next page in rank order starts. `leader_units` is the displayed score of the
+    first team. `divisions` are those of the competition. `rule` is that of a named leaderboard. `named` are
+    the rules of the named leaderboards that the viewer may see, and `hidden` those of the others. `shared`
+    are the rows as viewers from other teams see them.
+    """
+
+    split: Split
+    rows: tuple[ShownRow, ...]
+    pinned: ShownRow | None
+    page: int
+    page_count: int
+    team_count: int
+    leader_units: int | None
+    scale: Scale
+    found_count: int
+    has_terms: bool
+    scoring_version: int
+    row_share: float
+    following: BoardCursor | None
+    about: Description = field(default_factory=registry.default)
+    divisions: tuple[str, ...] = ()
+    has_groups: bool = False
+    rule: BoardRule | None = None
+    named: tuple[BoardRule, ...] = ()
+    hidden: tuple[BoardRule, ...] = ()
+    shared: tuple[ShownRow, ...] = ()
+
+
+Keep = Callable[[Hashable, Callable[[], Board], Callable[[Board], bool]], Board]
+"""A cache: it returns the page of a key, read by a function unless the other one accepts the kept page."""
+
+
+def board_of(
+    session: Session,
+    *,
+    competition: Competition,
+    split: Split = Split.PUBLIC,
+    phase: Phase | None = None,
+    viewer: Viewer = Viewer.PUBLIC,
+    now: datetime | None = None,
+    request: BoardRequest | None = None,
+    keep: Keep = lambda _key, read, _is_fresh: read(),
+) -> Board:
+    """Return a page of a leaderboard, from the cache if possible; a page past the end is empty.
+
+    The viewer's own row is always read, and the page again if it shows an earlier one.
+
+    Raises HiddenColumn, BoardNotRevealed, BoardNotComputed, UnknownBoard or HiddenBoard.
+    """
+    request = request or BoardRequest()
+    phase = phase or phases.phase(competition, now or db.now(session))
+    if split is Split.PRIVATE:
+        require_private(competition, viewer=viewer, phase=phase)
+    is_public, version = split is Split.PUBLIC, lookup.live(competition)
+    seen = visible_fields(viewer, phase, competition.feedback)
+    has_terms = (Field.PUBLIC_TERMS if is_public else Field.PRIVATE_TERMS) in seen
+    if request.sort not in list(Sort) and not has_terms:
+        raise HiddenColumn(name=request.sort)
+    rules = boards.of(competition, version)
+    rule = boards.find(rules, request.board)
+    named = tuple(each for each in rules if boards.is_visible(each, split, seen))
+    if rule is not None and rule not in named:
+        raise boards.HiddenBoard(name=rule.name)
+    groups = Field.PUBLIC_IDENTITIES if is_public else Field.PRIVATE_IDENTITIES
+    source = _Source(
+        Standings(session, version.id, split, request.board, request.division),
+        competition,
+        version,
+        rule=rule,
+        viewer=viewer,
+        terms=metric.term_names(version) if has_terms else (),
+        has_terms=has_terms,
+        has_groups=bool(version.metric_settings.get("groups")) and groups in seen,
+    )
+    own_id, page = request.own_team_id, replace(request, own_team_id=None)
+    own = None if own_id is None else source.own(own_id)
+
+    def mine(board: Board) -> list[ShownRow]:
+        return [row for row in board.shared if row.team_id == own_id and not row.is_benchmark]
+
+    def is_fresh(board: Board) -> bool:
+        return not own or all(
+            (row.rank, row.submission_id) == (own.rank, own.submission_id) for row in mine(board)
+        )
+
+    def read() -> Board:
+        return source.page(page)
+
+    # The rows of all teams take megabytes, so they are not kept.
+    is_large = request.page_size > PAGE_SIZE
+    board = (
+        source.page(page) if is_large else keep(("board", split, page), lambda: source.page(page), is_fresh)
+    )
+    is_mine = mine(board)
+    return replace(
+        board,
+        rows=tuple(own if own and row in is_mine else row for row in board.shared),
+        pinned=None if is_mine else own,
+        named=named,
+        hidden=tuple(each for each in rules if each not in named),
+    )
+
+
+def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
+    """Raise BoardNotRevealed if private standings are hidden, or BoardNotComputed if there are none."""
+    if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
+        raise BoardNotRevealed
+    if phase is not Phase.REVEALED and not phases.is_settled(competition):
+        raise BoardNotComputed
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A leaderboard as one class of viewers sees it; values that they may not see are not read."""
+
+    standings: Standings
+    competition: Competition
+    version: ScoringVersion
+    rule: BoardRule | None
+    viewer: Viewer
+    terms: tuple[str, ...]
+    has_terms: bool
+    has_groups: bool
+
+    @property
+    def scale(self) -> Scale:
+        if self.rule is not None:
+            return boards.scale(self.rule)
+        return shown_scores.scale(self.competition, self.standings.split)
+
+    def page(self, request: BoardRequest) -> Board:
+        """Return a page without the viewer's row."""
+        standings, version = self.standings, self.version
+        team_count, best = standings.count_and_best()
+        benchmarks = benchmark_rows(
+            standings,
+            competition=self.competition,
+            version=version,
+            terms=self.terms,
+            rule=self.rule,
+            has_groups=self.has_groups,
+        )
+        following = None
+        if request.is_plain:
+            place = paging(team_count, page=request.page, page_size=request.page_size)
+            if request.after is not None:
+                place = _from(standings, request.after, request.page_size, team_count)
+            lines, following = _plain_lines(standings, place, benchmarks)
+            found_count = team_count
+        else:
+            lines, found_count, place = self._sorted_lines(request, benchmarks)
+        loaded = self.load({line[0]: line[1] for line in lines if not isinstance(line, ShownRow)})
+        rows = tuple(line if isinstance(line, ShownRow) else loaded[line[0]] for line in lines)
+        solution, rules = version.solution, Rules.of(version)
+        is_public = standings.split is Split.PUBLIC
+        split_rows = solution.public_row_count if is_public else solution.private_row_count
+        return Board(
+            split=standings.split,
+            rows=rows,
+            pinned=None,
+            page=place.page,
+            page_count=place.page_count,
+            team_count=team_count,
+            leader_units=best,
+            scale=self.scale,
+            found_count=found_count,
+            has_terms=self.has_terms,
+            scoring_version=version.number,
+            row_share=split_rows / (solution.public_row_count + solution.private_row_count),
+            following=following,
+            about=rules.about,
+            divisions=division_names(self.competition.divisions),
+            has_groups=self.has_groups,
+            rule=self.rule,
+            shared=rows,
+        )
+
+    def own(self, team_id: int) -> ShownRow | None:
+        """Return the row of the viewer's team as it sees itself, or None if it has no rank."""
+        ranked = self.standings.ranked_entry_of(team_id)
+        return replace(self, viewer=Viewer.TEAM).load({team_id: ranked[1]})[team_id] if ranked else None
+
+    def load(self, ranks: Mapping[int, int]) -> dict[int, ShownRow]:
+        """Return the rows of teams whose ranks are known; only exact scores have standard errors."""
+        standings, competition, team_ids = self.standings, self.competition, list(ranks)
+        if not team_ids:
+            return {}
+        is_all = len(team_ids) > MANY
+        are_hidden = team_names.are_hidden(competition, self.viewer)
+        has_alias = competition.is_anonymous and not are_hidden
+        has_errors = standings.split is Split.PRIVATE or not competition.feedback.is_coarse
+        submissions = Submission.competition_id == competition.id
+        done = _activity(submissions if is_all else Submission.team_id.in_(team_ids))
+        query = (
+            select(
+                Standing.team_id,
+                Standing.submission_id,
+                Standing.score_units,
+                Team.division,
+                team_names.column(competition, self.viewer).label("name"),
+                *([Team.alias] if has_alias else []),
+                *([Score.errors] if has_errors else []),
+                *([Score.terms] if self.terms else []),
+                *([Score.groups] if self.has_groups else []),
+                done.c.entry_count,
+                done.c.last_submitted_at,
+            )
+            .join(Team, Team.id == Standing.team_id)
+            .join(Score, self._is_score)
+            .join(done, done.c.team_id == Standing.team_id)
+            .where(*standings.rows, true() if is_all else Standing.team_id.in_(team_ids))
+        )
+        members: Mapping[int, list[str]] = defaultdict(list)
+        if not are_hidden:
+            belongs = TeamMember.competition_id == competition.id
+            members = _members(standings.session, belongs if is_all else TeamMember.team_id.in_(team_ids))
+        before = _public_ranks(standings, None if is_all else team_ids)
+        scale, decimals = self.scale, shown_scores.term_decimals(self.version)
+        is_lowest = self.version.scale.is_lowest_best
+        return {
+            line.team_id: ShownRow(
+                rank=(rank := ranks[line.team_id]),
+                team_id=line.team_id,
+                team=line.name,
+                members=tuple(members[line.team_id]),
+                submission_id=line.submission_id,
+                score=scale.text(line.score_units),
+                score_units=line.score_units,
+                terms=shown_scores.rounded_terms(line.terms, self.terms, decimals) if self.terms else {},
+                entry_count=line.entry_count,
+                last_submitted_at=line.last_submitted_at,
+                rank_change=before[line.team_id] - rank if line.team_id in before else None,
+                errors=self._errors(line.errors) if has_errors and line.errors else {},
+                division=line.division,
+                alias=line.alias if has_alias else "",
+                worst=worst_of(line.groups, is_lowest_best=is_lowest) if self.has_groups else None,
+            )
+            for line in standings.session.execute(query)
+        }
+
+    @property
+    def _is_score(self) -> ColumnElement[bool]:
+        """The condition that joins the score of an entry."""
+        return and_(
+            Score.submission_id == Standing.submission_id,
+            Score.scoring_version_id == self.version.id,
+            Score.split == self.standings.split,
+        )
+
+    def _errors(self, stored: Mapping[str, float]) -> dict[str, float]:
+        """Return the shown errors; `score` is that of a named leaderboard's value, and a sum has none."""
+        errors = shown_scores.shown_errors(stored, self.terms)
+        if self.rule is None:
+            return errors
+        own = errors.get(self.rule.single.name) if self.rule.single else None
+        rest = {name: error for name, error in errors.items() if name != "score"}
+        return rest if own is None else {"score": own, **rest}
+
+    def _sorted_lines(
+        self, request: BoardRequest, benchmarks: "Sequence[PlacedBenchmark]"
+    ) -> "tuple[list[Line], int, Paging]":
+        """Return the lines of a page in the requested order, the number of teams found, and the page.
+
+        Lines with equal values are in rank order. `place` is twice the rank, and odd for benchmarks.
+        """
+        session, sort = self.standings.session, request.sort
+        teams = self._values(sort)
+        type_ = teams.selected_columns.value.type
+        others = (
+            select(
+                literal(-number),
+                literal(2 * each.place + 1),
+                literal(each.row.team),
+                cast(literal(_benchmark_value(sort, each), type_), type_),
+            )
+            for number, each in enumerate(benchmarks, 1)
+        )
+        lines = union_all(teams, *others).subquery() if benchmarks else teams.subquery()
+        text = request.search.strip()
+        wanted = lines.c.name.icontains(text, autoescape=True) if text else true()
+        value: ColumnElement[Any] = lines.c.value
+        descending = request.is_descending
+        match sort:
+            case Sort.RANK:
+                value = lines.c.place
+            case Sort.SCORE:
+                # The best value has the first place.
+                value, descending = lines.c.place, descending is self.scale.is_lowest_best
+            case Sort.TEAM:
+                is_postgresql = session.get_bind().dialect.name == "postgresql"
+                value = collate(func.lower(lines.c.name), "C" if is_postgresql else "BINARY")
+            case Sort.CHANGE | Sort.ENTRIES | Sort.LAST_SUBMITTED_AT:
+                pass
+            case _:
+                value = _as_displayed(value, shown_scores.term_decimals(self.version))
+        is_team = case((lines.c.team_id > 0, 1), else_=0)
+        query = (
+            select(lines.c.team_id, lines.c.place, func.count().over(), func.sum(is_team).over())
+            .where(wanted)
+            .order_by((value.desc() if descending else value.asc()).nulls_last(), lines.c.place)
+        )
+        place = paging(0, page=request.page, page_size=request.page_size)
+        first = (place.page - 1) * place.page_size
+        found = session.execute(query.limit(place.page_size).offset(first)).all()
+        # After the end, only the counts are read.
+        counted = found or session.execute(query.limit(1)).all()
+        count, found_count = counted[0][2:] if counted else (0, 0)
+        page: list[Line] = [
+            benchmarks[-team_id - 1].row if team_id < 0 else (team_id, number // 2)
+            for team_id, number, *_ in found
+        ]
+        return page, int(found_count), replace(place, count=count)
+
+    def _values(self, sort: str) -> Select[Any]:
+        """Return the query for the id, place, name and value of all teams."""
+        name = team_names.column(self.competition, self.viewer).label("name")
+        rank = func.row_number().over(order_by=STANDING_ORDER)
+        query = (
+            select(Standing.team_id, (2 * rank).label("place"), name)
+            .join(Team, Team.id == Standing.team_id)
+            .where(*self.standings.rows)
+        )
+        if sort in (Sort.ENTRIES, Sort.LAST_SUBMITTED_AT):
+            done = _activity(Submission.competition_id == self.competition.id)
+            value = done.c.entry_count if sort == Sort.ENTRIES else done.c.last_submitted_at
+            return query.add_columns(value.label("value")).join(done, done.c.team_id == Standing.team_id)
+        if sort == Sort.CHANGE and self.standings.split is Split.PRIVATE:
+            before = replace(self.standings, split=Split.PUBLIC).ranked_teams().subquery()
+            is_same = before.c.team_id == Standing.team_id
+            return query.add_columns((before.c.rank - rank).label("value")).outerjoin(before, is_same)
+        if sort in list(Sort):
+            return query.add_columns(cast(None, Integer).label("value"))
+        return query.add_columns(self._term(sort).label("value")).join(Score, self._is_score)
+
+    def _term(self, name: str) -> ColumnElement[float]:
+        value: ColumnElement[float]
+        if '"' not in name or self.standings.session.get_bind().dialect.name == "postgresql":
+            value = Score.terms[name].as_float()
+            return value
+        # A quotation mark, which names of classes may contain, cannot be part of a JSON path in SQLite.
+        each = func.json_each(Score.terms).table_valued("key", "value")
+        value = select(each.c.value).where(each.c.key == name).scalar_subquery()
+        return value
+
+
+def _as_displayed(value: ColumnElement[float], decimals: int) -> ColumnElement[float]:
+    """Return a term as displayed, rounded half to even on its exact value.
+
+    Equal displayed terms must be equal, because the order would show hidden digits. A product is nearly
+    always clear of a tie. At a tie, its exact rounding error, computed from two halves of the value (Dekker's
+    product), decides; the float is a tie if there is none.
+    """
+    factor = 10.0**decimals
+    product = value * factor
+    nearest = func.round(product)
+    high = value * _SPLITTER - (value * _SPLITTER - value)
+    error = (high * factor - product) + (value - high) * factor
+    below, above = product - 0.5, product + 0.5
+    units = case(
+        (func.abs(product - nearest) < 0.5, nearest),
+        (error > 0, above),
+        (error < 0, below),
+        (func.round(below / 2) * 2 == below, below),
+        else_=above,
+    )
+    return case((func.abs(value) >= float(order.LARGEST_UNITS), value), else_=units / factor)
+
+
+def _activity(condition: ColumnElement[bool]) -> Subquery:
+    """Return a subquery of each team's number of scored entries and the time of the last one."""
+    is_entry = Submission.status == SubmissionStatus.SCORED, Submission.kind == SubmissionKind.NORMAL
+    return (
+        select(
+            Submission.team_id,
+            func.count().label("entry_count"),
+            func.max(Submission.submitted_at).label("last_submitted_at"),
+        )
+        .where(*is_entry, condition)
+        .group_by(Submission.team_id)
+        .subquery()
+    )
+
+
+def _public_ranks(standings: Standings, team_ids: Collection[int] | None) -> dict[int, int]:
+    """Return the public ranks with which a private leaderboard compares; empty for a public one."""
+    return {} if standings.split is Split.PUBLIC else replace(standings, split=Split.PUBLIC).ranks(team_ids)
+
+
+def members_of(session: Session, team_id: int) -> tuple[str, ...]:
+    """Return the names of a team's members in the order in which they joined."""
+    return tuple(_members(session, TeamMember.team_id == team_id)[team_id])
+
+
+def _members(session: Session, condition: ColumnElement[bool]) -> dict[int, list[str]]:
+    members: dict[int, list[str]] = defaultdict(list)
+    query = (
+        select(TeamMember.team_id, User.name)
+        .join(User, User.id == TeamMember.user_id)
+        .where(condition)
+        .order_by(TeamMember.joined_at, TeamMember.id)
+    )
+    for team_id, name in session.execute(query):
+        members[team_id].append(name)
+    return members
+
+
+Line = ShownRow | tuple[int, int]
+"""A benchmark, or a team's id and rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedBenchmark:
+    """A benchmark's row and the number of teams above it."""
+
+    row: ShownRow
+    place: int
+
+
+def benchmark_rows(
+    standings: Standings,
+    *,
+    competition: Competition,
+    version: ScoringVersion,
+    terms: Sequence[str] = (),
+    rule: BoardRule | None = None,
+    has_groups: bool = False,
+) -> Sequence[PlacedBenchmark]:
+    """Return the benchmarks of a leaderboard, best first, with the visible terms and worst groups.
+
+    A benchmark's name is its description, or else the name of its team. In coarse feedback modes, its public
+    score is rounded.
+    """
+    split = standings.split
+    is_hidden = split is Split.PUBLIC and competition.feedback is Feedback.BLIND
+    name = case((Team.is_organizers, Team.name), else_=team_names.column(competition))
+    rows = standings.session.execute(
+        select(Submission, name, Score)
+        .join(Team, Team.id == Submission.team_id)
+        .join(Score, Score.submission_id == Submission.id)
+        .where(
+            Submission.competition_id == competition.id,
+            Submission.kind == SubmissionKind.BENCHMARK,
+            Score.scoring_version_id == version.id,
+            Score.split == split,
+            false() if is_hidden else true(),
+        )
+        .limit(MAX_BENCHMARKS)
+        .options(defer(Score.evidence))
+    )
+    scale = shown_scores.scale(competition, split) if rule is None else boards.scale(rule)
+    decimals, is_lowest = shown_scores.term_decimals(version), version.scale.is_lowest_best
+    shown: list[tuple[TeamEntry, ShownRow]] = []
+    for submission, team, score in rows:
+        units = _units(competition, split, score, rule)
+        if units is None:
+            continue
+        row = ShownRow(
+            rank=None,
+            team_id=submission.team_id,
+            team=one_line(submission.description, NAME_MAX_LENGTH) or team,
+            members=(),
+            submission_id=submission.id,
+            score=scale.text(units),
+            score_units=units,
+            terms=shown_scores.rounded_terms(score.terms, terms, decimals),
+            entry_count=1,
+            last_submitted_at=submission.submitted_at,
+            worst=worst_of(score.groups, is_lowest_best=is_lowest) if has_groups else None,
+        )
+        shown.append((TeamEntry(row.team_id, row.submission_id, units, row.last_submitted_at), row))
+    shown.sort(key=lambda each: order.order(each[0]))
+    places = standings.places_of([entry for entry, _ in shown])
+    return [PlacedBenchmark(row, place - 1) for (_, row), place in zip(shown, places, strict=True)]
+
+
+def _units(competition: Competition, split: Split, score: Score, rule: BoardRule | None) -> int | None:
+    if rule is not None:
+        return shown_scores.named_units(rule, (score.score, score.terms, score.groups))
+    shown = shown_scores.units(competition, score.score) if split is Split.PUBLIC else None
+    return competition.scale.units(score.score) if shown is None else shown
+
+
+def _benchmark_value(sort: str, placed: PlacedBenchmark) -> Any:
+    match sort:
+        case Sort.ENTRIES:
+            return placed.row.entry_count
+        case Sort.LAST_SUBMITTED_AT:
+            return placed.row.last_submitted_at
+        case _:
+            return placed.row.terms.get(sort)
+
+
+def _from(standings: Standings, after: BoardCursor, page_size: int, count: int) -> Paging:
+    """Return the page that starts after a position."""
+    start = standings.rank_of(TeamEntry(NOBODY, LAST, after.score_units, after.submitted_at)) - 1
+    return Paging(start // page_size + 1, page_size, count, start)
+
+
+def _plain_lines(
+    standings: Standings, paging: Paging, unranked: Sequence[PlacedBenchmark]
+) -> tuple[list[Line], BoardCursor | None]:
+    """Return the lines of a page read directly from the index, with its benchmarks and end position."""
+    rows = standings.session.execute(
+        select(Standing.team_id, Standing.score_units, Standing.submitted_at)
+        .where(*standings.rows)
+        .order_by(*STANDING_ORDER)
+        .limit(paging.page_size)
+        .offset(paging.first)
+    ).all()
+    lines: list[Line] = []
+    for place, (team_id, _, _) in enumerate(rows, paging.first):
+        lines += [each.row for each in unranked if each.place == place]
+        lines.append((team_id, place + 1))
+    end = paging.first + paging.page_size
+    if end >= paging.count and (paging.first < paging.count or paging.page == 1):
+        lines += [each.row for each in unranked if each.place >= paging.count]
+    is_last = not rows or end >= paging.count
+    return lines, None if is_last else BoardCursor(rows[-1].score_units, rows[-1].submitted_at)
