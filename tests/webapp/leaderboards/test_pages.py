@@ -535,20 +535,6 @@ def test_the_reveal_date_is_shown_from_the_opening(arena):
     assert f"revealed automatically on {moment.day} {moment:%b %Y, %H:%M} UTC" in _json(arena, BOARD).text
 
 
-def test_headings_use_the_competitions_class_names(arena):
-    arena.competition()
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        competition.positive_name, competition.negative_name = "to{x}ic", "fine"
-    ann = arena.person("Ann")
-    submission_id = arena.submit(ann, arena.truth.predictions())
-    arena.score_all()
-    for path in ("leaderboard", f"submissions/{submission_id}", "evaluation"):
-        page = ann.browser.get(f"/competitions/toxicity/{path}").text
-        assert "fine rows that mention the identity against to{x}ic rows that do not" in page
-        assert "harm" not in page
-
-
 @pytest.mark.parametrize(("step", "decimals"), [(Step.OF_0_005, 3), (Step.OF_0_0005, 4)])
 def test_displayed_scores_have_the_decimals_of_the_step_on_every_page(arena, step: Step, decimals: int):
     arena.competition(feedback=Feedback.TIERED, feedback_step=step)
