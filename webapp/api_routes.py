@@ -4,9 +4,8 @@ from flask import Flask
 
 from webapp.closing import api as closing
 from webapp.closing import exports
-from webapp.competitions import announcements, console, organizers, publishing, settings_page
+from webapp.competitions import announcements, console, creating, organizers, publishing, setup
 from webapp.competitions import api as competitions
-from webapp.competitions import setup_api as setup
 from webapp.http.api import blueprint
 from webapp.identity import api as accounts
 from webapp.identity import people, second_factors
@@ -31,7 +30,7 @@ ROUTES = (
     solution,
     data_files,
     publishing,
-    settings_page,
+    creating,
     metric_file,
     rescoring,
     closing,

@@ -17,11 +17,11 @@ from webapp.competitions import (
     announcements,
     answers,
     console,
-    create_page,
+    creating,
     downloads,
     pages,
     publishing,
-    settings_page,
+    setup,
 )
 from webapp.competitions import organizers as organizers_page
 from webapp.competitions import pages as competition_pages
@@ -33,7 +33,7 @@ from webapp.presentation import assets
 from webapp.rescoring import pages as rescoring_pages
 from webapp.rescoring import version_page
 from webapp.site import audit
-from webapp.solutions import data_files, solution
+from webapp.solutions import data_files, metric_file, solution
 from webapp.submissions import comparison, submit_page
 from webapp.submissions import organized_submissions as submissions
 from webapp.teams import entry, own_team, roster
@@ -43,7 +43,7 @@ FAMILIES = (
     *(own_account, people, assets),
     *(competition_pages, downloads),
     *(entry, own_team, submit_page, leaderboard_pages),
-    *(create_page, settings_page, data_files, solution, publishing),
+    *(creating, setup, data_files, solution, publishing),
     *(console, submissions, teams, announcements),
     *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
 )
@@ -54,6 +54,7 @@ ADDED_TO_FAMILIES = (
     second_factors,
     comparison,
     version_page,
+    metric_file,
 )
 # Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {

@@ -316,14 +316,17 @@ class _Declared:
         except FairboardError as error:
             if not self._is_shown(error):
                 raise
-            page = self.back.page(error, **given)
+            try:
+                page = self.back.page(error, **given)
+            except FairboardError:  # The page itself cannot be shown, such as that of a missing object.
+                raise error from None
             return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
         told = self.done[given["verb"]] if isinstance(self.done, Mapping) else self.done
         if callable(told):
             told = told(outcome, **given)
         if isinstance(told, Mapping):
             page = self.back.page(shown=told, **given)
-            return (page, self.status) if isinstance(page, str) else page
+            return (page, 200 if self.status == 204 else self.status) if isinstance(page, str) else page
         if not isinstance(told, str | tuple):
             response: ResponseReturnValue = told
             return response

@@ -2,28 +2,22 @@
 
 from typing import Annotated, Any
 
-from flask import Blueprint, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, request, url_for
 from pydantic import Field
 
-from grader import db
 from grader.models import Announcement, Role
 from grader.services.competitions import announcements
 from grader.services.competitions.acting import Act
 from webapp.competitions import prose
-from webapp.competitions.views import CompetitionView
-from webapp.http import api
-from webapp.http.actions import Family, sentences
-from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
-from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.site import current_site
+from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint(
     "organize_announcements", __name__, url_prefix="/competitions/<slug>/organize/announcements"
 )
+ANNOUNCEMENTS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
 
 
 class AnnouncementRequest(Confirmation):
@@ -58,67 +52,44 @@ class AnnouncementList(Answer):
     announcements: list[AnnouncementLine]
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str, *, announcement_id: int | None = None, problem: Any = None) -> str:
-    """List the announcements, with the form for a new one or for the announcement to edit."""
-    form: dict[str, str] = request.form.to_dict()
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        posted = announcements.list_all(session, competition=competition)
-        if announcement_id is not None:
-            edited = announcements.get(session, competition=competition, announcement_id=announcement_id)
-            form = {"title": edited.title, "body": edited.body} | form
-        texts = prose.Texts.of(session, competition)
-    return render_template(
-        "competitions/announcements.html",
-        competition=CompetitionView(competition, now),
-        posted=[(each, prose.stored(each, slug, each.body)) for each in posted],
-        form=form,
-        edited_id=announcement_id,
-        drawn=texts.drawn(form.get("body", "")),
-        problems=sentences(problem),
-    )
+def _form(ask: Ask, edited: Announcement | None = None) -> dict[str, Any]:
+    """Return the form for a new announcement or for the one to edit, and the posted announcements."""
+    form = {"title": edited.title, "body": edited.body} if edited else {}
+    form |= request.form.to_dict()
+    slug = ask.competition.slug
+    posted = announcements.list_all(ask.session, competition=ask.competition)
+    return {
+        "posted": [(each, prose.stored(each, slug, each.body)) for each in posted],
+        "form": form,
+        "edited_id": edited and edited.id,
+        "drawn": prose.Texts.of(ask.session, ask.competition).drawn(form.get("body", "")),
+    }
 
 
-@blueprint.get("/<int:announcement_id>")
-@organizers_only(Role.EDITOR)
-def show(slug: str, announcement_id: int) -> ResponseReturnValue:
-    """Show the form to edit an announcement."""
-    return index(slug=slug, announcement_id=announcement_id)
+PAGE = "competitions/announcements.html"
 
 
-@api.blueprint.get(f"{DESK}/announcements")
-@organizers_operation(Role.VIEWER, answers=AnnouncementList, tag="running")
-def announcement_list(slug: str) -> AnnouncementList:
+@ANNOUNCEMENTS.read("", AnnouncementList, endpoint="index", page=PAGE, extra=lambda ask, _: _form(ask))
+def announcement_list(ask: Ask) -> AnnouncementList:
     """List all announcements."""
-    with reading() as session:
-        posted = announcements.list_all(session, competition=competition_of(session, slug))
+    posted = announcements.list_all(ask.session, competition=ask.competition)
     return AnnouncementList(announcements=[AnnouncementLine.model_validate(each) for each in posted])
 
 
-def _format(act: Act, _posted: Announcement) -> None:
-    prose.format_saved(act.competition.slug)
+@ANNOUNCEMENTS.read("/<int:announcement_id>", None, endpoint="show", page=PAGE)
+def announcement_form(ask: Ask, announcement_id: int) -> Any:
+    """Show the form to edit an announcement."""
+    edited = announcements.get(ask.session, competition=ask.competition, announcement_id=announcement_id)
+    return _form(ask, edited)
 
 
-ANNOUNCEMENTS = Family(
-    pages=blueprint,
-    tag="running",
-    refusals=(announcements.InvalidAnnouncement,),
-    show=index,
-    home=lambda slug, **_: url_for("organize_announcements.index", slug=slug),
-    answers=AnnouncementLine,
-    answer=lambda _act, posted, **_: AnnouncementLine.model_validate(posted),
-    role=Role.EDITOR,
-)
-
-
-@ANNOUNCEMENTS.action(
+@ANNOUNCEMENTS.act(
     "",
-    page="post",
+    back=announcement_list,
+    form="post",
     done="Announcement posted on the competition's Home page.",
+    answers=AnnouncementLine,
     status=201,
-    after=_format,
 )
 def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
     """Post an announcement, optionally also by e-mail to all participants."""
@@ -132,32 +103,35 @@ def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
                     "It is sent to all participants who receive such e-mails. This cannot be undone.",
                 ),
                 button="Post and send",
-                back=url_for("organize_announcements.index", slug=act.competition.slug),
+                back=announcement_list.url(slug=act.competition.slug),
                 state=f"{posted.title}\n{posted.body}",
                 is_final=True,
                 can_change=True,
             )
         )
+    after_commit(prose.format_saved, act.competition.slug)
     return posted
 
 
-@ANNOUNCEMENTS.action(
+@ANNOUNCEMENTS.act(
     "/<int:announcement_id>",
     method="PATCH",
-    page="edit",
-    done="Announcement updated.",
-    after=_format,
+    back=announcement_form,
+    form="edit",
+    done=lambda _, slug, **__: ("Announcement updated.", announcement_list.url(slug=slug)),
+    answers=AnnouncementLine,
 )
 def edit_announcement(act: Act, sent: AnnouncementEdit, announcement_id: int) -> Announcement:
     """Change the title or the text of an announcement, and mark it as edited."""
+    after_commit(prose.format_saved, act.competition.slug)
     return announcements.edit(act, announcement_id=announcement_id, title=sent.title, body=sent.body)
 
 
-@ANNOUNCEMENTS.action(
+@ANNOUNCEMENTS.act(
     "/<int:announcement_id>",
     method="DELETE",
-    page="withdraw",
-    page_path="/<int:announcement_id>/withdraw",
+    back=announcement_list,
+    form="withdraw",
     done="Announcement withdrawn.",
     status=204,
 )

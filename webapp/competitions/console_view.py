@@ -173,7 +173,7 @@ def next_act(session: Any, competition: Competition, tasks: Sequence[Task], *, n
 
 def _of_draft(session: Any, competition: Competition, now: datetime) -> NextAct:
     faults = [*lifecycle.missing(competition, now=now), *files.faults(session, competition=competition)]
-    review = url_for("organize_publishing.show", slug=competition.slug)
+    review = url_for("organize_settings.show", slug=competition.slug, _anchor="publish")
     if not faults:
         return NextAct("This draft is complete.", "Review and publish", review)
     count = formats.counted(len(faults), "item is missing", "items are missing")

@@ -2,23 +2,19 @@
 
 from typing import Any
 
-from flask import Blueprint, g, render_template, request, url_for
+from flask import Blueprint, g, url_for
 
-from grader import db
-from grader.models import Competition, Role, User
+from grader.models import Role, User
 from grader.services.competitions import organizers
 from grader.services.competitions.acting import Act
 from grader.services.identity import names
-from webapp.competitions.views import CompetitionView
-from webapp.http import api
-from webapp.http.actions import Family
-from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading
+from webapp.http.context import reading
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
-from webapp.http.organizer_operations import DESK, organizers_operation
+from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_organizers", __name__, url_prefix="/competitions/<slug>/organize/organizers")
+ORGANIZERS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.OWNER)
 WHAT_ROLES_MAY = {
     Role.OWNER: "can do everything",
     Role.EDITOR: (
@@ -56,23 +52,17 @@ class OrganizerList(Answer):
     organizers: list[OrganizerLine]
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str, *, problem: Any = None, **_: Any) -> str:
+@ORGANIZERS.read(
+    "",
+    OrganizerList,
+    endpoint="index",
+    page="competitions/organizers.html",
+    extra=lambda *_: {"roles": WHAT_ROLES_MAY},
+)
+def organizer_list(ask: Ask) -> OrganizerList:
     """List the organizers and their roles."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        found = organizers.list_all(session, competition=competition)
-    return render_template(
-        "competitions/organizers.html",
-        competition=view,
-        organizers=found,
-        roles=WHAT_ROLES_MAY,
-        asked_role=request.form.get("role", Role.EDITOR.value),
-        name=request.form.get("name", ""),
-        problem=problem.message if problem else "",
-    )
+    found = organizers.list_all(ask.session, competition=ask.competition)
+    return OrganizerList(organizers=[OrganizerLine.of(each, name=each.user.name) for each in found])
 
 
 def _is_own(user: User) -> bool:
@@ -92,80 +82,41 @@ def _question(slug: str, user: User, role: Role | None) -> Question:
     return Question(heading, (sentence,), "Remove organizer", back)
 
 
-@api.blueprint.get(f"{DESK}/organizers")
-@organizers_operation(Role.VIEWER, answers=OrganizerList, tag="running")
-def organizer_list(slug: str) -> OrganizerList:
-    """List the organizers and their roles."""
-    with reading() as session:
-        return _organizers(session, competition_of(session, slug))
-
-
-def _organizers(session: Any, competition: Competition) -> OrganizerList:
-    found = organizers.list_all(session, competition=competition)
-    return OrganizerList(organizers=[OrganizerLine.of(each, name=each.user.name) for each in found])
-
-
-def _home(slug: str, **_: Any) -> str:
-    """Return the URL of the page, or of the start page for users who are no longer organizers."""
+def _removed(name: str, slug: str, **_: Any) -> tuple[str, str]:
+    """Return the message and the next page, the start page for users who are no longer organizers."""
     with reading() as session:
         role = organizers.competition_and_role(session, slug=slug, user=g.user)[1]
-    return url_for("organize_organizers.index", slug=slug) if role else url_for("competitions.index")
+    page = organizer_list.url(slug=slug) if role else url_for("competitions.index")
+    return f"{name} is no longer an organizer.", page
 
 
-ORGANIZERS = Family(
-    pages=blueprint,
-    tag="running",
-    refusals=(
-        organizers.AlreadyOrganizer,
-        organizers.LastOwner,
-        organizers.UnknownOrganizer,
-    ),
-    show=index,
-    home=_home,
-    answers=OrganizerList,
-    answer=lambda act, _outcome, **_: _organizers(act.session, act.competition),
-    role=Role.OWNER,
-)
-
-
-@ORGANIZERS.action("", page="add", done=lambda user: f"{user.name} is now an organizer.", status=201)
-def add_organizer(act: Act, sent: OrganizerRequest) -> User:
+@ORGANIZERS.act("", back=organizer_list, form="add", done="The user is now an organizer.", status=201)
+def add_organizer(act: Act, sent: OrganizerRequest) -> None:
     """Add a user as an organizer."""
     user = names.get_user(act.session, name=sent.name)
     organizers.add(**act.parts, user=user, role=sent.role)
-    return user
 
 
-@ORGANIZERS.action(
-    "/<int:user_id>",
-    method="PATCH",
-    page="change",
-    page_path="/<int:user_id>/change",
-    done=lambda user, **_: f"{user.name} has a new role.",
+@ORGANIZERS.act(
+    "/<int:user_id>", method="PATCH", back=organizer_list, form="change", done="The role was changed."
 )
-def change_organizer(act: Act, sent: RoleRequest, user_id: int) -> User:
+def change_organizer(act: Act, sent: RoleRequest, user_id: int) -> None:
     """Change the role of an organizer."""
     user = _organizer(act, user_id)
     organizers.change(**act.parts, user=user, role=sent.role)
     if _is_own(user):
         confirm(_question(act.competition.slug, user, sent.role))
-    return user
 
 
-@ORGANIZERS.action(
-    "/<int:user_id>",
-    method="DELETE",
-    page="remove",
-    page_path="/<int:user_id>/remove",
-    done=lambda user, **_: f"{user.name} is no longer an organizer.",
-    status=204,
+@ORGANIZERS.act(
+    "/<int:user_id>", method="DELETE", back=organizer_list, form="remove", done=_removed, status=204
 )
-def remove_organizer(act: Act, sent: Confirmation, user_id: int) -> User:
+def remove_organizer(act: Act, sent: Confirmation, user_id: int) -> str:
     """Remove an organizer."""
     user = _organizer(act, user_id)
     organizers.remove(**act.parts, user=user)
     confirm(_question(act.competition.slug, user, None))
-    return user
+    return user.name
 
 
 def _organizer(act: Act, user_id: int) -> User:

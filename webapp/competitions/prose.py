@@ -66,14 +66,15 @@ def format_saved(slug: str) -> None:
 
 def figure_url(slug: str, figure: FigureSource) -> str:
     """Return the URL of a figure."""
-    return _base(slug) + figure.url.removeprefix("figures/")
+    return base(slug) + figure.url.removeprefix("figures/")
 
 
 def _with_addresses(html: Markup, slug: str) -> Markup:
     """Insert the site's figure URLs into HTML. Texts cannot contain a quoted `src` of their own."""
     source = '<img src="'
-    return Markup(str(html).replace(f"{source}figures/", source + _base(slug)))  # noqa: S704 - cleaned
+    return Markup(str(html).replace(f"{source}figures/", source + base(slug)))  # noqa: S704 - cleaned
 
 
-def _base(slug: str) -> str:
+def base(slug: str) -> str:
+    """Return the start of the URLs of figures."""
     return url_for("competitions.figure", slug=slug, name="")

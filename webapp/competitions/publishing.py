@@ -1,46 +1,28 @@
-"""Competition state (page and API): publish, archive, unarchive, delete a draft."""
+"""Competition state (page and API): publish, archive, unarchive, next stage, delete a draft."""
 
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, url_for
 
-from grader import db
-from grader.models import (
-    Competition,
-    CompetitionState,
-    Role,
-)
-from grader.services.competitions import drafts, lifecycle, settings_warnings
+from grader.models import Competition, CompetitionState, Role
+from grader.services.competitions import drafts, lifecycle
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.solutions import data_files
 from grader.services.submissions import benchmark_entries
-from grader.services.submissions.accepting import NewSubmission
-from webapp.competitions import prose, wizard_steps
-from webapp.competitions.setup_answers import Draft
-from webapp.competitions.views import CompetitionView
-from webapp.competitions.wizard_steps import PUBLISHING
-from webapp.http import api
+from webapp.competitions import checklist, prose
+from webapp.competitions.creating import Draft, created
+from webapp.competitions.setup import delete_question, organized_settings
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import Family
-from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Confirmation, Sent, Text
-from webapp.http.organizer_operations import (
-    DESK,
-    ConfirmedReason,
-    FaultAnswer,
-    Reasoned,
-    organizers_operation,
-)
+from webapp.http.organizer_operations import DESK, ConfirmedReason, FaultAnswer, Reasoned
 from webapp.http.site import current_site
 from webapp.presentation import formats
+from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_publishing", __name__, url_prefix="/competitions/<slug>/organize/state")
+STATE = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.OWNER)
 
 
 class Publication(Answer):
@@ -60,69 +42,17 @@ class NextStageRequest(Sent):
     with_data: bool = True
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def show(slug: str) -> ResponseReturnValue:
-    """Show the checklist of a draft, or the state of a published competition."""
-    return _page(slug)
-
-
-def _page(slug: str, *, problem: Any = None) -> str:
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        settings = competition_settings.of(competition)
-        view = CompetitionView(competition, now)
-        setup = wizard_steps.wizard(session, competition, now=now, current=PUBLISHING)
-        submission_count = drafts.count_submissions(session, competition=competition)
-        usual_dates = competition_settings.default_dates(competition, published_at=now)
-    return render_template(
-        "competitions/publish.html",
-        competition=view,
-        settings=settings,
-        setup=setup,
-        problem=problem.message if problem else "",
-        entered=request.form,
-        token=_delete_question(slug).token_at(url_for("organize_publishing.delete", slug=slug)),
-        submission_count=submission_count,
-        usual_dates=usual_dates,
-        metric=view.metric(),
-    )
-
-
-@api.blueprint.get(f"{DESK}/state")
-@organizers_operation(Role.VIEWER, answers=Publication, tag="setup")
-def organized_state(slug: str) -> Publication:
+@STATE.read("", Publication)
+def organized_state(ask: Ask) -> Publication:
     """Return the state of a competition, and the items that a draft lacks for publication."""
-    with reading() as session:
-        return _publication(session, competition_of(session, slug))
+    return _publication(ask.session, ask.competition, ask.now)
 
 
-def _delete_question(slug: str) -> Question:
-    """Return the question that the checkbox of the form confirms."""
-    return Question(
-        heading=f"Delete the draft {slug}?",
-        sentences=("All its data will be deleted, and its address becomes free.",),
-        button="Delete the draft",
-        back=url_for("organize_publishing.show", slug=slug),
-        is_final=True,
-    )
-
-
-def _publication(session: Any, competition: Competition) -> Publication:
-    now = db.now(session)
-    is_draft = competition.state is CompetitionState.DRAFT
-    lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
-    missing = lifecycle.missing(competition, now=now) if is_draft else []
-    missing += data_files.faults(session, competition=competition) if is_draft else []
-    advice = [
-        *lifecycle.settings_suggestions(competition_settings.of(competition)),
-        *settings_warnings.small_step_warnings(competition),
-        *lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline),
-    ]
+def _publication(session: Any, competition: Competition, now: Any) -> Publication:
     return Publication(
         state=competition.state,
-        missing=[organizing.fault(each) for each in missing],
-        suggestions=[organizing.fault(each) for each in advice],
+        missing=[organizing.fault(each) for each in checklist.missing(session, competition, now)],
+        suggestions=[organizing.fault(each) for each in checklist.suggestions(session, competition)],
         submission_count=drafts.count_submissions(session, competition=competition),
     )
 
@@ -131,11 +61,8 @@ def _publish_question(act: Act) -> Question:
     """Return the confirmation for publishing a draft."""
     settings = competition_settings.of(act.competition)
     opens, closes = settings.opens_at, settings.closes_at
-    when = (
-        f"It opens {formats.moment(opens)}"
-        if opens is not None and opens > act.now
-        else "It opens immediately"
-    )
+    is_later = opens is not None and opens > act.now
+    when = f"It opens {formats.moment(opens)}" if opens and is_later else "It opens immediately"
     until = f"closes {formats.moment(closes)}" if closes is not None else "does not close automatically"
     usual = competition_settings.default_dates(act.competition, published_at=act.now)
     entry = settings.entry_deadline or usual.get("entry_deadline")
@@ -146,97 +73,80 @@ def _publish_question(act: Act) -> Question:
             "Everyone will be able to see it. Only a rescoring can then change its metric or solution.",
         ),
         button="Publish competition",
-        back=url_for("organize_publishing.show", slug=act.competition.slug),
+        back=_here(act),
         is_final=True,
     )
 
 
-STATE = Family(
-    pages=blueprint,
-    tag="setup",
-    refusals=(lifecycle.NotReady, InvalidCompetition),
-    # The error is not passed on, because the page itself lists all missing items.
-    show=lambda slug, **_: _page(slug),
-    home=lambda slug: url_for("organize_publishing.show", slug=slug),
-    answers=Publication,
-    answer=lambda act, _outcome: _publication(act.session, act.competition),
-    role=Role.OWNER,
-)
+def _here(act: Act) -> str:
+    return url_for("organize_settings.show", slug=act.competition.slug, _anchor="publish")
 
 
-@STATE.action(
-    "/publish",
-    page="publish",
-    done="Competition published.",
-    after=lambda _act, entered: current_site().hints.send(entered.job_ids if entered else ()),
+@STATE.act(
+    "/publish", back=organized_settings, form="publish", done="Competition published.", answers=Publication
 )
-def publish_competition(act: Act, sent: Confirmation) -> NewSubmission | None:
+def publish_competition(act: Act, sent: Confirmation) -> Publication:
     """Publish a draft; afterwards, only a rescoring can change its metric or solution."""
     question = _publish_question(act)
     entered = benchmark_entries.publish(act, storage=current_site().storage)
     confirm(question)
-    return entered
+    after_commit(current_site().hints.send, entered.job_ids if entered else ())
+    return _publication(act.session, act.competition, act.now)
 
 
-@STATE.action("/archive", page="archive", done="Competition archived.")
-def archive_competition(act: Act, sent: ConfirmedReason) -> None:
+@STATE.act(
+    "/archive", back=organized_settings, form="archive", done="Competition archived.", answers=Publication
+)
+def archive_competition(act: Act, sent: ConfirmedReason) -> Publication:
     """Archive a competition, which stays readable but accepts no files."""
     lifecycle.archive(act, reason=sent.reason)
     words = "It will stay readable but accept no files. You can unarchive it later."
-    back = url_for("organize_publishing.show", slug=act.competition.slug)
-    confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", back))
+    confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", _here(act)))
+    return _publication(act.session, act.competition, act.now)
 
 
-@STATE.action("/unarchive", page="unarchive", done="Competition unarchived.")
-def unarchive_competition(act: Act, sent: Reasoned) -> None:
+@STATE.act(
+    "/unarchive",
+    back=organized_settings,
+    form="unarchive",
+    done="Competition unarchived.",
+    answers=Publication,
+)
+def unarchive_competition(act: Act, sent: Reasoned) -> Publication:
     """Unarchive a competition."""
     lifecycle.unarchive(act, reason=sent.reason)
+    return _publication(act.session, act.competition, act.now)
 
 
-def _created(draft: Competition, slug: str) -> ResponseReturnValue:
-    flash(f"Created a draft of the stage after {slug}. Add its dates, data files and solution.")
-    return redirect(url_for("organize_settings.index", slug=draft.slug), 303)
-
-
-def _draft(_act: Act, draft: Competition) -> Any:
-    url = url_for("api.organized_settings", slug=draft.slug)
-    return Draft(slug=draft.slug, title=draft.title, url=url), 201, {"Location": url}
-
-
-@STATE.action(
+@STATE.act(
     "/next-stage",
-    page="next_stage",
-    shown=_created,
+    back=organized_settings,
+    form="next_stage",
+    done=lambda draft, **_: (
+        "Created the draft of the next stage. Add its dates, data files and solution.",
+        url_for("organize_settings.show", slug=draft.slug),
+    ),
     answers=Draft,
-    answer=_draft,
     status=201,
-    after=lambda _act, draft: prose.format_saved(draft.slug),
 )
-def next_stage(act: Act, sent: NextStageRequest) -> Competition:
+def next_stage(act: Act, sent: NextStageRequest) -> Draft:
     """Create the next stage: a draft with the same settings and organizers, without dates and solution."""
-    return drafts.next_stage(act, slug=sent.new_slug, stage_name=sent.stage_name, with_data=sent.with_data)
+    draft = drafts.next_stage(act, slug=sent.new_slug, stage_name=sent.stage_name, with_data=sent.with_data)
+    after_commit(prose.format_saved, draft.slug)
+    return created(draft)
 
 
-DRAFT = replace(
-    STATE,
-    api=DESK,
-    refusals=(drafts.NotDraft,),
-    show=_page,
-    home=lambda **_: url_for("competitions.index"),
-)
-
-
-@DRAFT.action(
+@replace(STATE, api=DESK).act(
     "",
     method="DELETE",
-    page="delete",
-    page_path="/delete",
-    done=lambda slug: f"Draft {slug} deleted.",
+    back=organized_settings,
+    form="delete",
+    done=lambda _, slug: (f"Draft {slug} deleted.", url_for("competitions.index")),
     status=204,
 )
 def delete_draft(act: Act, sent: Confirmation) -> str:
     """Delete a draft with all its data."""
     slug = act.competition.slug
     drafts.delete_draft(act)
-    confirm(_delete_question(slug))
+    confirm(delete_question(slug))
     return slug

@@ -1,7 +1,6 @@
 """Rescoring pages: version list, and new rescorings from a solution or settings."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, Response, render_template, request, stream_with_context
@@ -10,18 +9,18 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.metrics import registry
 from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.competitions.settings_problems import RefusedSettings
 from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring import preparation
 from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.solutions import check_jobs
-from webapp.competitions import forms
+from webapp.competitions import settings_form
+from webapp.competitions.settings_form import FORMULA, Group
 from webapp.competitions.views import CompetitionView
-from webapp.competitions.wizard_steps import RESCORING, SettingsStep
 from webapp.http import lookups
 from webapp.http.actions import sentences
 from webapp.http.auth import organizers_only
@@ -29,10 +28,12 @@ from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_number, whole_number
 from webapp.http.site import current_site
 from webapp.rescoring.views import DifferenceView, ProgressView, SettingsCheckView, movement
-from webapp.solutions import receiving, scored_step
+from webapp.solutions import metrics, receiving
 from webapp.solutions.solution_view import check_status
 
-OTHER_METRIC = (("", ("name", "positive", "cutoff", "weight", "reported")),)
+# The settings that a rescoring may change: the identities and the formula of the bias metric, or the options.
+OF_BIAS = (Group("Identities in the score", ("identities",)), *FORMULA)
+OF_OTHERS = (Group("", ("name", "positive", "cutoff", "weight", "reported")),)
 blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/<slug>/organize/rescoring")
 
 
@@ -79,21 +80,22 @@ def settings(slug: str, *, problem: Any = None) -> str:
         live = Rules.of(lookup.live(competition))
         in_use = competition_settings.of(competition)
         used = in_use.changed(identities=live.identities, metric=live.metric)
-        step = _step(live.form)
-        form = forms.form_of(step, used, is_sent=problem is not None)
+        groups = _groups(live.form)
+        names = [name for group in groups for name in group.names]
+        fields = settings_form.fields_of(used, names, is_sent=problem is not None)
         view = CompetitionView(competition, db.now(session))
-    options = scored_step.options()
+    options = metrics.options()
     fitting = live.form.alternatives
-    if problem is not None:
-        form.changes(used)  # finds the errors of the fields
+    faults = problem.faults if isinstance(problem, RefusedSettings) else ()
+    others = settings_form.tell(fields, faults)
     return render_template(
         "rescoring/metric_settings.html",
         competition=view,
-        step=step,
+        groups=groups,
         metrics={name: options[name] for name in fitting},
         has_metric_file=registry.PYTHON in fitting and receiving.may_upload_metrics(),
-        form=form,
-        problems=[] if form.errors else sentences(problem),
+        fields=fields,
+        problems=others if faults else sentences(problem),
     )
 
 
@@ -106,19 +108,20 @@ def settings_status(slug: str) -> ResponseReturnValue:
     return check_status(job).make_conditional(request)
 
 
-def _step(metric: NamedMetric) -> SettingsStep:
+def _groups(metric: NamedMetric) -> tuple[Group, ...]:
     """Return the fields of a metric's settings that a rescoring may change."""
-    return RESCORING if metric.takes_identities else replace(RESCORING, groups=OTHER_METRIC)
+    return OF_BIAS if metric.takes_identities else OF_OTHERS
 
 
 def entered_settings(act: Act) -> dict[str, Any]:
-    """Return the settings entered in the form; raise InvalidCompetition."""
+    """Return the settings entered in the form; raise RefusedSettings."""
     before = competition_settings.of(act.competition)
-    form = forms.form_of(_step(before.metric_choice.form), before, is_sent=True)
-    changes = form.changes(before)
-    if form.errors:
-        raise InvalidCompetition([sentence for field in form for sentence in field.errors])
-    return {"identities": changes.get("identities") or (), "metric": changes["metric"]}
+    names = [name for group in _groups(before.metric_choice.form) for name in group.names]
+    changes, faults = settings_problems.read(settings_form.changes(before, names))
+    if faults:
+        raise RefusedSettings(faults)
+    after = before.changed(**changes)
+    return {"identities": after.identities or (), "metric": after.metric}
 
 
 @blueprint.get("/<int:number>/difference")

@@ -1,98 +1,35 @@
 """Data files (page and API): upload, leak check, release, benchmarks."""
 
-from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
-from flask import Blueprint, Response, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, request, url_for
 from pydantic import Field
 
-from grader import db
-from grader.models import (
-    DataCheckState,
-    DataFile,
-    OrganizerJob,
-    Role,
-    Submission,
-    SubmissionStatus,
-)
+from grader.models import DataCheckState, DataFile, Role, Submission, SubmissionStatus
 from grader.services.competitions.acting import Act
 from grader.services.site import organizer_jobs
 from grader.services.solutions import data_checks, data_files
 from grader.services.submissions import benchmark_entries
-from grader.services.submissions.accepting import NewSubmission
-from grader.services.submissions.refusal import NothingToScore
-from webapp.competitions import wizard_steps
-from webapp.competitions.views import CompetitionView
-from webapp.competitions.wizard_steps import DATA
-from webapp.http import api
+from webapp.competitions import checklist
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import Family, sentences
-from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Confirmation, FileForm, Moment, Text
-from webapp.http.organizer_operations import DESK, Job, organizers_operation
-from webapp.http.responses import polled
+from webapp.http.organizer_operations import Job
 from webapp.http.site import current_site
 from webapp.solutions import receiving
 from webapp.solutions.receiving import NamedBlob
-from webapp.submissions import uploads
+from webapp.surface import Ask, Surface, after_commit
 
-WORDS = {
+blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
+DATA = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
+# For each state of a check: its words, and the class of its pill.
+STATES = {
     DataCheckState.UNCHECKED: ("not checked", "pending"),
     DataCheckState.WAITING: ("waiting for its check", "pending"),
     DataCheckState.PASSED: ("checked", "scored"),
     DataCheckState.HELD: ("held back", "failed"),
     DataCheckState.ALLOWED: ("released anyway", "pending"),
 }
-
-
-SHOWN_SENTENCES = 6
-
-
-class FileCheckView:
-    """The result of the check of a data file."""
-
-    def __init__(self, slug: str, file: DataFile, *, is_waiting: bool) -> None:
-        self.name = file.name
-        self.found = data_checks.found_in(file)
-        sentences = self.found.sentences
-        self.first, self.others = sentences[:SHOWN_SENTENCES], sentences[SHOWN_SENTENCES:]
-        self.words, self.pill = WORDS[file.check_state]
-        if is_waiting and file.check_state is not DataCheckState.WAITING:
-            self.words += ", being checked again" if file.findings else ", is being checked"
-        self.is_held = file.check_state is DataCheckState.HELD
-        is_unopened = file.check_state is DataCheckState.UNCHECKED and bool(self.found.unopened)
-        self.can_be_released = not is_waiting and (self.is_held or is_unopened)
-        self.token = _release(slug, file).token_at(url_for("organize_data.allow", slug=slug, name=file.name))
-        self.rows = file.findings.get("rows", 0)
-        self.state = file.check_state.value
-
-
-class ChecksView:
-    """The checks of all data files of a competition by name, and the progress of the job."""
-
-    def __init__(
-        self, slug: str, files: Sequence[DataFile], job: OrganizerJob | None, *, waiting: Collection[str]
-    ) -> None:
-        self.of = {file.name: FileCheckView(slug, file, is_waiting=file.name in waiting) for file in files}
-        self.is_live = job is not None and organizer_jobs.is_open(job)
-        progress = job.progress if job is not None and self.is_live else {}
-        self.doing = progress.get("words", "Waiting for a worker")
-        self.done, self.total = progress.get("done", 0), progress.get("total", 0)
-
-    def live(self) -> dict[str, Any]:
-        """Return the JSON that the page polls."""
-        return {
-            "is_final": not self.is_live,
-            "doing": self.doing,
-            "done": self.done,
-            "files": {name: view.state for name, view in self.of.items()},
-        }
-
-
-blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
 
 
 class DataFileForm(FileForm):
@@ -154,74 +91,50 @@ class ReleaseRequest(Confirmation):
     reason: Text = ""
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
-    """List the data files and the benchmarks."""
-    return _page(slug)
+def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
+    """Return what the page shows beside the files: their findings, and tokens for their release."""
+    session, competition = ask.session, ask.competition
+    waiting = {file.name for file in data_checks.stale(session, competition=competition)}
+    checks = {}
+    for file in data_files.list_all(session, competition=competition):
+        found, (words, pill) = data_checks.found_in(file), STATES[file.check_state]
+        if file.name in waiting and file.check_state is not DataCheckState.WAITING:
+            words += ", being checked again" if file.findings else ", is being checked"
+        is_unopened = file.check_state is DataCheckState.UNCHECKED and bool(found.unopened)
+        is_held = file.check_state is DataCheckState.HELD
+        checks[file.name] = {
+            "words": words,
+            "pill": pill,
+            "sentences": found.sentences,
+            "is_held": is_held,
+            "can_be_released": file.name not in waiting and (is_held or is_unopened),
+            "token": _release(competition.slug, file).token_at(
+                url_for("organize_data.allow", slug=competition.slug, name=file.name)
+            ),
+        }
+    return {
+        "states": checklist.sections(session, competition, ask.now),
+        "checks": checks,
+        "benchmarks": benchmark_entries.list_all(session, competition=competition),
+        "entered_for": (request.view_args or {}).get("name", ""),
+        "max_bytes": data_files.MAX_BYTES,
+    }
 
 
-@blueprint.get("/status")
-@organizers_only(Role.VIEWER)
-def status(slug: str) -> ResponseReturnValue:
-    """Return the progress of the checks of the data files as JSON."""
-    return _status(_checks(slug)).make_conditional(request)
-
-
-def _page(slug: str, *, name: str = "", problem: Any = None) -> str:
-    with reading() as session:
-        competition = competition_of(session, slug)
-        now = db.now(session)
-        view = CompetitionView(competition, now)
-        setup = wizard_steps.wizard(session, competition, now=now, current=DATA)
-        files = data_files.list_all(session, competition=competition)
-        benchmarks = benchmark_entries.list_all(session, competition=competition)
-    checks = _checks(slug)
-    return render_template(
-        "solutions/data.html",
-        competition=view,
-        setup=setup,
-        files=files,
-        checks=checks,
-        etag=_status(checks).headers["ETag"],
-        benchmarks=benchmarks,
-        problems=sentences(problem),
-        entered_for=name,
-        reason=request.form.get("reason", ""),
-        max_bytes=data_files.MAX_BYTES,
-    )
-
-
-def _checks(slug: str) -> ChecksView:
-    with reading() as session:
-        competition = competition_of(session, slug)
-        return ChecksView(
-            slug,
-            data_files.list_all(session, competition=competition),
-            data_checks.newest(session, competition=competition),
-            waiting={file.name for file in data_checks.stale(session, competition=competition)},
-        )
-
-
-def _status(checks: ChecksView) -> Response:
-    return polled(checks.live())
-
-
-@api.blueprint.get(f"{DESK}/data")
-@organizers_operation(Role.VIEWER, answers=DataAnswer, tag="setup")
-def organized_data(slug: str) -> DataAnswer:
+@DATA.read("", DataAnswer, endpoint="index", page="solutions/data.html", extra=_more)
+def organized_data(ask: Ask) -> DataAnswer:
     """List the data files with the results of their checks, and the benchmarks."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        job = data_checks.newest(session, competition=competition)
-        files = data_files.list_all(session, competition=competition)
-        benchmarks = benchmark_entries.list_all(session, competition=competition)
-        return DataAnswer(
-            files=[_data_file(each, data_checks.found_in(each)) for each in files],
-            benchmarks=[_benchmark(each) for each in benchmarks],
-            is_final=job is None or not organizer_jobs.is_open(job),
-            job=organizing.job(job) if job else None,
-        )
+    session, competition = ask.session, ask.competition
+    job = data_checks.newest(session, competition=competition)
+    files = data_files.list_all(session, competition=competition)
+    return DataAnswer(
+        files=[_data_file(each, data_checks.found_in(each)) for each in files],
+        benchmarks=[
+            _benchmark(each) for each in benchmark_entries.list_all(session, competition=competition)
+        ],
+        is_final=job is None or not organizer_jobs.is_open(job),
+        job=organizing.job(job) if job else None,
+    )
 
 
 def _benchmark(submission: Submission) -> BenchmarkLine:
@@ -252,49 +165,34 @@ def _release(slug: str, file: DataFile) -> Question:
     )
 
 
-FILES = Family(
-    pages=blueprint,
-    tag="setup",
-    refusals=(
-        data_files.NotHeld,
-        data_files.InvalidDataFile,
-        receiving.BaselineRefused,
-        uploads.FileMissing,
-        NothingToScore,
-    ),
-    show=_page,
-    home=lambda slug, **_: url_for("organize_data.index", slug=slug),
-    role=Role.EDITOR,
-)
+def _stored(act: Act, name: str) -> DataFileStored:
+    return DataFileStored(name=name, url=url_for("api.organized_data", slug=act.competition.slug))
 
 
-def _stored(act: Act, name: str, status: int) -> Any:
-    url = url_for("api.organized_data", slug=act.competition.slug)
-    return DataFileStored(name=name, url=url), status, {"Location": url}
-
-
-@FILES.action(
+@DATA.act(
     "",
-    page="upload",
+    back=organized_data,
+    form="upload",
     before=receiving.data_file,
-    done=lambda name: f"{name} uploaded. Participants can download it once it has been checked.",
+    done=lambda stored, **_: (
+        f"{stored.name} uploaded. Participants can download it once it has been checked."
+    ),
     answers=DataFileStored,
-    answer=lambda act, name: _stored(act, name, 201),
     status=201,
 )
-def upload_data_file(act: Act, sent: DataFileForm, prepared: NamedBlob) -> str:
+def upload_data_file(act: Act, sent: DataFileForm, prepared: NamedBlob) -> DataFileStored:
     """Upload a data file, replacing one with the same name, and start its check."""
     prepared.hold(act)
     data_files.add(**act.parts, name=prepared.name, description=sent.description, blob=prepared.blob)
-    return prepared.name
+    return _stored(act, prepared.name)
 
 
-@FILES.action(
+@DATA.act(
     "/<name>",
     method="DELETE",
-    page="remove",
-    page_path="/<name>/remove",
-    done=lambda _, name: f"{name} removed.",
+    back=organized_data,
+    form="remove",
+    done=lambda _, name, **__: f"{name} removed.",
     status=204,
 )
 def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
@@ -310,38 +208,46 @@ def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
     )
 
 
-@FILES.action("/<name>/allow", page="allow", done=lambda _, name: f"{name} released.", status=204)
+@DATA.act(
+    "/<name>/allow",
+    back=organized_data,
+    form="allow",
+    done=lambda _, name, **__: f"{name} released.",
+    status=204,
+)
 def allow_data_file(act: Act, sent: ReleaseRequest, name: str) -> None:
     """Release a data file that was held back."""
     file = data_files.allow(act, name=name, reason=sent.reason)
     confirm(_release(act.competition.slug, file))
 
 
-@FILES.action(
+@DATA.act(
     "/<name>/check",
-    page="check_again",
-    done=lambda _, name: f"{name} is being checked again.",
+    back=organized_data,
+    form="check_again",
+    done=lambda _, name, **__: f"{name} is being checked again.",
     answers=DataFileStored,
-    answer=lambda act, _, name: _stored(act, name, 202),
     status=202,
 )
-def check_data_file(act: Act, name: str) -> None:
+def check_data_file(act: Act, name: str) -> DataFileStored:
     """Check a data file again."""
     data_files.check_again(act, name=name)
+    return _stored(act, name)
 
 
-@FILES.action(
+@DATA.act(
     "/baseline",
-    page="add_baseline",
+    back=organized_data,
+    form="add_baseline",
     before=receiving.baseline,
-    done=lambda added: f"Benchmark “{added.submission.description}” added.",
-    after=lambda _act, added: current_site().hints.send(added.job_ids),
+    done=lambda added, **_: f"Benchmark “{added.name}” added.",
     answers=BenchmarkLine,
-    answer=lambda _act, added: _benchmark(added.submission),
     status=201,
 )
-def add_baseline(act: Act, sent: BaselineForm, prepared: NamedBlob) -> NewSubmission:
+def add_baseline(act: Act, sent: BaselineForm, prepared: NamedBlob) -> BenchmarkLine:
     """Add a prediction file as a benchmark."""
     prepared.hold(act)
     user = act.actor.user or benchmark_entries.first_organizer(act.session, competition=act.competition)
-    return benchmark_entries.add(act, blob=prepared.blob, file_name=prepared.name, name=sent.name, user=user)
+    added = benchmark_entries.add(act, blob=prepared.blob, file_name=prepared.name, name=sent.name, user=user)
+    after_commit(current_site().hints.send, added.job_ids)
+    return _benchmark(added.submission)

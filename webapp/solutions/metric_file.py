@@ -2,24 +2,17 @@
 
 from typing import Annotated, Any
 
-from flask import url_for
 from pydantic import Field
 
 from fairboard.interface import Direction
-from grader.models import OrganizerJob, Role
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import metric_files
-from grader.services.solutions.check_jobs import NotAcceptable
-from webapp.competitions import settings_page
-from webapp.competitions.wizard_steps import SCORED
+from webapp.competitions.setup import SETUP, organized_settings
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import Family
 from webapp.http.fields import Answer, Binary, FileForm, Text
 from webapp.http.organizer_operations import Job
 from webapp.solutions import receiving
 from webapp.solutions.receiving import NamedBlob
-from webapp.submissions import uploads
 
 
 class MetricFileForm(FileForm):
@@ -44,30 +37,15 @@ class MetricFileStored(Answer):
     job: Job | None
 
 
-def _show_metric(slug: str, problem: Any = None) -> str:
-    return settings_page.show_problem(slug, problem)
-
-
-@Family(
-    pages=settings_page.blueprint,
-    tag="setup",
-    refusals=(metric_files.MetricFileRefused, uploads.FileMissing, NotAcceptable, InvalidCompetition),
-    show=_show_metric,
-    home=lambda slug: url_for("organize_settings.show", slug=slug, step=SCORED),
-    role=Role.EDITOR,
-).action(
+@SETUP.act(
     "/metric-file",
-    page="upload_metric_file",
+    back=organized_settings,
+    form="upload_metric_file",
     before=receiving.metric_file,
     done="The metric was stored. It is checked with the solution.",
     answers=MetricFileStored,
-    answer=lambda _act, outcome: MetricFileStored(
-        sha256=outcome[0], job=outcome[1] and organizing.job(outcome[1])
-    ),
 )
-def upload_metric_file(
-    act: Act, sent: MetricFileForm, prepared: list[NamedBlob]
-) -> tuple[str, OrganizerJob | None]:
+def upload_metric_file(act: Act, sent: MetricFileForm, prepared: list[NamedBlob]) -> MetricFileStored:
     """Upload a metric written in Python, for a draft or to check it for a rescoring."""
     for each in prepared:
         each.hold(act)
@@ -82,4 +60,4 @@ def upload_metric_file(
         nonnegative=sent.nonnegative,
         arguments=metric_files.arguments_of(sent.arguments) if sent.arguments else None,
     )
-    return source, job
+    return MetricFileStored(sha256=source, job=organizing.job(job) if job else None)

@@ -1,58 +1,36 @@
 """Solution (page and API): upload, column roles, report, acceptance."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from flask import (
-    Blueprint,
-    Response,
-    current_app,
-    redirect,
-    render_template,
-    request,
-    send_file,
-    url_for,
-)
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, Response, current_app, request, send_file, url_for
 from pydantic import Field
 
-from grader import db
 from grader.files import ColumnRole
 from grader.files.solution.solution import SIZE_CAP
-from grader.models import (
-    Competition,
-    OrganizerJob,
-    Role,
-)
+from grader.models import Competition, CompetitionState, JobState, OrganizerJob, Role
 from grader.services.competitions import metric
+from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.rescoring import versions
 from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
-from grader.services.solutions.check_jobs import CheckParameters, NotAcceptable, Purpose, UploadedFile
-from webapp.competitions import wizard_steps
-from webapp.competitions.views import CompetitionView
-from webapp.competitions.wizard_steps import SOLUTION
+from grader.services.solutions.check_jobs import CheckParameters, Purpose, UploadedFile
+from webapp.competitions import checklist
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
 from webapp.http.errors import wants_json
 from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
-from webapp.http.organizer_operations import (
-    DESK,
-    Job,
-    Started,
-    organizers_operation,
-)
+from webapp.http.organizer_operations import DESK, Job, Started, organizers_operation
 from webapp.http.site import current_site
-from webapp.solutions import receiving, scored_step
+from webapp.solutions import metrics, receiving, solution_view
 from webapp.solutions.receiving import NamedBlob
-from webapp.solutions.solution_view import CheckView, ReportView, check_status, chosen_roles
-from webapp.submissions import uploads
+from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_solution", __name__, url_prefix="/competitions/<slug>/organize/solution")
+SOLUTION = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
 RESCORING = "organize_rescoring.index"
 CHECK = f"{DESK}/solution/<int:job_id>"
 
@@ -81,6 +59,7 @@ class SolutionCheck(Answer):
     """A check of a solution: progress, results, and the reason if the solution cannot be accepted."""
 
     job: Job
+    is_final: bool
     purpose: Purpose
     file_name: str
     size_bytes: int
@@ -92,6 +71,18 @@ class SolutionCheck(Answer):
     changes: dict[str, Any] | None
     commitment: str | None
     why_not: Annotated[str | None, Field(description="Null if the solution can be accepted.")]
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """The state as words, and the class of its pill."""
+        if self.job.state is JobState.DONE and not self.is_usable:
+            return "problems to fix", "rejected"
+        return solution_view.STATES[self.job.state]
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the worker has stored a solution."""
+        return self.commitment is not None
 
 
 class SolutionInUse(Answer):
@@ -116,112 +107,91 @@ class RolesRequest(Sent):
 
     roles: dict[str, ColumnRole]
 
-
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str) -> ResponseReturnValue:
-    """Show the live solution with its report, the checks, and the upload form."""
-    return _index(slug)
-
-
-@blueprint.get("/<int:job_id>")
-@organizers_only(Role.VIEWER)
-def show(slug: str, job_id: int) -> ResponseReturnValue:
-    """Show the progress of a check, then its report and the roles of the columns."""
-    return _show(slug, job_id)
+    @staticmethod
+    def of_form(act: Act, job_id: int) -> dict[str, Any]:
+        """Return the chosen roles; the form's fields are numbered like the columns."""
+        job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
+        sent = {name: request.form.get(f"role-{place}") for place, name in enumerate(_roles(job))}
+        return {"roles": {name: role for name, role in sent.items() if role}}
 
 
-@blueprint.get("/<int:job_id>/status")
-@organizers_only(Role.VIEWER)
-def status(slug: str, job_id: int) -> ResponseReturnValue:
-    """Return the state of a check as JSON."""
-    with reading() as session:
-        job = _found(session, slug, job_id)[1]
-    return check_status(job).make_conditional(request)
+def _roles(job: OrganizerJob) -> dict[str, ColumnRole]:
+    """Return the roles of a check's columns."""
+    return {each["name"]: ColumnRole(each["role"]) for each in (job.result or {}).get("columns", [])}
+
+
+def _more(ask: Ask, shown: SolutionAnswer) -> Mapping[str, Any]:
+    live = ask.competition.live_scoring_version
+    chosen = metric.of(ask.competition).form
+    return {
+        "states": checklist.sections(ask.session, ask.competition, ask.now),
+        "stored": live and live.solution,
+        "sample": metrics.sample_solution(chosen),
+        "report": solution_view.ReportView(live.solution.report) if live else None,
+        "ticks": _ticks(ask),
+        "file_limit_bytes": SIZE_CAP,
+    }
+
+
+def _ticks(ask: Ask) -> Any:
+    """Return the identities of a draft's newest report for selection, or None."""
+    settings = competition_settings.of(ask.competition)
+    report = check_jobs.newest_report(ask.session, competition=ask.competition)
+    is_draft = ask.competition.state is CompetitionState.DRAFT
+    if not is_draft or report is None or not settings.metric_choice.form.takes_identities:
+        return None
+    found = check_jobs.candidates(report, min_class_rows=settings.min_class_rows)
+    chosen = settings.identities or [each.name for each in found if each.is_in_score]
+    return {
+        "splits": list(report["splits"]),
+        "candidates": sorted(found, key=lambda each: bool(each.why_not)),
+        "chosen": chosen,
+        "version": competition_settings.version_of(settings),
+    }
+
+
+@SOLUTION.read("", SolutionAnswer, endpoint="index", page="solutions/solution.html", extra=_more)
+def organized_solution(ask: Ask) -> SolutionAnswer:
+    """Return the live solution with its report, and the newest checks."""
+    return solution_answer(ask.session, ask.competition)
+
+
+def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
+    job = check_jobs.get(ask.session, competition=ask.competition, job_id=shown.job.id)
+    has_identities = CheckParameters.from_dict(job.parameters).choice.form.takes_identities
+    # Without a report, every role is doubtful. A column that nearly fits a role may be misclassified.
+    report, columns = shown.report, shown.columns
+    missed = [each["name"] for each in report.get("near_misses", ())] if report else [c.name for c in columns]
+    return {
+        "states": checklist.sections(ask.session, ask.competition, ask.now),
+        "created_by": job.created_by.name if job.created_by else "the system",
+        "report": solution_view.ReportView(report) if report else None,
+        "has_identities": has_identities,
+        "roles": solution_view.ROLES if has_identities else solution_view.NAMED_ROLES,
+        "clear": {c.name for c in columns if c.role in solution_view.CLEAR and c.name not in missed},
+        "ticks": _ticks(ask) if shown.is_usable and shown.why_not is None else None,
+        "rescoring": RESCORING if RESCORING in current_app.view_functions else None,
+    }
+
+
+@SOLUTION.read(
+    "/<int:job_id>",
+    SolutionCheck,
+    endpoint="show",
+    page="solutions/solution_check.html",
+    extra=_more_of_check,
+)
+def solution_check(ask: Ask, job_id: int) -> SolutionCheck:
+    """Return the progress of the check of a solution, then its report and the roles of the columns."""
+    job = check_jobs.get(ask.session, competition=ask.competition, job_id=job_id)
+    return _check(ask.competition, job)
 
 
 @blueprint.get("/<int:job_id>/changes.csv")
 @organizers_only(Role.VIEWER)
-def changes(slug: str, job_id: int) -> ResponseReturnValue:
+def changes(slug: str, job_id: int) -> Response:
     """Send a CSV file with every value that a corrected solution changes."""
     return send_changes(slug, job_id)
-
-
-def send_changes(slug: str, job_id: int) -> Response:
-    """Send a check's changes as a CSV file; raise UnknownOrganizerJob if there are none."""
-    with reading() as session:
-        _, job = _found(session, slug, job_id)
-    sha256 = (job.result or {}).get("changes_sha256")
-    if sha256 is None:
-        raise organizer_jobs.UnknownOrganizerJob(job_id=job_id)
-    name = f"{slug}-changes-{job_id}.csv"
-    return send_file(
-        current_site().storage.open(sha256), mimetype="text/csv", as_attachment=True, download_name=name
-    )
-
-
-def _found(session: Any, slug: str, job_id: int) -> tuple[Competition, OrganizerJob]:
-    competition = competition_of(session, slug)
-    return competition, check_jobs.get(session, competition=competition, job_id=job_id)
-
-
-def _index(slug: str, *, problem: Any = None) -> str:
-    with reading() as session:
-        competition = competition_of(session, slug)
-        now = db.now(session)
-        view = CompetitionView(competition, now)
-        setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
-        checks = check_jobs.newest(session, competition=competition)
-        live = competition.live_scoring_version
-        chosen = metric.of(competition).form
-    return render_template(
-        "solutions/solution.html",
-        competition=view,
-        setup=setup,
-        solution=live.solution if live else None,
-        sample=scored_step.sample_solution(chosen),
-        report=ReportView(live.solution.report) if live else None,
-        checks=[CheckView(job) for job in checks],
-        file_limit_bytes=SIZE_CAP,
-        problem=problem.message if problem else None,
-    )
-
-
-def _show(slug: str, job_id: int, *, problem: Any = None) -> str:
-    with reading() as session:
-        competition, job = _found(session, slug, job_id)
-        now = db.now(session)
-        view = CompetitionView(competition, now)
-        setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
-        why_not = check_jobs.why_not_acceptable(competition, job)
-    return render_template(
-        "solutions/solution_check.html",
-        competition=view,
-        setup=setup,
-        check=CheckView(job),
-        why_not=why_not,
-        problem=problem.message if problem else None,
-        etag=check_status(job).headers["ETag"],
-        rescoring=RESCORING if RESCORING in current_app.view_functions else None,
-    )
-
-
-@api.blueprint.get(f"{DESK}/solution")
-@organizers_operation(Role.VIEWER, answers=SolutionAnswer, tag="setup")
-def organized_solution(slug: str) -> SolutionAnswer:
-    """Return the live solution with its report, and the newest checks."""
-    with reading() as session:
-        return solution_answer(session, competition_of(session, slug))
-
-
-@api.blueprint.get(CHECK)
-@organizers_operation(Role.VIEWER, answers=SolutionCheck, tag="setup")
-def solution_check(slug: str, job_id: int) -> SolutionCheck:
-    """Return the progress of the check of a solution, then its report and the roles of the columns."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        job = check_jobs.get(session, competition=competition, job_id=job_id)
-        return _check(competition, job)
 
 
 @api.blueprint.get(f"{CHECK}/changes.csv")
@@ -231,7 +201,21 @@ def solution_changes(slug: str, job_id: int) -> Response:
     return send_changes(slug, job_id)
 
 
+def send_changes(slug: str, job_id: int) -> Response:
+    """Send a check's changes as a CSV file; raise UnknownOrganizerJob if there are none."""
+    with reading() as session:
+        job = check_jobs.get(session, competition=competition_of(session, slug), job_id=job_id)
+    sha256 = (job.result or {}).get("changes_sha256")
+    if sha256 is None:
+        raise organizer_jobs.UnknownOrganizerJob(job_id=job_id)
+    name = f"{slug}-changes-{job_id}.csv"
+    return send_file(
+        current_site().storage.open(sha256), mimetype="text/csv", as_attachment=True, download_name=name
+    )
+
+
 def solution_answer(session: Any, competition: Competition) -> SolutionAnswer:
+    """Return the live solution and the newest checks as the API model."""
     checks = check_jobs.newest(session, competition=competition)
     live = competition.live_scoring_version
     return SolutionAnswer(
@@ -241,10 +225,10 @@ def solution_answer(session: Any, competition: Competition) -> SolutionAnswer:
 
 
 def _check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
-    """Return a check of a solution as the API model."""
     asked, result = CheckParameters.from_dict(job.parameters), job.result or {}
     return SolutionCheck(
         job=organizing.job(job),
+        is_final=not organizer_jobs.is_open(job),
         purpose=asked.purpose,
         file_name=asked.file.name,
         size_bytes=asked.file.size_bytes,
@@ -259,88 +243,73 @@ def _check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
     )
 
 
-ACTIONS = Family(
-    pages=blueprint,
-    tag="setup",
-    refusals=(NotAcceptable,),
-    show=_show,
-    home=lambda slug, **_: url_for("organize_solution.index", slug=slug),
-    answers=SolutionAnswer,
-    answer=lambda act, _outcome, **_: solution_answer(act.session, act.competition),
-    role=Role.EDITOR,
-)
+def started(act: Act, job: OrganizerJob) -> Started:
+    """Return a started check as the API model."""
+    return Started(id=job.id, url=url_for("api.solution_check", slug=act.competition.slug, job_id=job.id))
 
 
-def _started(act: Act, job: OrganizerJob, **_: Any) -> Any:
-    return organizing.started(job, url_for("api.solution_check", slug=act.competition.slug, job_id=job.id))
-
-
-def _show_started(job: OrganizerJob, slug: str, **_: Any) -> ResponseReturnValue:
-    location = url_for("organize_solution.show", slug=slug, job_id=job.id)
+def _show_started(begun: Started, slug: str, **_: Any) -> Any:
+    location = url_for("organize_solution.show", slug=slug, job_id=begun.id)
     if wants_json():
-        return {"id": job.id, "location": location}, 201, {"Location": location}
-    return redirect(location, 303)
+        return current_app.make_response(
+            ({"id": begun.id, "location": location}, 201, {"Location": location})
+        )
+    return "", location
 
 
-@replace(ACTIONS, show=_index, refusals=(uploads.FileMissing,)).action(
+@SOLUTION.act(
     "",
-    page="upload",
+    back=organized_solution,
+    form="upload",
     before=receiving.solution,
-    shown=_show_started,
+    done=_show_started,
     answers=Started,
-    answer=_started,
     status=202,
 )
-def upload_solution(act: Act, sent: SolutionForm, prepared: list[NamedBlob]) -> OrganizerJob:
+def upload_solution(act: Act, sent: SolutionForm, prepared: list[NamedBlob]) -> Started:
     """Upload a solution and start its check; for a published competition, a corrected solution."""
     for each in prepared:
         each.hold(act)
     file, *tests = (UploadedFile.of(each.name, each.blob) for each in prepared)
-    return check_jobs.add(
-        **act.parts, file=file, test=tests[0] if tests else None, finds_test=sent.finds_test
-    )
+    job = check_jobs.add(**act.parts, file=file, test=tests[0] if tests else None, finds_test=sent.finds_test)
+    return started(act, job)
 
 
-def _entered_roles(act: Act, job_id: int) -> dict[str, Any]:
-    """Return the chosen roles; the form's fields are numbered like the columns."""
-    job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
-    return {"roles": chosen_roles(job, request.form)}
-
-
-@ACTIONS.action(
+@SOLUTION.act(
     "/<int:job_id>/roles",
-    page="change_roles",
-    form=_entered_roles,
-    shown=_show_started,
+    back=solution_check,
+    form="change_roles",
+    done=_show_started,
     answers=Started,
-    answer=_started,
     status=202,
 )
-def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> OrganizerJob:
+def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> Started:
     """Check the same file again with other column roles."""
     job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
-    found = {each.name: ColumnRole(each.role) for each in _check(act.competition, job).columns}
-    roles = found | {name: role for name, role in sent.roles.items() if name in found}
-    return check_jobs.add_again(**act.parts, job=job, roles=roles)
+    known = _roles(job)
+    roles = known | {name: role for name, role in sent.roles.items() if name in known}
+    return started(act, check_jobs.add_again(**act.parts, job=job, roles=roles))
 
 
-@ACTIONS.action(
+@SOLUTION.act(
     "/<int:job_id>/accept",
-    page="accept",
-    done="Solution accepted.",
-    home=lambda slug, **_: wizard_steps.next_page(SOLUTION, slug),
+    back=solution_check,
+    form="accept",
+    done=lambda _, slug, **__: ("Solution accepted.", url_for("organize_settings.show", slug=slug)),
+    answers=SolutionAnswer,
 )
-def accept_solution(act: Act, job_id: int) -> None:
+def accept_solution(act: Act, job_id: int) -> SolutionAnswer:
     """Accept a checked solution for a draft."""
     versions.accept_check(act, job_id=job_id)
+    return solution_answer(act.session, act.competition)
 
 
-@ACTIONS.action(
+@SOLUTION.act(
     "/<int:job_id>",
     method="DELETE",
-    page="dismiss",
-    page_path="/<int:job_id>/dismiss",
-    done="Check dismissed.",
+    back=solution_check,
+    form="dismiss",
+    done=lambda _, slug, **__: ("Check dismissed.", url_for("organize_solution.index", slug=slug)),
     status=204,
 )
 def dismiss_solution_check(act: Act, job_id: int) -> None:

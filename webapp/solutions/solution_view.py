@@ -1,7 +1,6 @@
-"""View model of the solution check and its report."""
+"""View of the report on a solution."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Response
@@ -10,8 +9,6 @@ from fairboard.bias.leaks import by_chance
 from grader.files import ColumnRole
 from grader.models import JobState, OrganizerJob, Split
 from grader.services.site import organizer_jobs
-from grader.services.solutions import check_jobs
-from grader.services.solutions.check_jobs import CheckParameters, Purpose
 from grader.services.solutions.report import identity_lines
 from grader.services.solutions.report_warnings import Level
 from webapp.http.responses import polled
@@ -21,20 +18,13 @@ SPLIT_BY = {
     "keyed hash": "in half by a secret hash, stratified by label and group",
     "live solution": "as in the live solution",
 }
+# For each state of a check: its words, and the class of its pill, as for submissions.
 STATES = {
-    JobState.WAITING: "waiting",
-    JobState.CLAIMED: "checking",
-    JobState.DONE: "checked",
-    JobState.REJECTED: "unreadable",
-    JobState.FAILED: "failed",
-}
-# Checks use the same pills as submissions because they have the same states.
-PILLS = {
-    JobState.WAITING: "pending",
-    JobState.CLAIMED: "pending",
-    JobState.DONE: "scored",
-    JobState.REJECTED: "rejected",
-    JobState.FAILED: "failed",
+    JobState.WAITING: ("waiting", "pending"),
+    JobState.CLAIMED: ("checking", "pending"),
+    JobState.DONE: ("checked", "scored"),
+    JobState.REJECTED: ("unreadable", "rejected"),
+    JobState.FAILED: ("failed", "failed"),
 }
 LEVEL_WORDS = {Level.STOP: "Problems to fix", Level.WARNING: "Warnings", Level.NOTE: "Good to know"}
 ROLES = tuple(role.value for role in ColumnRole)
@@ -45,26 +35,6 @@ NAMED_ROLES = tuple(
 MOST_CLASSES = 20
 # Roles that follow unambiguously from a column's name or values. Their menus are collapsed.
 CLEAR = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.IDENTITY})
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnView:
-    """A column of the solution with its role, and the name of its form field."""
-
-    field: str
-    name: str
-    role: str
-    examples: str
-    is_clear: bool
-
-
-@dataclass(frozen=True, slots=True)
-class IdentityView:
-    """An identity's counts on each split."""
-
-    name: str
-    is_in_score: bool
-    counts: tuple[int, ...]
 
 
 class ReportView:
@@ -102,55 +72,6 @@ def _target(target: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     return target["column"], lines
 
 
-class CheckView:
-    """A job that checks a solution."""
-
-    def __init__(self, job: OrganizerJob) -> None:
-        result = job.result or {}
-        self.id = job.id
-        asked = CheckParameters.from_dict(job.parameters)
-        self.file_name, self.size_bytes = asked.file.name, asked.file.size_bytes
-        self.has_identities = asked.choice.form.takes_identities
-        self.roles = ROLES if self.has_identities else NAMED_ROLES
-        self.test_name = None if asked.test is None else asked.test.name
-        self.is_correction = asked.purpose is Purpose.CORRECTED
-        self.created_at = job.created_at
-        self.created_by = job.created_by.name if job.created_by else "the system"
-        is_stopped = job.state is JobState.DONE and not result["solution"]
-        self.state = "problems to fix" if is_stopped else STATES[job.state]
-        self.pill = "rejected" if is_stopped else PILLS[job.state]
-        self.is_open = organizer_jobs.is_open(job)
-        self.is_failed = job.state is JobState.FAILED
-        self.incident = job.incident
-        self.done, self.total = job.progress.get("done", 0), job.progress.get("total", 0)
-        self.doing = job.progress.get("words", "Waiting for a worker")
-        self.problems = [*job.problems, *result.get("problems", [])]
-        report = result.get("report") or {}
-        self.report = ReportView(report) if report else None
-        # Without a report, every role is doubtful. A column that nearly fits a role may be misclassified.
-        missed = [each["name"] for each in report.get("near_misses", ())]
-        doubtful = missed if report else [column["name"] for column in result.get("columns", [])]
-        self.columns = [
-            ColumnView(
-                f"role-{place}",
-                column["name"],
-                column["role"],
-                ", ".join(column["examples"]),
-                is_clear=column["role"] in CLEAR and column["name"] not in doubtful,
-            )
-            for place, column in enumerate(result.get("columns", []))
-        ]
-        self.are_guessed = result.get("are_guessed", False)
-        self.changes = result.get("changes")
-        self.is_usable = bool(result.get("solution"))
-        self.commitment = check_jobs.commitment(job)
-
-
-def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, str]:
-    """Return the column roles from a form; a column without a field keeps its role."""
-    return {column.name: form.get(column.field, column.role) for column in CheckView(job).columns}
-
-
 def check_status(job: OrganizerJob | None) -> Response:
     """Return the state of a check as JSON, for the page that polls it."""
     if job is None:
@@ -169,9 +90,6 @@ def _split(name: str, split: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _identity(line: Mapping[str, Any], splits: list[str]) -> IdentityView:
-    return IdentityView(
-        name=line["name"],
-        is_in_score=line["in_score"],
-        counts=tuple(line[split][kind] for split in splits for kind in ("positives", "negatives")),
-    )
+def _identity(line: Mapping[str, Any], splits: list[str]) -> dict[str, Any]:
+    counts = [line[split][kind] for split in splits for kind in ("positives", "negatives")]
+    return {"name": line["name"], "is_in_score": line["in_score"], "counts": counts}

@@ -205,8 +205,9 @@ def refusals(
     after = _changed(before, valid)
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
-    faults += [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
-    faults = list(dict.fromkeys(faults))
+    unread = {name for fault in faults for name in fault.names}
+    others = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
+    faults += [fault for fault in others if not unread.intersection(fault.names)]
     live = competition.live_scoring_version
     if live is not None and "boards" in changed and "metric" not in changed:
         known = {fault.sentence for fault in faults}

@@ -90,7 +90,7 @@ def test_the_next_action_of_a_draft_without_a_solution_is_its_setup(arena, root)
         settings = CompetitionSettings(title="Next")
         drafts.create(session, slug="next", settings=settings, actor=Actor.shell(), now=arena.now())
     page = root.browser.get("/competitions/next/organize").text
-    assert next_act(page) == ("Continue setup", "/competitions/next/organize/state")
+    assert next_act(page) == ("Continue setup", "/competitions/next/organize/settings#publish")
     assert "No solution has been accepted." in page
     for tab in ("leaderboard", "submissions"):
         answer = root.browser.get(f"/competitions/next/{tab}")
@@ -132,7 +132,7 @@ def test_open_requests_are_listed_on_the_console(arena, root):
 
 def test_all_setup_steps_are_one_navigation_entry(arena, root):
     arena.competition()
-    for step in ("settings", "settings/metric", "solution", "data", "state"):
+    for step in ("settings", "solution", "data"):
         page = root.browser.get(f"{DESK}/{step}").text
         (desk,) = re.findall(r'<ul id="desk-pages".*?</ul>', page, re.DOTALL)
         assert re.findall(r'aria-current="page">([^<]+)<', desk) == ["Setup"]

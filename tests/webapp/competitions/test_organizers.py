@@ -45,7 +45,7 @@ def test_an_owner_adds_changes_and_removes_organizers(arena, competition):
     ann = organizer(arena, competition, "Ann", Role.OWNER)
     bob = arena.person("Bob")
     page = ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"}, follow_redirects=True)
-    assert "Bob is now an organizer." in text(page)
+    assert "The user is now an organizer." in text(page)
     assert bob.browser.get(f"{ORGANIZE}/audit").status_code == 200
     assert bob.confirm(f"{ORGANIZE}/organizers/{ann.user.id}/remove").status_code == 403
     ann.confirm(f"{ORGANIZE}/organizers/{bob.user.id}/change", {"role": "owner"})

@@ -1,7 +1,6 @@
 """Setup API: settings, solution, data files, publication."""
 
 import io
-from datetime import timedelta
 
 import pytest
 
@@ -119,12 +118,3 @@ def test_files_are_removed_and_a_baseline_is_checked(olga: Desk):
     olga("DELETE", f"{DESK}/data/a.csv", expect=204)
     olga("DELETE", f"{DESK}/data/a.csv", expect=404)
     assert olga("POST", f"{DESK}/data/baseline", expect=409, **sent).json["error"] == "nothing_to_score"
-
-
-def test_review_shows_the_default_dates_of_a_draft_without_an_opening_date(olga: Desk):
-    closes_at = (olga.arena.now() + timedelta(days=40)).replace(microsecond=0)
-    olga("PATCH", f"{DESK}/settings", json={"closes_at": closes_at.isoformat()})
-    page = olga.person.browser.get("/competitions/next/organize/state").text
-    days = [f'datetime="{closes_at + timedelta(days=days):%Y-%m-%dT%H:%M}' for days in (0, -7, 7)]
-    summary = page[page.index("<h2>Summary</h2>") :]
-    assert [summary.count(day) for day in days] == [1, 2, 1]

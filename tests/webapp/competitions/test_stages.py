@@ -41,7 +41,7 @@ def stage_links(page: str) -> list[str]:
 def test_a_public_stage_is_followed_by_a_blind_one_from_the_draft_to_its_reveal(staged):
     arena, olga, people = staged
     desk, pages = Desk(olga), olga.browser
-    assert "Create the next stage" in pages.get(f"/competitions/{FIRST}/organize/state").text
+    assert "Create the next stage" in pages.get(f"/competitions/{FIRST}/organize/settings").text
     answer = olga.post(f"/competitions/{FIRST}/organize/state/next-stage", {"stage_name": "Final test"})
     assert answer.location == f"/competitions/{SECOND}/organize/settings"
     at = f"{HERE}/{SECOND}/organize"

@@ -22,32 +22,33 @@ def root(arena):
     return root
 
 
-def basics(**changed) -> dict[str, Any]:
-    names = {"positive_name": "positive", "negative_name": "negative", "color": "auto"}
-    return {"title": "Toxicity", **names, **changed}
+def form(root, **changed) -> dict[str, Any]:
+    page = root.browser.get(f"{HERE}/settings").text
+    return {"version": re.findall(r'name="version" value="(\w+)"', page)[0], **changed}
+
+
+def save(root, **changed):
+    return root.post(f"{HERE}/settings/save", form(root, **changed))
 
 
 def upload(root, data: bytes, name: str = "plot.png", **entered):
-    sent = basics(**entered) | {"figure": (io.BytesIO(data), name)}
-    return root.post(f"{HERE}/settings/basics/figures", sent)
+    return root.post(f"{HERE}/figures", form(root, **entered) | {"figure": (io.BytesIO(data), name)})
 
 
 def test_a_preview_matches_the_published_page_and_stores_nothing(root):
-    answer = root.post(f"{HERE}/settings/basics", basics(overview="# Hi\n$x^2$", act="preview"))
+    answer = save(root, overview="# Hi\n$x^2$", act="preview")
     assert answer.status_code == 200
     panel = answer.text[answer.text.index('id="overview-preview"') :]
     assert "<h2>Hi</h2>" in panel and "<msup>" in panel
     assert "# Hi" in answer.text
-    assert "# Hi" not in root.browser.get(f"{HERE}/settings/basics").text
+    assert "# Hi" not in root.browser.get(f"{HERE}/settings").text
     piece = root.post(f"{HERE}/preview", {"text": "**bold** $\\foo$"})
     assert "<strong>bold</strong>" in piece.text and "<html" not in piece.text
     assert "The formula \\foo cannot be rendered" in piece.text
 
 
 def test_an_invalid_formula_is_reported_at_its_field(root):
-    sent = basics(evaluation="Let $\\frac{1}$ be.", next="yes")
-    answer = root.post(f"{HERE}/settings/basics", sent)
-    assert answer.location == f"{HERE}/settings/basics"  # The form is saved but stays on this step.
+    answer = save(root, evaluation="Let $\\frac{1}$ be.")
     page = html.unescape(root.browser.get(answer.location).text)
     field = page[page.index('id="evaluation-preview"') : page.index('name="data_description"')]
     assert "The formula \\frac{1} cannot be rendered: Expected argument" in field
@@ -55,9 +56,9 @@ def test_an_invalid_formula_is_reported_at_its_field(root):
 
 def test_uploading_and_removing_a_figure_keeps_the_entered_texts(arena, root):
     answer = upload(root, png(640, 480), "My Plot.PNG", overview="![A plot](my-plot.png)")
-    assert answer.status_code == 200 and "my-plot.png uploaded" in answer.text
+    assert answer.status_code == 201 and "my-plot.png uploaded" in answer.text
     assert "![A plot](my-plot.png)" in answer.text  # The entered text is kept.
-    root.post(f"{HERE}/settings/basics", basics(overview='![A plot](my-plot.png "Scores")'))
+    save(root, overview='![A plot](my-plot.png "Scores")')
     page = root.browser.get("/competitions/toxicity").text
     [source] = re.findall(
         r'<figure><img src="([^"]+)" alt="A plot" width="640" height="480"><figcaption>Scores<', page
@@ -66,10 +67,10 @@ def test_uploading_and_removing_a_figure_keeps_the_entered_texts(arena, root):
     assert (shown.mimetype, shown.data) == ("image/png", png(640, 480))
     assert shown.headers["X-Content-Type-Options"] == "nosniff"
     assert shown.cache_control.private and not shown.cache_control.public
-    gone = root.post(f"{HERE}/settings/basics/figures/my-plot.png/remove", basics(overview="Kept"))
+    gone = root.post(f"{HERE}/figures/my-plot.png/remove-figure", form(root, overview="Kept"))
     assert "Kept" in gone.text
     assert root.browser.get(html.unescape(source)).status_code == 404
-    page = html.unescape(root.browser.get(f"{HERE}/settings/basics").text)
+    page = html.unescape(root.browser.get(f"{HERE}/settings").text)
     assert "The figure 'my-plot.png' does not exist" in page
 
 
@@ -79,7 +80,7 @@ def test_figures_are_hidden_from_users_who_cannot_see_the_competition(arena, roo
     bob = arena.person("Bob")
     assert bob.browser.get(address).status_code == 404
     assert arena.app.test_client().get(address).status_code == 404
-    assert bob.post(f"{HERE}/settings/basics/figures").status_code == 404
+    assert bob.post(f"{HERE}/figures").status_code == 404
     assert bob.post(f"{HERE}/preview", {"text": "x"}).status_code == 404
 
 
@@ -122,7 +123,7 @@ def test_the_api_uploads_lists_and_removes_figures(arena, root):
 
 def test_a_copy_contains_the_figures_of_its_texts(arena, root):
     upload(root, png(2, 2))
-    root.post(f"{HERE}/settings/basics", basics(overview=PICTURE))
+    save(root, overview=PICTURE)
     root.post("/competitions/new", {"title": "Next", "slug": "next", "source": "toxicity"})
     assert (
         '<figure><img src="/competitions/next/figures/plot.png' in root.browser.get("/competitions/next").text

@@ -148,8 +148,3 @@ def test_check_reports_a_metric_that_fails(olga: Desk):
     found = olga("GET", begun.json["url"]).json
     assert found["why_not"] is not None
     assert "KeyError: 'cost'" in str(found["report"]["findings"])
-
-
-def test_page_of_the_metric_has_the_upload(olga: Desk):
-    page = olga.person.browser.get("/competitions/next/organize/settings/scored").text
-    assert 'id="metric-file"' in page and "metric.py" in page

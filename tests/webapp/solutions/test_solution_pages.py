@@ -49,19 +49,18 @@ def test_a_solution_is_uploaded_checked_and_accepted(site):
     location = answer.location
     waiting = site.olga.browser.get(location).text
     assert "Waiting for a worker" in waiting and "data-live" in waiting
-    assert site.olga.browser.get(f"{location}/status").json["is_final"] is False
+    polled = {"Accept": "application/json"}
+    assert site.olga.browser.get(location, headers=polled).json["is_final"] is False
     site.work()
-    assert site.olga.browser.get(f"{location}/status").json["is_final"] is True
+    assert site.olga.browser.get(location, headers=polled).json["is_final"] is True
     page = site.olga.browser.get(location).text
     assert "Accept and continue" in page
     assert "All 400 ids are unique." in page
     assert "black or african" in page
     accepted = site.olga.post(f"{location}/accept")
-    assert (accepted.status_code, accepted.location) == (303, "/competitions/next/organize/settings/metric")
-    data = site.olga.browser.get("/competitions/next/organize/data").text
-    assert "Continue to review and publish" in data
+    assert (accepted.status_code, accepted.location) == (303, "/competitions/next/organize/settings")
     front = site.olga.browser.get(HERE).text
-    assert "Solution in use" in front and "Continue to metric and feedback" in front
+    assert "Solution in use" in front
     assert f"Fairboard {version('fairboard')} " in front
     assert re.search(r'<code class="digest">[0-9a-f]{64}</code>', front)
     with site.database.read() as session:
@@ -137,12 +136,7 @@ def test_a_corrected_solution_shows_its_changes_and_exports_them_as_csv(site):
     assert site.olga.browser.get(f"{HERE}/{location.rsplit('/', 1)[1]}").status_code == 404
 
 
-METRIC = "/competitions/next/organize/settings/metric"
-
-
-def accepted(arena):
-    """Accept the solution of the draft."""
-    assert arena.olga.post(f"{checked(arena, arena.truth.solution())}/accept").status_code == 303
+PAGE = "/competitions/next/organize/settings"
 
 
 def ticked(page: str) -> list[str]:
@@ -151,11 +145,9 @@ def ticked(page: str) -> list[str]:
     return [name for name, rest in boxes if " checked" in rest]
 
 
-def formula(**changed: str) -> dict[str, Any]:
-    """Return the metric step's form values without the identities."""
-    usual = {"feedback": "open", "feedback_step": "0.002", "power": "-5", "label_threshold": "0.5"}
-    weights = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), "0.25")
-    return usual | weights | {"identity_threshold": "0.5"} | changed
+def select(arena, page: str, names: list[str]):
+    version = re.findall(r'name="version" value="(\w+)"', page)[0]
+    return arena.olga.post(f"{PAGE}/save", {"version": version, "ticked": "yes", "identities": ["", *names]})
 
 
 def in_use(arena) -> tuple[str, ...]:
@@ -163,91 +155,35 @@ def in_use(arena) -> tuple[str, ...]:
         return settings.of(lookup.get(session, slug="next")).identities
 
 
-def test_the_metric_step_asks_for_the_solution_first(site):
-    page = site.olga.browser.get(METRIC).text
-    assert "you can then select the identities here" in page and not ticked(page)
-    assert 'name="identities"' in page  # Names can still be typed.
-
-
-def test_the_report_lists_identities_with_a_checkbox(site):
-    accepted(site)
-    page = site.olga.browser.get(METRIC).text
-    assert tuple(ticked(page)) == in_use(site)
-    assert not re.search(r'<textarea[^>]*name="identities"', page)
-
-
-def test_a_changed_choice_is_checked_before_it_is_used(site):
-    accepted(site)
-    before = in_use(site)
-    assert len(before) > 1
-    answer = site.olga.post(METRIC, formula() | {"identities": list(before[:1]), "next": "yes"})
-    assert (answer.status_code, answer.location) == (303, METRIC)
-    assert in_use(site) == before
-    page = site.olga.browser.get(METRIC).text
-    assert "are being checked against the solution" in page and "data-live" in page
-    assert ticked(page) == list(before[:1])
-    assert site.olga.browser.get(f"{METRIC}/status").json["is_final"] is False
-    site.work()
-    page = site.olga.browser.get(METRIC).text
-    assert "Your new metric settings can be used." in page
-    [accept] = re.findall(r'action="([^"]+/metric/accept/\d+)"', page)
-    assert site.vera.post(accept).status_code == 403
-    assert site.olga.post(accept).status_code == 303
-    assert in_use(site) == before[:1]
-    assert "Your new metric settings can be used" not in site.olga.browser.get(METRIC).text
-
-
-def test_saving_a_checked_choice_again_uses_it_and_reverting_discards_it(site):
-    accepted(site)
-    before = in_use(site)
-    one = formula() | {"identities": list(before[:1])}
-    site.olga.post(METRIC, one, follow_redirects=True)
-    site.olga.post(METRIC, formula() | {"identities": list(before)})
-    page = site.olga.browser.get(METRIC).text
-    assert "being checked" not in page and tuple(ticked(page)) == before
-    site.olga.post(METRIC, one)
-    site.work()
-    answer = site.olga.post(METRIC, one | {"next": "yes"})
-    assert answer.location == "/competitions/next/organize/data"
-    assert in_use(site) == before[:1]
-
-
-def test_saving_without_an_identity_is_rejected_with_the_reason(site):
-    accepted(site)
-    answer = site.olga.post(METRIC, formula(feedback="score"))
-    assert answer.status_code == 409 and "No identity is selected for the score" in answer.text
-    assert ticked(answer.text) == []
-
-
-def test_a_choice_before_the_acceptance_is_checked_with_the_same_file(site):
-    checked(site, site.truth.solution())
-    names = ticked(site.olga.browser.get(METRIC).text)
-    unchanged = site.olga.post(METRIC, formula() | {"identities": names})
-    assert unchanged.location == METRIC
-    answer = site.olga.post(METRIC, formula() | {"identities": names[:1]})
+def test_identities_are_selected_when_the_solution_is_accepted_and_checked_first(site):
+    location = checked(site, site.truth.solution())
+    page = site.olga.browser.get(location).text
+    names = ticked(page)
+    assert len(names) > 1
+    answer = select(site, page, names[:1])
     assert "/organize/solution/" in answer.location
     site.work()
     assert site.olga.post(f"{answer.location}/accept").status_code == 303
     assert in_use(site) == tuple(names[:1])
+    front = site.olga.browser.get(HERE).text
+    assert ticked(front) == names[:1]
+    none = select(site, front, [])
+    assert none.status_code == 409 and "No identity is selected for the score" in none.text
+    again = select(site, front, names)
+    site.work()
+    assert site.vera.post(f"{again.location}/accept").status_code == 403
+    assert site.olga.post(f"{again.location}/accept").status_code == 303
+    assert set(in_use(site)) == set(names)
 
 
-def test_each_step_states_what_is_missing_with_a_link(site):
-    page = site.olga.browser.get("/competitions/next/organize/settings/basics").text
+def test_each_section_states_what_is_missing_with_a_link(site):
+    page = site.olga.browser.get(PAGE).text
     steps = page[page.index('class="steps"') : page.index("</nav>", page.index('class="steps"'))]
-    assert re.findall(r'<span class="title" title="([^"]+)">', steps) == [
-        "Basics and texts",
-        "What is scored?",
-        "Dates and limits",
-        "Entry and teams",
-        "Solution",
-        "Metric and feedback",
-        "Data files",
+    assert re.findall(r'<span class="title">([^<]+)<', steps) == [
+        "Text",
+        "Data and metric",
+        "Dates and entry",
+        "Publish",
     ]
-    assert "Publish</a>" in steps
-    # The contact is missing in the first step, and the solution in its own and in the metric step.
-    assert steps.count("(1 missing)") == 3
-    review = site.olga.browser.get("/competitions/next/organize/state").text
-    assert 'href="/competitions/next/organize/settings/basics#overview"' in review
-    accepted(site)
-    steps = site.olga.browser.get("/competitions/next/organize/settings/basics").text
-    assert steps.count("missing)") == 1 and steps.count("(done)") >= 1
+    assert steps.count("(1 missing item)") == 2  # the contact, and the solution
+    assert f'href="{PAGE}#overview"' in page and f'href="{HERE}"' in page

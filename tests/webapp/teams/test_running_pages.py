@@ -252,17 +252,17 @@ def test_an_edited_announcement_is_marked_as_edited(desk):
     assert "edited" not in desk.app.test_client().get(HERE).text
     assert ">One</textarea>" in desk.ed.browser.get(f"{path}/1").text
     change = {"title": "Newer", "body": "Two"}
-    assert "<p>Two</p>" in desk.ed.post(f"{path}/1", {**change, "act": "preview"}).text
-    refused = desk.ed.post(f"{path}/1", {"title": "", "body": "kept"})
+    assert "<p>Two</p>" in desk.ed.post(f"{path}/1/edit", {**change, "act": "preview"}).text
+    refused = desk.ed.post(f"{path}/1/edit", {"title": "", "body": "kept"})
     assert (refused.status_code, ">kept</textarea>" in refused.text) == (409, True)
-    assert desk.vic.post(f"{path}/1", change).status_code == 403
-    assert desk.ed.post(f"{path}/1", change).status_code == 303
+    assert desk.vic.post(f"{path}/1/edit", change).status_code == 403
+    assert desk.ed.post(f"{path}/1/edit", change).status_code == 303
     overview = desk.app.test_client().get(HERE).text
     assert "Newer" in overview and "<p>One</p>" not in overview and ", edited " in overview
     assert ", edited " in desk.ed.browser.get(path).text
     assert "edited" in desk.ed.browser.get(f"{DESK}/audit?action=announcement").text
     desk.ed.confirm(f"{path}/1/withdraw")
-    assert desk.ed.post(f"{path}/1", change).status_code == 404
+    assert desk.ed.post(f"{path}/1/edit", change).status_code == 404
 
 
 def test_an_organizers_test_submission_becomes_a_benchmark(desk):

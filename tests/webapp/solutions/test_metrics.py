@@ -1,4 +1,4 @@
-"""The step "What is scored?" of the setup."""
+"""The choice of a metric in the setup, and its check with the solution."""
 
 import io
 import re
@@ -13,7 +13,7 @@ from grader.services.competitions.metric import NamedMetric
 from tests.fixtures.desk import Desk
 
 HERE = "/competitions/houses/organize"
-SCORED = f"{HERE}/settings/scored"
+PAGE = f"{HERE}/settings"
 
 
 @pytest.fixture
@@ -24,6 +24,11 @@ def olga(arena):
     return olga
 
 
+def choose(olga, **parts: str):
+    version = re.findall(r'name="version" value="(\w+)"', olga.browser.get(PAGE).text)[0]
+    return olga.post(f"{PAGE}/save", {"version": version, **parts})
+
+
 def metric_of(olga):
     with olga.arena.database.read() as session:
         return settings.of(lookup.get(session, slug="houses")).metric
@@ -32,17 +37,14 @@ def metric_of(olga):
 def houses(rows: int = 400, target: str = "price") -> bytes:
     rng = np.random.default_rng(0)
     usage = rng.permutation(["Public", "Private"] * (rows // 2))
-    lines = [
-        f"{row_id},{price},{city},{split}"
-        for row_id, price, city, split in zip(
-            rng.permutation(rows * 9)[:rows],
-            rng.normal(300, 40, rows).round(2),
-            rng.choice(["Oslo", "Rome"], rows),
-            usage,
-            strict=True,
-        )
-    ]
-    return "\n".join([f"id,{target},city,Usage", *lines, ""]).encode()
+    cells = zip(
+        rng.permutation(rows * 9)[:rows],
+        rng.normal(300, 40, rows).round(2),
+        rng.choice(["Oslo", "Rome"], rows),
+        usage,
+        strict=True,
+    )
+    return "\n".join([f"id,{target},city,Usage", *(",".join(map(str, each)) for each in cells), ""]).encode()
 
 
 def upload(olga, data: bytes) -> str:
@@ -52,36 +54,22 @@ def upload(olga, data: bytes) -> str:
     return answer.location
 
 
-def test_the_step_lists_every_metric_with_a_submission_and_a_leaderboard_row(olga):
-    page = olga.browser.get(SCORED).text
-    for name in ("bias", *METRICS, "python"):
-        assert f'value="{name}"' in page
+def test_the_page_lists_every_metric_with_a_submission_and_a_leaderboard_row(olga):
+    page = olga.browser.get(PAGE).text
+    assert set(re.findall(r'type="radio" name="name" value="(\w+)"', page)) == {"bias", *METRICS, "python"}
     assert "id,height,weight\n1,0.5,0.5" in page
-    assert "lowest is best" in page
-    assert page.count("data-words=") == len(METRICS) + 2
-    assert re.search(r'value="bias"[^>]* checked|checked[^>]* value="bias"', page)
-
-
-def test_a_metric_and_its_options_are_saved(olga):
-    answer = olga.post(SCORED, {"name": "map_at_k", "cutoff": "3", "weight": "1", "classes": "a\nb\n"})
-    assert answer.status_code == 303, answer.text
-    assert metric_of(olga) == NamedMetric(name="map_at_k", cutoff=3, classes=("a", "b"))
-    assert olga.post(SCORED, {"name": "rmse", "cutoff": "5", "weight": "0.5"}).status_code == 303
-    assert metric_of(olga) == NamedMetric(name="rmse", weight=0.5)
-    sent = {"name": "rmse", "cutoff": "5", "weight": "1", "reported": "mae\nr2\nmae\n"}
-    assert olga.post(SCORED, sent).status_code == 303
+    assert 'value="bias" checked' in page
+    choose(olga, name="rmse")
+    assert choose(olga, reported="mae\nr2\nmae\n").status_code == 303
     assert metric_of(olga) == NamedMetric(name="rmse", reported=("mae", "r2"))
-    page = olga.browser.get(SCORED).text
-    assert "mae\nr2</textarea>" in page
-    assert "for rmse: log_loss, brier, mae, rmsle" in page
+    assert "For rmse: log_loss, brier, mae, rmsle" in olga.browser.get(PAGE).text
 
 
 @pytest.mark.parametrize(
     ("sent", "message"),
     [
-        ({"name": "best"}, "choose one"),
-        ({"name": "rmse", "weight": "2"}, "less than or equal to 1"),
-        ({"name": "rmse", "cutoff": "0"}, "greater than or equal to 1"),
+        ({"name": "best"}, "best"),
+        ({"name": "rmse", "weight": "2"}, "must be at most 1."),
         ({"name": "mean_rmse"}, "needs the names of its columns"),
         ({"name": "rmse", "columns": "a\nb"}, "has one column"),
         ({"name": "r2", "weight": "0.5"}, "can be negative"),
@@ -90,7 +78,7 @@ def test_a_metric_and_its_options_are_saved(olga):
     ],
 )
 def test_invalid_options_are_rejected_and_kept_in_the_form(olga, sent, message):
-    answer = olga.post(SCORED, {"cutoff": "5", "weight": "1"} | sent)
+    answer = choose(olga, **sent)
     assert answer.status_code == 409
     assert message in answer.text
     assert sent.get("columns", "") in answer.text
@@ -105,32 +93,25 @@ def test_the_evaluation_page_names_the_terms_that_do_not_count(olga):
 
 
 def test_an_accepted_solution_is_checked_again_after_the_metric_changes(olga):
-    olga.post(SCORED, {"name": "rmse", "target": "price", "cutoff": "5", "weight": "0.5"})
+    choose(olga, name="rmse", target="price", weight="0.5")
     check = upload(olga, houses())
     page = olga.browser.get(check).text
-    assert "<dt>price</dt>" in page
+    assert "<dt>price</dt>" in page and "Oslo" in page
     assert "Accept and continue" in page, re.findall("<li>.*", page)
     assert "identit" not in page.partition("<main")[2].partition("</main>")[0].casefold()
     assert olga.post(f"{check}/accept", {}).status_code == 303
-    feedback = olga.browser.get(f"{HERE}/settings/metric").text
-    assert "Oslo" in feedback
-    assert "Exponent p" not in feedback
-    basics = olga.browser.get(f"{HERE}/settings/basics").text
-    assert "Name of the rows" in basics
-    assert "positive class" not in basics
-    metric = metric_of(olga)
-    assert metric.scored_groups in (
-        (("city", "Oslo"), ("city", "Rome")),
-        (("city", "Rome"), ("city", "Oslo")),
-    )
-    changed = olga.post(SCORED, {"name": "mae", "target": "price", "cutoff": "5", "weight": "1"})
+    page = olga.browser.get(PAGE).text
+    assert "Name of the rows" in page and "Exponent p" not in page and 'name="positive_name"' not in page
+    assert set(metric_of(olga).scored_groups) == {("city", "Oslo"), ("city", "Rome")}
+    changed = choose(olga, name="mae", target="price", weight="1")
     Desk(olga).work()
     assert "Accept and continue" in olga.browser.get(changed.location).text
     assert metric_of(olga) == NamedMetric(name="mae", target="price")
 
 
 def test_a_solution_without_a_known_target_can_be_checked_with_a_chosen_role(olga):
-    olga.post(SCORED, {"name": "rmse", "cutoff": "5", "weight": "1"})
+    choose(olga, name="rmse")
+    assert "id,target,country,Usage" in olga.browser.get(f"{HERE}/solution").text
     check = upload(olga, houses())
     page = olga.browser.get(check).text
     assert "No column is called" in page
@@ -142,33 +123,22 @@ def test_a_solution_without_a_known_target_can_be_checked_with_a_chosen_role(olg
     assert "Accept and continue" in olga.browser.get(again.location).text
 
 
-def test_the_solution_page_shows_a_file_for_the_metric(olga):
-    olga.post(SCORED, {"name": "mean_rmse", "columns": "height\nweight", "cutoff": "5", "weight": "1"})
-    assert "id,height,weight,country,Usage" in olga.browser.get(f"{HERE}/solution").text
-    olga.post(SCORED, {"name": "bias", "cutoff": "5", "weight": "1"})
-    assert "id,toxicity,female,muslim,Usage" in olga.browser.get(f"{HERE}/solution").text
-
-
 METRIC = b"""
 def score(solution, submission, row_id_column_name):
     return float((solution["price"] - submission["price"]).abs().mean())
 """
 
 
-def test_a_function_in_python_is_uploaded_in_the_step(olga):
+def test_a_function_in_python_is_uploaded_on_the_page(olga):
     rows = houses().decode().splitlines()[1:]
     sample = "\n".join(["id,price", *(f"{row.split(',')[0]},1.5" for row in rows), ""]).encode()
-    assert "Upload the metric.py" in olga.post(SCORED, {"name": "python", "cutoff": "5", "weight": "1"}).text
+    assert "Upload the metric.py" in choose(olga, name="python").text
     sent = {"title": "Mean error", "direction": "lowest", "decimals": "3"}
     files = {"file": (io.BytesIO(METRIC), "metric.py"), "sample": (io.BytesIO(sample), "sample.csv")}
     stored = olga.post(f"{HERE}/metric-file", sent | files)
-    assert (stored.status_code, stored.location) == (303, SCORED), stored.text
-    assert re.search(
-        r'value="python"[^>]* checked|checked[^>]* value="python"', olga.browser.get(SCORED).text
-    )
+    assert (stored.status_code, stored.location) == (303, PAGE), stored.text
+    assert 'value="python" checked' in olga.browser.get(PAGE).text
     check = upload(olga, houses())
-    page = olga.browser.get(check).text
-    assert "Accept and continue" in page, re.findall("<li>.*", page)
     assert olga.post(f"{check}/accept", {}).status_code == 303
     assert metric_of(olga).python["title"] == "Mean error"
     refused = olga.post(f"{HERE}/metric-file", {"file": (io.BytesIO(b"def score(:"), "metric.py")})

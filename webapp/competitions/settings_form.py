@@ -1,0 +1,283 @@
+"""Form fields of settings: sections of the setup page, shown and entered values."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, NamedTuple
+
+from flask import request
+
+from grader.metrics import registry
+from grader.services.competitions.metric import NamedMetric
+from grader.services.competitions.settings_model import (
+    KINDS,
+    MAX_LENGTHS,
+    METRIC_PARTS,
+    NAMED_PARTS,
+    SETTINGS,
+    WEIGHTS,
+    CompetitionSettings,
+    Kind,
+    Setting,
+    merged_metric,
+)
+from grader.services.competitions.settings_problems import Fault
+
+
+class Group(NamedTuple):
+    """Settings with a heading; a folded group is closed until one of its settings has a problem."""
+
+    heading: str
+    names: tuple[str, ...]
+    is_folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the setup page."""
+
+    key: str
+    title: str
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all settings in the section."""
+        return tuple(name for group in self.groups for name in group.names)
+
+
+METRIC = "name"  # the part of the metric that is chosen from the list
+CLASS_NAMES = ("positive_name", "negative_name")
+FORMULA = (
+    Group("Power and thresholds", ("power", "label_threshold", "identity_threshold"), is_folded=True),
+    Group("Weights (must sum to 1)", tuple(WEIGHTS), is_folded=True),
+)
+IDENTITIES = Group("Identities in the score", ("identities", "min_class_rows"), is_folded=True)
+TEXT, DATA, DATES, PUBLISH = SECTIONS = (
+    Section(
+        "text",
+        "Text",
+        (
+            Group("", ("title", "overview")),
+            Group("Texts on the metric and the data", ("evaluation", "data_description"), is_folded=True),
+            Group("Rules", ("rules",), is_folded=True),
+            Group("Questions", ("contact", "discussion_url")),
+            Group("Names of the classes and rows", (*CLASS_NAMES, "row_name"), is_folded=True),
+            Group("Appearance", ("color", "stage_name"), is_folded=True),
+        ),
+    ),
+    Section(
+        "data",
+        "Data and metric",
+        (
+            Group("Metric", (METRIC,), is_folded=True),
+            Group(
+                "Options of the metric",
+                ("target", "columns", "classes", "positive", "cutoff", "weight", "reported"),
+                is_folded=True,
+            ),
+            IDENTITIES,
+            *FORMULA,
+            Group("Feedback before the reveal", ("feedback", "feedback_step")),
+            Group("More leaderboards", ("boards",), is_folded=True),
+        ),
+    ),
+    Section(
+        "dates",
+        "Dates and entry",
+        (
+            Group("Dates", ("opens_at", "closes_at")),
+            Group("", ("reveal_rule",)),
+            Group("Other dates", ("entry_deadline", "merger_deadline", "reveals_at"), is_folded=True),
+            Group("Entry", ("entry_mode", "entry_code", "max_team_size")),
+            Group("Names of teams", ("anonymity",), is_folded=True),
+            Group("Divisions", ("divisions", "division_choice", "division_deadline"), is_folded=True),
+            Group("Limits per team", ("max_daily_submissions", "selection_count")),
+            Group(
+                "More limits",
+                ("max_total_submissions", "max_pending_submissions", "max_hourly_rejections"),
+                is_folded=True,
+            ),
+            Group("After the reveal", ("takes_late_submissions",), is_folded=True),
+        ),
+    ),
+    Section("publish", "Publish"),
+)
+NAMES = tuple(name for section in SECTIONS for name in section.names)
+_PARTS = METRIC_PARTS | NAMED_PARTS
+_OF_BIAS = frozenset({*CLASS_NAMES, "identities", "min_class_rows", *METRIC_PARTS})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A setting or a part of the metric; `text` is the shown or entered value, of a date as two texts."""
+
+    name: str
+    setting: Setting
+    kind: Kind
+    value: Any
+    text: str | tuple[str, str]
+    locked: str = ""
+    problem: str = ""
+
+    @property
+    def max_length(self) -> int | None:
+        """The maximum length of the text."""
+        return MAX_LENGTHS.get(self.name)
+
+
+def setting_of(name: str) -> str:
+    """Return the setting that a field belongs to; all parts of the metric belong to `metric`."""
+    return "metric" if name in _PARTS else name
+
+
+def names_for(metric: NamedMetric) -> frozenset[str]:
+    """Return the fields that matter for a metric."""
+    return frozenset(NAMES) - (frozenset() if metric.takes_identities else _OF_BIAS)
+
+
+def fields_of(
+    settings: CompetitionSettings,
+    names: Collection[str] = NAMES,
+    *,
+    locks: Mapping[str, str] | None = None,
+    is_sent: bool = False,
+) -> dict[str, Field]:
+    """Return fields with the stored values or, if the form was sent, with the entered ones."""
+    parts, metric = _parts_of(settings), settings.metric_choice.form
+    found = {}
+    for name in names:
+        value = parts[name] if name in parts else getattr(settings, name)
+        entered = _entered(name) if is_sent else None
+        setting = _PARTS.get(name) or SETTINGS[name]
+        if name == "reported" and (fitting := registry.fitting(metric.name, metric.options)):
+            others = ", ".join(each for each in fitting if each != metric.name)
+            setting = replace(setting, help=f"{setting.help} For {metric.name}: {others or 'none'}.")
+        found[name] = Field(
+            name,
+            setting,
+            KINDS[name],
+            value,
+            text=_shown(name, value) if entered is None else entered,
+            locked=(locks or {}).get(setting_of(name), ""),
+        )
+    return found
+
+
+def tell(fields: dict[str, Field], faults: Iterable[Fault]) -> list[str]:
+    """Attach each fault to its first field; return the messages of faults that have no field."""
+    others = []
+    for fault in faults:
+        names = (fault.part, *(METRIC if name == "metric" else name for name in fault.names))
+        wanted = (next(iter(WEIGHTS)) if name == "weights" else name for name in names)
+        name = next((name for name in wanted if name in fields), None)
+        if name is None:
+            others.append(fault.sentence)
+        else:
+            told = f"{fields[name].problem} {fault.sentence}".strip()
+            fields[name] = replace(fields[name], problem=told)
+    return others
+
+
+def changes(before: CompetitionSettings, names: Collection[str] = NAMES) -> dict[str, Any]:
+    """Return the values of the sent form that differ from the shown ones, not validated."""
+    found: dict[str, Any] = {}
+    for name, field in fields_of(before, names).items():
+        text = _entered(name)
+        if text is not None and not _is_same(text, field.text, name):
+            found[name] = _value(name, text)
+    parts = {name: found.pop(name) for name in tuple(found) if name in _PARTS}
+    if METRIC in parts:  # Another metric starts with the other parts of the form instead of its defaults.
+        texts = {name: _entered(name) for name in names if name in _PARTS}
+        parts = {name: _value(name, text) for name, text in texts.items() if text}
+    if parts:
+        chosen = parts.get(METRIC, before.metric_choice.form.name)
+        fitting = METRIC_PARTS if chosen == registry.BIAS else NAMED_PARTS
+        parts = {name: value for name, value in parts.items() if name in fitting} | {METRIC: chosen}
+        weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
+        found["metric"] = merged_metric(before.metric, parts)
+        if weights:
+            found["metric"]["weights"] = found["metric"].get("weights", {}) | weights
+    return found
+
+
+def _parts_of(settings: CompetitionSettings) -> dict[str, Any]:
+    """Return the values of all parts of the metric."""
+    metric = settings.metric_choice.form
+    weights = metric.formula.weights.as_dict()
+    found: dict[str, Any] = {name: getattr(metric, name) for name in NAMED_PARTS}
+    return found | {name: weights.get(name, getattr(metric.formula, name, None)) for name in METRIC_PARTS}
+
+
+def _shown(name: str, value: Any) -> str | tuple[str, str]:
+    """Return a value as the text of its input."""
+    kind = KINDS[name]
+    if kind is Kind.DATE:
+        return (f"{value:%Y-%m-%d}", f"{value:%H:%M}") if value else ("", f"{SETTINGS[name].day:%H:%M}")
+    if kind is Kind.CHECK:
+        return "yes" if value else "no"
+    if kind is Kind.NAMES:
+        return "\n".join(value or ())
+    if kind is Kind.NUMBER:
+        value = float(value)
+        return repr(value).removesuffix(".0") if math.isfinite(value) else str(value)
+    return "" if value is None else str(value.value if isinstance(value, Enum) else value)
+
+
+def _entered(name: str) -> str | tuple[str, str] | None:
+    """Return the entered text, or None if the form did not contain the field."""
+    form = request.form
+    if KINDS[name] is Kind.DATE:
+        return (form[f"{name}_date"], form.get(f"{name}_time", "")) if f"{name}_date" in form else None
+    if name not in form:
+        return None
+    # Checkboxes follow a hidden input; those of identities are several.
+    return "\n".join(form.getlist(name)) if KINDS[name] is Kind.NAMES else form.getlist(name)[-1]
+
+
+def _is_same(text: str | tuple[str, str], shown: str | tuple[str, str], name: str) -> bool:
+    if isinstance(text, tuple) or isinstance(shown, tuple):
+        return text == shown or not (text[0] or shown[0])
+    lines = [[line for line in each.splitlines() if line.strip()] for each in (text, shown)]
+    if name == "identities":
+        return sorted(lines[0]) == sorted(lines[1])
+    return text.splitlines() == shown.splitlines()
+
+
+def _value(name: str, text: str | tuple[str, str]) -> Any:
+    """Return an entered text as a value, or unchanged if it is none."""
+    kind = KINDS[name]
+    if isinstance(text, tuple):
+        day, time = (each.strip() for each in text)
+        try:
+            moment = datetime.fromisoformat(f"{day}T{time or f'{SETTINGS[name].day:%H:%M}'}")
+            return moment.replace(tzinfo=UTC)
+        except ValueError:
+            return f"{day} {time}" if day else None
+    text = text.strip()
+    if kind is Kind.CHECK:
+        return text == "yes"
+    if kind is Kind.NAMES:
+        names = tuple(line.strip() for line in text.splitlines() if line.strip())
+        # Without checkboxes, blank identities are those that the solution check proposes.
+        return names if name in NAMED_PARTS or "ticked" in request.form else names or None
+    if kind in (Kind.COUNT, Kind.LIMIT) and text.isascii() and text.isdigit():
+        return int(text[:12])
+    if kind is Kind.NUMBER:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return None if not text and (kind is Kind.LIMIT or name in ("target", "positive")) else text
+
+
+def iterate_sections(metric: NamedMetric) -> Iterator[Section]:
+    """Yield the sections with the groups of settings that matter for a metric."""
+    wanted = names_for(metric)
+    for section in SECTIONS:
+        groups = (
+            group._replace(names=tuple(n for n in group.names if n in wanted)) for group in section.groups
+        )
+        yield replace(section, groups=tuple(group for group in groups if group.names))

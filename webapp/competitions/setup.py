@@ -1,0 +1,381 @@
+"""Setup of a competition (page and API): settings in sections, figures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any
+
+from flask import Blueprint, Response, after_this_request, flash, g, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from pydantic import ConfigDict, Field, field_serializer
+
+from grader import db
+from grader.models import Competition, CompetitionState, Role
+from grader.models.competitions import TEXTS
+from grader.services.competitions import drafts, figures, settings_file, settings_warnings
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.acting import Act
+from grader.services.competitions.figures import Picture
+from grader.services.competitions.settings_model import (
+    DATES,
+    FOLLOWING_DATES,
+    METRIC,
+    METRIC_IS_FIXED,
+    CompetitionSettings,
+)
+from grader.services.competitions.settings_problems import Fault, RefusedSettings
+from grader.services.competitions.settings_problems import read as read_settings
+from grader.services.leaderboards import rows
+from grader.services.rescoring import versions
+from grader.services.site import organizer_jobs
+from grader.services.solutions import check_jobs, data_files
+from grader.visibility import Step
+from webapp.competitions import checklist, prose, settings_form
+from webapp.http import api
+from webapp.http import organizer_operations as organizing
+from webapp.http.auth import organizers_only
+from webapp.http.confirmation import FIELD, Question, confirm
+from webapp.http.context import competition_of, reading
+from webapp.http.fields import Answer, FileForm, Moment, Text, allow_more
+from webapp.http.organizer_operations import DESK, FaultAnswer, organizers_operation
+from webapp.http.responses import expected_versions
+from webapp.presentation import formats
+from webapp.solutions import metrics, receiving, solution_view
+from webapp.solutions.receiving import NamedBlob
+from webapp.solutions.solution import SolutionAnswer, solution_answer
+from webapp.surface import Ask, Surface, after_commit
+
+blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize")
+NEXT = {"solution": "organize_solution.index", "data": "organize_data.index"}
+SETUP = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
+
+
+class SettingsSent(CompetitionSettings):
+    """The settings of a competition. A null limit means no limit; a null date is derived from the close."""
+
+    model_config = ConfigDict(title="CompetitionSettings")
+
+    @field_serializer(*DATES)
+    def _iso(self, moment: Any) -> str | None:
+        return formats.iso(moment)
+
+    @field_serializer("metric")
+    def _with_text_for_infinity(self, metric: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = metric.as_dict()
+        return shown
+
+
+class SettingsShown(SettingsSent):
+    """The current settings of a competition."""
+
+    model_config = ConfigDict(title="SettingsShown", json_schema_extra=allow_more)
+
+
+class SettingsRequest(SettingsSent):
+    """The settings of a competition, and the confirmation of dates less than a day away."""
+
+    model_config = ConfigDict(title="SettingsRequest")
+
+    confirm: Text = ""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All settings, with defaults for those missing from the request."""
+        return {name: value for name, value in self if name != FIELD}
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The settings in the request."""
+        return {name: value for name, value in self.values.items() if name in self.model_fields_set}
+
+    @staticmethod
+    def of_form(act: Act) -> dict[str, Any]:
+        """Return the changed settings of the form; raise RefusedSettings with all problems at once."""
+        changes = settings_form.changes(competition_settings.of(act.competition))
+        locks = competition_settings.locks(act.competition, act.now)
+        changes = {name: value for name, value in changes.items() if name not in locks}
+        if faults := competition_settings.refusals(act.competition, changes, act.now):
+            raise RefusedSettings(faults)
+        return read_settings(changes)[0] | {FIELD: request.form.get(FIELD, "")}
+
+
+class SafeStep(Answer):
+    """The feedback step that is proposed for the solution."""
+
+    step: Step
+    by_chance: Annotated[
+        float, Field(description="The score difference between two good models that is expected by chance.")
+    ]
+
+
+class SettingsAnswer(Answer):
+    """The settings of a competition, with reasons for locks, effective dates and warnings."""
+
+    version: Annotated[str, Field(description="Version of the settings; the ETag starts with it.")]
+    settings: SettingsShown
+    locked: dict[str, str]
+    dates: dict[str, Moment | None]
+    warnings: list[FaultAnswer]
+    safe_step: SafeStep | None
+
+
+class SettingsChanged(SettingsAnswer):
+    """The settings after a change, and the names of the changed settings."""
+
+    changed: list[str]
+
+
+class FigureLine(Answer):
+    """A figure that the texts of a competition can include by name."""
+
+    name: str
+    media_type: str
+    width: int
+    height: int
+    size_bytes: int
+    url: str
+
+
+class FigureList(Answer):
+    """The figures of a competition's texts."""
+
+    figures: list[FigureLine]
+
+
+class FigureStored(Answer):
+    """An uploaded figure, and its address."""
+
+    name: str
+    url: str
+
+
+def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
+    """Return what the setup page shows beside the settings."""
+    session, competition, now = ask.session, ask.competition, ask.now
+    settings, problem, is_sent = competition_settings.of(competition), ask.problem, "version" in request.form
+    fields = settings_form.fields_of(settings, locks=shown.locked, is_sent=is_sent)
+    faults = problem.faults if isinstance(problem, RefusedSettings) else ()
+    others = settings_form.tell(fields, faults)
+    entered = {name: value for name, value in settings_form.changes(settings).items() if name in DATES}
+    is_stale = isinstance(problem, competition_settings.ChangedMeanwhile)
+    proposal = settings_warnings.proposed_step(competition)
+    dated = {n: value for n, value in entered.items() if isinstance(value, datetime)} if is_sent else {}
+    texts = prose.Texts.of(session, competition)
+    return {
+        "sections": list(settings_form.iterate_sections(settings.metric_choice.form)),
+        "states": {state.section.key: state for state in checklist.sections(session, competition, now)},
+        "fields": fields,
+        "problems": others if faults else [problem.message] if problem and not is_stale else [],
+        "is_stale": is_stale,
+        "settings_version": request.form["version"] if is_sent and not is_stale else shown.version,
+        "warnings": {
+            name: fault.sentence
+            for fault in settings_warnings.warnings(competition, now, entered=dated)
+            for name in fault.names
+        },
+        "proposals": {"feedback_step": proposal.sentence} if proposal else {},
+        "following": {name: shown.dates[name] for name in FOLLOWING_DATES if getattr(settings, name) is None},
+        "dates": {name: getattr(competition, name) for name in DATES},
+        "metrics": metrics.options(),
+        "metric_is_fixed": METRIC_IS_FIXED,
+        "has_metric_file": receiving.may_upload_metrics(),
+        "previews": {name: texts.drawn(str(fields[name].text)) for name in TEXTS},
+        "figures": [(each, prose.figure_url(competition.slug, each)) for each in texts.figures],
+        "new_figure": "",
+        "settings": settings,
+        "check_states": solution_view.STATES,
+        "check": next(iter(check_jobs.newest(session, competition=competition, limit=1)), None),
+        "solution": competition.live_scoring_version and competition.live_scoring_version.solution,
+        "data_files": data_files.list_all(session, competition=competition),
+        "usual_dates": competition_settings.default_dates(competition, published_at=now),
+        "submission_count": drafts.count_submissions(session, competition=competition),
+        "delete_token": delete_question(competition.slug).token_at(
+            url_for("organize_publishing.delete", slug=competition.slug)
+        ),
+    }
+
+
+@SETUP.read("/settings", SettingsAnswer, endpoint="show", page="competitions/setup.html", extra=_page)
+def organized_settings(ask: Ask) -> SettingsAnswer:
+    """Return the settings of a competition, and the reasons why some are locked."""
+    shown = _settings(ask.competition, ask.now)
+    if not ask.is_page:
+        g.version = shown["version"]
+    return SettingsAnswer(**shown)
+
+
+@api.blueprint.get(f"{DESK}/settings.toml")
+@organizers_operation(Role.VIEWER, tag="setup", answers_file="application/toml")
+def settings_text(slug: str) -> Response:
+    """Return the settings as a TOML file for `fairboard competition create` and `apply`."""
+    with reading() as session:
+        found = competition_settings.of(competition_of(session, slug))
+    return Response(settings_file.write(slug, found), mimetype="application/toml")
+
+
+def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
+    found = competition_settings.of(competition)
+    return {
+        "version": competition_settings.version_of(found),
+        "settings": SettingsShown.model_construct(**dict(found)),
+        "locked": competition_settings.locks(competition, now),
+        "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
+        "warnings": [organizing.fault(each) for each in settings_warnings.warnings(competition, now)],
+        "safe_step": settings_warnings.proposed_step(competition),
+    }
+
+
+def _require_unchanged(act: Act, **_: Any) -> None:
+    """Raise ChangedMeanwhile if the settings have changed since the client or the page read them."""
+    expected = {request.form["version"]} if "version" in request.form else expected_versions()
+    version = competition_settings.version_of(competition_settings.of(act.competition))
+    if expected is not None and version not in expected:
+        raise competition_settings.ChangedMeanwhile
+
+
+CHANGES = replace(SETUP, unchanged=_require_unchanged)
+
+
+@CHANGES.act("/settings", method="PUT", back=organized_settings, answers=SettingsChanged)
+def replace_settings(act: Act, sent: SettingsRequest) -> SettingsChanged:
+    """Replace all settings of a competition; settings missing from the request get their defaults.
+
+    A date of a published competition that has passed or is less than a day away must be confirmed.
+    If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
+    """
+    return _change(act, sent.values)
+
+
+def _saved(changed: SettingsChanged, slug: str) -> Any:
+    """Return the message after saving, with warnings about the changed settings, and the next page."""
+    names = set(changed.changed)
+    with reading() as session:
+        competition = competition_of(session, slug)
+        for fault in settings_warnings.date_warnings_of_change(competition, names, db.now(session)):
+            flash(fault.sentence)
+        job = check_jobs.newest(session, competition=competition, limit=1) if names & set(METRIC) else []
+    if job and organizer_jobs.is_open(job[0]):
+        url = url_for("organize_solution.show", slug=slug, job_id=job[0].id)
+        return "Saved. The solution is being checked with your new metric settings.", url
+    page = url_for(NEXT.get(request.form.get("next", ""), "organize_settings.show"), slug=slug)
+    return "Saved." if names else "Nothing was changed.", page
+
+
+@CHANGES.act(
+    "/settings",
+    method="PATCH",
+    back=organized_settings,
+    form="save",
+    done=_saved,
+    answers=SettingsChanged,
+)
+def change_settings(act: Act, sent: SettingsRequest) -> SettingsChanged:
+    """Change some settings of a competition; settings missing from the request stay unchanged.
+
+    A date of a published competition that has passed or is less than a day away must be confirmed.
+    If the ETag of the settings is sent as `If-Match`, the request fails with 412 if they have changed since.
+    """
+    return _change(act, sent.changes)
+
+
+def _change(act: Act, changes: Mapping[str, Any]) -> SettingsChanged:
+    """Change settings; check a draft's newest solution again if its metric settings changed."""
+    competition = act.competition
+    if faults := competition_settings.refusals(competition, changes, act.now):
+        raise RefusedSettings(faults)
+    changed = rows.change_settings(act, changes=changes)
+    if doubtful := settings_warnings.to_confirm(competition, changed, act.now):
+        confirm(_takes_effect_soon(act, doubtful))
+    if competition.state is CompetitionState.DRAFT and changed & set(METRIC):
+        check_jobs.check_choice(**act.parts, choice=competition_settings.of(competition).metric_choice)
+    if changed.intersection(TEXTS):
+        after_commit(prose.format_saved, competition.slug)
+    found = _settings(competition, act.now)
+    after_this_request(lambda response: response.headers.set("ETag", f'"{found["version"]}"') or response)
+    return SettingsChanged(**found, changed=sorted(changed))
+
+
+def _takes_effect_soon(act: Act, doubtful: Sequence[Fault]) -> Question:
+    """Return the confirmation for saving dates that have passed or take effect within a day."""
+    names = sorted({name for fault in doubtful for name in fault.names})
+    reveals = "reveals_at" in names
+    return Question(
+        heading="Save a date that reveals the private leaderboard now?"
+        if reveals
+        else "Save a date that takes effect within a day?",
+        sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(act.now)}."),
+        button="Save",
+        back=url_for("organize_settings.show", slug=act.competition.slug),
+        state=repr([(name, getattr(act.competition, name)) for name in names]),
+        is_final=reveals,
+        can_change=True,
+        problems=[fault.as_problem() for fault in doubtful],
+    )
+
+
+@SETUP.act("/settings/metric/<int:job_id>/accept", back=organized_settings, answers=SolutionAnswer)
+def accept_metric(act: Act, job_id: int) -> SolutionAnswer:
+    """Use the identities and metric settings of a check from `/rescoring/settings` for a draft."""
+    versions.accept_settings(act, job_id=job_id)
+    return solution_answer(act.session, act.competition)
+
+
+@SETUP.read("/figures", FigureList)
+def figure_list(ask: Ask) -> FigureList:
+    """List the figures that texts can include as `![alt text](name "caption")`."""
+    found = figures.list_all(ask.session, competition=ask.competition)
+    address = prose.base(ask.competition.slug)
+    return FigureList(figures=[FigureLine.of(each, url=f"{address}{each.name}") for each in found])
+
+
+@SETUP.act(
+    "/figures",
+    back=organized_settings,
+    form="upload_figure",
+    before=receiving.figure,
+    done=lambda stored, **_: {"new_figure": stored.name},
+    answers=FigureStored,
+    status=201,
+)
+def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture]) -> FigureStored:
+    """Upload a PNG, JPEG or WebP picture for the texts, replacing one with the same name."""
+    stored, picture = prepared
+    stored.hold(act)
+    figures.add(act, name=stored.name, picture=picture, blob=stored.blob)
+    after_commit(prose.format_saved, act.competition.slug)
+    url = url_for("competitions.figure", slug=act.competition.slug, name=stored.name)
+    return FigureStored(name=stored.name, url=url)
+
+
+@SETUP.act(
+    "/figures/<name>",
+    method="DELETE",
+    back=organized_settings,
+    form="remove_figure",
+    done=lambda _, **__: {"new_figure": ""},
+    status=204,
+)
+def remove_figure(act: Act, name: str) -> None:
+    """Remove a figure; texts that still include it show an error to organizers."""
+    figures.remove(act, name=name)
+    after_commit(prose.format_saved, act.competition.slug)
+
+
+@blueprint.post("/preview")
+@organizers_only(Role.EDITOR)
+def preview(slug: str) -> ResponseReturnValue:
+    """Render the preview of a text as an HTML fragment, without storing it."""
+    with reading() as session:
+        texts = prose.Texts.of(session, competition_of(session, slug))
+    return render_template("competitions/preview.html", drawn=texts.preview(request.form.get("text", "")))
+
+
+def delete_question(slug: str) -> Question:
+    """Return the question that the checkbox of the form confirms."""
+    return Question(
+        heading=f"Delete the draft {slug}?",
+        sentences=("All its data will be deleted, and its address becomes free.",),
+        button="Delete the draft",
+        back=url_for("organize_settings.show", slug=slug),
+        is_final=True,
+    )
