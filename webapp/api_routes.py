@@ -14,8 +14,8 @@ from webapp.openapi import document
 from webapp.rescoring import api as rescoring
 from webapp.site import audit
 from webapp.solutions import data_files, metric_file, solution
-from webapp.submissions import api as submissions
 from webapp.submissions import organized_submissions as organizers_submissions
+from webapp.submissions import pages as submissions
 from webapp.teams import entry, own_team, roster
 from webapp.teams import organized_teams as organizers_teams
 

@@ -5,14 +5,15 @@ it as JSON. An act is a function that changes something in one transaction: the 
 operation call it with the same validated input.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import Forbidden
@@ -31,9 +32,7 @@ from webapp.http.confirmation import Unconfirmed, wants_to_change
 from webapp.http.context import actor, competition_of, reading, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import FileForm, is_list
-from webapp.http.responses import conditional
 
-Model = TypeVar("Model")
 Function = TypeVar("Function", bound=Callable[..., Any])
 Done = str | Mapping[str, str] | Callable[..., Any]
 # These errors are shown on the general error page, not on the page of the form.
@@ -42,7 +41,7 @@ ELSEWHERE = frozenset(
 )
 
 
-READS: "dict[str, Read[Any]]" = {}
+READS: "dict[str, Read]" = {}
 """All reads with an operation, by its name."""
 
 
@@ -59,15 +58,19 @@ SCOPES = {Access.PUBLIC: None, Access.USER: Scope.READ, Access.ADMIN: Scope.ADMI
 
 @dataclass
 class Ask:
-    """A request for a read model: session, competition, time, and for a page the refused act's error."""
+    """A request for a read model: session, competition, time, and for a page the refused act's error.
+
+    `given` are the URL parameters. `is_page` is false if the model is returned as JSON. `shown` are values
+    for the template beside the read model, and `state` further data on which the ETag of the JSON depends.
+    """
 
     session: Any
-    slug: str | None = None
+    given: Mapping[str, Any]
+    find: Callable[..., Competition]
     is_page: bool = False
     problem: FairboardError | None = None
-    find: Callable[[Any, str], Competition] = competition_of
     shown: dict[str, Any] = field(default_factory=dict)
-    """Values for the template beside the read model."""
+    state: Any = None
 
     @property
     def user(self) -> User:
@@ -78,7 +81,7 @@ class Ask:
     @cached_property
     def competition(self) -> Competition:
         """The competition of the URL; raises UnknownCompetition, also for other users' drafts."""
-        return self.find(self.session, str(self.slug))
+        return self.find(self.session, **self.given)
 
     @cached_property
     def now(self) -> datetime:
@@ -91,15 +94,19 @@ class Ask:
         return CompetitionView(self.competition, self.now)
 
 
+def _of_slug(session: Any, slug: str, **_: Any) -> Competition:
+    return competition_of(session, slug)
+
+
 @dataclass(frozen=True)
 class Surface:
     """Reads and acts with the same blueprint, documentation tag and audience.
 
     `role` may read and `acts` may act; `scope` overrides the scope of a token that the role implies. `api` is
     the URL prefix of the operations if it differs from that of the pages. `find` returns, and may lock, the
-    competition. `unchanged` raises an error if what the user has read has changed since. With `spans`, tokens
-    bound to one competition are accepted although the URL contains none. Variants for single declarations are
-    made with `dataclasses.replace`.
+    competition of the URL parameters. `unchanged` raises an error if what the user has read has changed
+    since. With `spans`, tokens bound to one competition are accepted although the URL contains none. Variants
+    for single declarations are made with `dataclasses.replace`.
     """
 
     pages: Blueprint
@@ -108,7 +115,7 @@ class Surface:
     acts: Role | Access | None = None
     scope: Scope | None = None
     api: str | None = None
-    find: Callable[[Any, str], Competition] = competition_of
+    find: Callable[..., Competition] = _of_slug
     unchanged: Callable[..., None] | None = None
     spans: bool = False
 
@@ -121,16 +128,16 @@ class Surface:
         page: str = "",
         api_path: str | None = None,
         extra: Callable[..., Mapping[str, Any]] | None = None,
-    ) -> "Callable[[Callable[..., Model]], Read[Model]]":
+    ) -> "Callable[[Callable[..., Any]], Read]":
         """Register a function as a page with a template, if any, and as the operation with its name.
 
         The function receives the `Ask`, the validated `query` if it has this parameter, and the URL
         parameters except `slug`. A page without operation has no `model`; its function returns the values for
-        its template. `api_path` is the operation's path if it differs. `extra` returns further values for the
-        template; it receives the `Ask` and the read model.
+        its template. A page without template returns the model as JSON. `api_path` is the operation's path if
+        it differs. `extra` returns further values for the template; it receives the `Ask` and the read model.
         """
 
-        def register(run: Callable[..., Model]) -> Read[Model]:
+        def register(run: Callable[..., Any]) -> Read:
             found = Read(
                 self,
                 run,
@@ -140,7 +147,7 @@ class Surface:
                 page,
                 extra,
             )
-            if page:
+            if endpoint:
                 self.pages.add_url_rule(path, endpoint, found.view, methods=["GET"])
             if model is not None:
                 rule = self._address(path if api_path is None else api_path)
@@ -154,7 +161,7 @@ class Surface:
         self,
         path: str,
         *,
-        back: "Read[Any]",
+        back: "Read",
         form: str = "",
         done: Done = "",
         method: str = "POST",
@@ -195,21 +202,21 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class Read(Generic[Model]):
+class Read:
     """A declared read; calling it runs its function."""
 
     surface: Surface
-    run: Callable[..., Model]
-    model: type[Any] | None
+    run: Callable[..., Any]
+    model: type[BaseModel] | None
     rule: str
     endpoint: str
     template: str
     more: Callable[..., Mapping[str, Any]] | None
 
-    def __call__(self, ask: Ask, **given: Any) -> Model:
+    def __call__(self, ask: Ask, **given: Any) -> Any:
         """Return the read model."""
         made = self.run(ask, **given)
-        if ask.slug is not None:
+        if "slug" in ask.given:
             _ = ask.competition  # denies a draft even if the function has not read the competition
         return made
 
@@ -229,18 +236,22 @@ class Read(Generic[Model]):
             return denied
         with reading() as session:
             wanted = self.taken(given)
-            slug = wanted.pop("slug", None)
+            slug = wanted.get("slug")
             if isinstance(self.surface.role, Role):
                 require_role(session, str(slug), self.surface.role)
-            ask = Ask(session, slug, True, problem, self.surface.find, dict(shown or {}))
-            if "query" in self.run.__annotations__:
-                wanted["query"] = _query(self.run.__annotations__["query"])
-            made = self(ask, **wanted)
-            if self.model is not None and problem is None and request.method == "GET" and wants_json():
-                return self._json(made)
+            can_be_json = problem is None and request.method == "GET" and self.model is not None
+            is_json = not self.template or (can_be_json and wants_json())
+            ask = Ask(session, wanted, self.surface.find, not is_json, problem, dict(shown or {}))
+            query = self.query
+            others = {name: value for name, value in wanted.items() if name != "slug"}
+            asked = {} if query is None else {"query": _query(query)}
+            made = self(ask, **others, **asked)
+            if is_json:
+                return _json(made, ask)
             values = {
                 "page": made,
-                "query": wanted.get("query"),
+                "query": asked.get("query"),
+                "etag": lambda: f'"{_etag(made, ask)}"',
                 "problem": problem,
                 "problems": sentences(problem),
                 "form": request.form,
@@ -255,28 +266,43 @@ class Read(Generic[Model]):
         """Answer a request for the page; clients that prefer JSON get the read model with an ETag."""
         return self.page(**given)
 
+    @property
+    def query(self) -> type[BaseModel] | None:
+        """The model of the query."""
+        query: type[BaseModel] | None = self.run.__annotations__.get("query")
+        return query
+
     def operation(self) -> Callable[..., Any]:
         """Return the view of the operation."""
         role = self.surface.role
         scope = Scope.ORGANIZE if isinstance(role, Role) else SCOPES[role]
 
-        def view(slug: str | None = None, **given: Any) -> Any:
+        def view(**given: Any) -> Any:
+            others = {name: value for name, value in given.items() if name != "slug"}
             with reading() as session:
-                return self(Ask(session, slug, find=self.surface.find), **given)
+                return self(Ask(session, self.taken(given), self.surface.find), **others)
 
         _dress(view, self.run)
-        if "query" in self.run.__annotations__:
-            view.__annotations__["query"] = self.run.__annotations__["query"]
+        if self.query is not None:
+            view.__annotations__["query"] = self.query
         described = operation(
             self.surface.scope or scope, answers=self.model, tag=self.surface.tag, spans=self.surface.spans
         )(view)
         return auth.organizers_only(role)(described) if isinstance(role, Role) else described
 
-    def _json(self, made: Any) -> ResponseReturnValue:
-        body = made.model_dump_json(exclude_unset=True) + "\n"
-        response = conditional((body, 200, {"Content-Type": "application/json"}))
-        response.vary.add("Accept")
-        return response
+
+def _etag(made: Any, ask: Ask) -> str:
+    body = made.model_dump_json(exclude_unset=True)
+    return hashlib.sha256(f"{body} {ask.state!r}".encode()).hexdigest()[:32]
+
+
+def _json(made: Any, ask: Ask) -> ResponseReturnValue:
+    """Return a read model as JSON, with an ETag for a page that polls it."""
+    response = Response(made.model_dump_json(exclude_unset=True) + "\n", mimetype="application/json")
+    response.set_etag(_etag(made, ask))
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.vary.add("Accept")
+    return response.make_conditional(request)
 
 
 @dataclass(frozen=True)
@@ -285,7 +311,7 @@ class _Declared:
 
     surface: Surface
     run: Callable[..., Any]
-    back: Read[Any]
+    back: Read
     done: Done
     answers: type[BaseModel] | None
     status: int
@@ -368,26 +394,27 @@ class _Declared:
             if g.user is None:
                 raise _NotLoggedIn
             _require(self.role, session, given.get("slug"))
-            act = acting.begin(session, competition=self.surface.find(session, given["slug"]), actor=actor())
+            act = acting.begin(session, competition=self.surface.find(session, **given), actor=actor())
             if self.surface.unchanged is not None:
                 self.surface.unchanged(act, **others)
             sent = {} if self.takes is None else {"sent": read(self.takes, act, **others)}
             if prepared is not None:
                 sent["prepared"] = prepared
             outcome = self.run(act, **sent, **others)
-            answered = self._answer(act, outcome, others) if answer else outcome
+            answered = self._answer(act, outcome, given) if answer else outcome
         for after in g.after_commit:
             after()
         return answered
 
-    def _answer(self, act: Act, outcome: Any, others: dict[str, Any]) -> Any:
+    def _answer(self, act: Act, outcome: Any, given: dict[str, Any]) -> Any:
         """Return the operation's response."""
         if self.status == 204:
             return "", 204
         if outcome is None:
-            ask = Ask(act.session, act.competition.slug)
-            vars(ask).update(competition=act.competition, now=act.now)
-            outcome = self.back(ask, **self.back.taken(others))
+            wanted = self.back.taken(given)
+            ask = Ask(act.session, wanted, self.surface.find)
+            ask.competition, ask.now = act.competition, act.now
+            outcome = self.back(ask, **{name: wanted[name] for name in wanted if name != "slug"})
         elif not isinstance(outcome, BaseModel) and self.answers is not None:
             outcome = self.answers.model_validate(outcome)
         url = getattr(outcome, "url", None)

@@ -121,12 +121,18 @@ def init_app(app: Flask) -> None:
     for filter_ in (capitalized, count, initials, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
     app.add_template_filter(color_class)
+    app.add_template_filter(auc)
     app.add_template_filter(shade)
     app.add_template_filter(with_links)
     app.add_template_filter(group_tables.text, "group_value")
     app.add_template_filter(error_text)
     app.add_template_global(counted)
     app.jinja_env.globals["shade_legend"] = LEGEND
+
+
+def auc(value: float | None, form: str = ".2f") -> str:
+    """Format an AUC, or a difference of AUCs."""
+    return "undefined" if value is None else format(value, form)
 
 
 def shade(value: float | None) -> str:

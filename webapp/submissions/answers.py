@@ -1,14 +1,11 @@
 """API models for submissions: status, scores, problems, selection, remaining limits."""
 
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.models import JobState, OrganizerJob, Split, Submission, SubmissionKind, SubmissionStatus
+from grader.models import JobState, Split, Submission, SubmissionKind, SubmissionStatus
 from grader.services.leaderboards.submission_results import Overview, SplitResult
-from grader.services.site import organizer_jobs
-from grader.services.submissions.differences import Difference
 from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.teams.limits import Allowance
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
@@ -286,17 +283,6 @@ def details(submission: Submission, summary: Overview) -> SubmissionDetails:
 def groups(name: str, result: SplitResult) -> dict[str, Any]:
     """Return the field with the tables of groups; without it if the viewer may not see any."""
     return {name: [GroupTableAnswer.model_validate(each) for each in result.groups]} if result.groups else {}
-
-
-def comparison(job: OrganizerJob, differences: Iterable[Difference]) -> SubmissionComparison:
-    """Return a comparison with its visible differences as the API model."""
-    return SubmissionComparison.of(
-        job,
-        is_final=not organizer_jobs.is_open(job),
-        submission=job.parameters["submission_id"],
-        baseline=job.parameters["baseline_id"],
-        differences=[SplitDifference.model_validate(each) for each in differences],
-    )
 
 
 def identities(result: SplitResult) -> list[dict[str, Any]] | None:

@@ -2,31 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from flask import Response, g, redirect, render_template, request, url_for
+from flask import flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
-from grader import db
 from grader.models import Competition, OrganizerJob, Split
 from grader.ranking.order import term_text
 from grader.services.competitions import lookup
+from grader.services.competitions.acting import Act
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.site import organizer_jobs
-from grader.services.submissions import comparison, differences
+from grader.services.submissions import comparison as contenders
+from grader.services.submissions import differences
 from grader.services.submissions.comparison import ComparedSide, Contender
 from grader.services.submissions.differences import Difference
-from grader.visibility import Phase
-from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
-from webapp.http.context import competition_of, reading, writing
-from webapp.http.parameters import asked_number, whole_number
-from webapp.http.responses import polled
+from webapp.http.fields import Number, Sent
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, terms_of
+from webapp.submissions.answers import ComparisonRequest, SplitDifference, SubmissionComparison
+from webapp.submissions.own_page import OWN
 from webapp.submissions.pages import blueprint
 from webapp.submissions.views import signed_units
+from webapp.surface import Ask
 
 # The split that decides the final ranks comes first.
 _SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))
@@ -207,94 +208,109 @@ def _signed(value: float, digits: int) -> str:
     return f"{0:.{digits}f}" if float(text) == 0 else f"{'+' if value > 0 else ''}{text}"
 
 
-@blueprint.get("/submissions/compare")
+@blueprint.get("/submissions/ticked")
 @auth.login_required
-def compare(slug: str) -> ResponseReturnValue:
-    """Compare two submissions; by default, the newest scored one with the best of the others."""
-    ids = [asked_number(name) for name in ("candidate", "baseline")]
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        known = comparison.choices(
+def ticked(slug: str) -> ResponseReturnValue:
+    """Compare the two files that were ticked in the list."""
+    ids = sorted(set(request.args.getlist("tick", type=int)))
+    if len(ids) == 2:
+        return redirect(url_for("submissions.compare", slug=slug, candidate=ids[1], baseline=ids[0]))
+    flash(f"Select two files to compare them. You selected {len(ids) or 'none'}.")
+    return redirect(url_for("submissions.index", slug=slug))
+
+
+class Pair(Sent):
+    """The submissions to compare; by default, the newest scored one with the best of the others."""
+
+    candidate: Number | None = None
+    baseline: Number | None = None
+
+
+@OWN.read("/submissions/compare", None, endpoint="compare", page="submissions/compare.html")
+def compare(ask: Ask, query: Pair) -> dict[str, Any]:
+    """Compare two submissions."""
+    session, competition, view = ask.session, ask.competition, ask.competition_view
+    viewer, now = lookups.viewer(), ask.now
+    team = lookups.own_team(session, competition)
+    known = contenders.choices(session, competition=competition, team=team, viewer=viewer, phase=view.phase)
+    sides = [
+        contenders.side(
             session,
             competition=competition,
-            team=lookups.own_team(session, competition),
-            viewer=lookups.viewer(),
+            user=ask.user,
+            submission_id=each,
+            known=known,
+            viewer=viewer,
             phase=view.phase,
         )
-        sides = [
-            _side(session, competition, view.phase, known, each) if each is not None else None
-            for each in _pair(ids, known)
-        ]
-        candidate, baseline = sides
-        job, found, can_compute = None, [], False
-        if candidate and baseline and candidate.is_own and baseline.is_own:
-            splits = differences.shown_splits(competition, lookups.viewer(), db.now(session))
-            pair = {"submission_id": candidate.choice.id, "baseline_id": baseline.choice.id}
-            job = differences.find(session, competition=competition, **pair) if splits else None
-            found = differences.shown(job, splits, lookup.live(competition).scale) if job else []
-            can_compute = bool(splits) and job is None and candidate.choice.id != baseline.choice.id
-    return render_template(
-        "submissions/compare.html",
-        competition=view,
-        groups=_groups(known, [each.choice for each in sides if each]),
-        candidate=candidate,
-        baseline=baseline,
-        option=option,
-        label=label,
-        can_compute=can_compute,
-        job=job if job and organizer_jobs.is_open(job) else None,
-        etag=_status(job).headers["ETag"] if job else "",
-        splits=compared(candidate, baseline, {each.split: each for each in found})
-        if candidate and baseline
-        else [],
-    )
+        if each is not None
+        else None
+        for each in _pair((query.candidate, query.baseline), known)
+    ]
+    candidate, baseline = sides
+    job, found, can_compute = None, [], False
+    if candidate and baseline and candidate.is_own and baseline.is_own:
+        splits = differences.shown_splits(competition, viewer, now)
+        pair = {"submission_id": candidate.choice.id, "baseline_id": baseline.choice.id}
+        job = differences.find(session, competition=competition, **pair) if splits else None
+        found = differences.shown(job, splits, lookup.live(competition).scale) if job else []
+        can_compute = bool(splits) and job is None and candidate.choice.id != baseline.choice.id
+    both = (candidate, baseline) if candidate and baseline else None
+    return {
+        "groups": _groups(known, [each.choice for each in sides if each]),
+        "candidate": candidate,
+        "baseline": baseline,
+        "option": option,
+        "label": label,
+        "can_compute": can_compute,
+        "job": job if job and organizer_jobs.is_open(job) else None,
+        "splits": compared(*both, {each.split: each for each in found}) if both else [],
+    }
 
 
-@blueprint.post("/submissions/compare")
-@auth.login_required
-def compute(slug: str) -> ResponseReturnValue:
-    """Start to compute the difference between two submissions of the user's team."""
-    asked = (whole_number(request.form.get(name, "")) for name in ("candidate", "baseline"))
-    candidate, baseline = (each or 0 for each in asked)
-    with writing() as session:
-        differences.request(
-            session,
-            competition=competition_of(session, slug),
-            user=g.user,
-            viewer=lookups.viewer(),
-            submission_id=candidate,
-            baseline_id=baseline,
-        )
-    address = url_for("submissions.compare", slug=slug, candidate=candidate, baseline=baseline)
-    return redirect(address, 303)
+@OWN.read("/comparisons/<int:comparison_id>", SubmissionComparison, endpoint="comparison_status")
+def comparison(ask: Ask, comparison_id: int) -> SubmissionComparison:
+    """Return a comparison of two submissions of the team under the live scoring version."""
+    job = differences.get(ask.session, competition=ask.competition, user=ask.user, job_id=comparison_id)
+    return _answer(job, ask.competition, ask.now)
 
 
-@blueprint.get("/submissions/comparisons/<int:job_id>/status")
-@auth.login_required
-def comparison_status(slug: str, job_id: int) -> ResponseReturnValue:
-    """Return the state of a comparison as JSON, for the page that polls it."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        job = differences.get(session, competition=competition, user=g.user, job_id=job_id)
-        return _status(job).make_conditional(request)
+@OWN.act(
+    "/comparisons",
+    form="compute",
+    back=compare,
+    done=lambda told, slug: (
+        "",
+        url_for("submissions.compare", slug=slug, candidate=told.submission, baseline=told.baseline),
+    ),
+    answers=SubmissionComparison,
+)
+def compare_submissions(act: Act, sent: ComparisonRequest) -> SubmissionComparison:
+    """Compare two scored submissions of the team: return their comparison, or start one.
 
-
-def _status(job: OrganizerJob) -> Response:
-    return polled({"is_final": not organizer_jobs.is_open(job), "state": job.state.value})
-
-
-def _side(
-    session: Any, competition: Competition, phase: Phase, known: Sequence[Contender], submission_id: int
-) -> ComparedSide:
-    return comparison.side(
-        session,
-        competition=competition,
-        user=g.user,
-        submission_id=submission_id,
-        known=known,
+    A team can start 20 comparisons a day.
+    """
+    job = differences.request(
+        act.session,
+        competition=act.competition,
+        user=act.user,
         viewer=lookups.viewer(),
-        phase=phase,
+        submission_id=sent.submission,
+        baseline_id=sent.baseline,
+        now=act.now,
+    )
+    return _answer(job, act.competition, act.now)
+
+
+def _answer(job: OrganizerJob, competition: Competition, now: datetime) -> SubmissionComparison:
+    splits = differences.shown_splits(competition, lookups.viewer(), now)
+    found = differences.shown(job, splits, lookup.live(competition).scale)
+    return SubmissionComparison.of(
+        job,
+        is_final=not organizer_jobs.is_open(job),
+        submission=job.parameters["submission_id"],
+        baseline=job.parameters["baseline_id"],
+        differences=[SplitDifference.model_validate(each) for each in found],
     )
 
 

@@ -1,8 +1,9 @@
 """Submissions of all teams (pages and API): search, retry, marks, identical files."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from flask import Blueprint, request, url_for
+from pydantic import Field
 
 from grader.models import (
     Role,
@@ -43,8 +44,11 @@ class SubmissionQuery(Searched):
     state: SubmissionStatus | None = None
     kind: SubmissionKind | None = None
     team: Number | None = None
-    sort: SubmissionSort = SubmissionSort.ID
-    order: Literal["asc", "desc"] = "desc"
+    sort: Annotated[
+        Literal["id", "submitted_at", "team", "status", "size", "score", "private_score"],
+        Field(description="The column by which the list is sorted."),
+    ] = "id"
+    order: Annotated[Literal["asc", "desc"], Field(description="Whether the list rises or falls.")] = "desc"
 
 
 class OrganizersSubmission(Answer):
@@ -173,7 +177,7 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
             kind=query.kind,
             team_id=query.team,
             text=query.q,
-            sort=query.sort,
+            sort=SubmissionSort(query.sort),
             descending=query.order == "desc",
         ),
         part=query.part,

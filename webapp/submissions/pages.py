@@ -1,126 +1,219 @@
-"""Submission pages: scores, file, receipt, final selection."""
+"""A submission and its acts: scores, file, receipt, description, final selection."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from flask import (
-    Blueprint,
-    Response,
-    flash,
-    g,
-    jsonify,
-    redirect,
-    render_template,
-    request,
-    send_file,
-    url_for,
-)
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, Response, request, send_file, url_for
 
-from grader import db
-from grader.models import Submission, SubmissionStatus
-from grader.services.competitions import lookup, phases
+from grader.models import Competition, SubmissionStatus
+from grader.services.competitions import lookup, metric, phases
+from grader.services.competitions.acting import Act
+from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import submission_results
 from grader.services.rescoring import mail
-from grader.services.submissions import accepting, receipts, retries, selections, viewers
+from grader.services.submissions import accepting, receipts, rejected_files, retries, selections, viewers
 from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions.viewers import Opened
 from grader.services.teams import limits
 from grader.visibility import Viewer, visible_fields
-from webapp.competitions.views import CompetitionView
-from webapp.http import auth, errors, lookups
-from webapp.http.context import competition_of, reading, writing
-from webapp.http.parameters import asked_number, asked_page, whole_number
+from webapp.http import api, auth, lookups
+from webapp.http.api import operation
+from webapp.http.context import competition_of, reading
+from webapp.http.parameters import asked_number
 from webapp.http.site import current_site
 from webapp.presentation.terms import IDENTITY_TERMS
+from webapp.submissions import answers, views
+from webapp.submissions.answers import (
+    EditRequest,
+    LossAnswer,
+    Losses,
+    ReceiptQuery,
+    Selected,
+    SelectRequest,
+    SubmissionDetails,
+    TermCost,
+)
 from webapp.submissions.diagnosis import WaterfallView
-from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
+from webapp.submissions.views import SplitView
+from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
+TAG = "submissions"
 
 
-@blueprint.get("/submissions/status")
-@auth.login_required
-def statuses(slug: str) -> ResponseReturnValue:
-    """Return the statuses of the submissions on one page of the list as JSON."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        page = accepting.list_of(session, team=lookups.own_team(session, competition), page=asked_page())
-    return _statuses(page.rows).make_conditional(request)
+def opened(session: Any, submission_id: int, slug: str | None = None, **_: Any) -> Opened:
+    """Return a submission that the user may see, of the competition in the page's URL, read once."""
+    found: dict[int, Opened] = session.info.setdefault("submissions", {})
+    if submission_id not in found:
+        if slug is not None:
+            competition_of(session, slug)
+        found[submission_id] = lookups.open_submission(session, submission_id)
+    if slug not in (None, found[submission_id].submission.competition.slug):
+        raise accepting.UnknownSubmission(submission_id=submission_id)
+    return found[submission_id]
 
 
-@blueprint.get("/submissions/<int:submission_id>")
-@auth.login_required
-def show(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Show a submission with its status, scores and problems."""
-    with reading() as session:
-        now = db.now(session)
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, now)
-        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
-        submission = opened.submission
-        _require_here(submission, slug)
-        summary = submission_results.summary(
-            session, submission=submission, viewer=opened.viewer, phase=view.phase
+def _competition(session: Any, **given: Any) -> Competition:
+    return opened(session, **given).submission.competition
+
+
+ONE = Surface(blueprint, tag=TAG, role=Access.USER, api="", find=_competition)
+
+
+def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
+    """Return what the page shows beside the submission's results: its team's affairs and neighbors."""
+    session, competition, now = ask.session, ask.competition, ask.now
+    found, summary = ask.shown["found"], ask.shown["summary"]
+    submission = found.submission
+    is_organizers = found.viewer is Viewer.ORGANIZER
+    rescored = mail.of_team(
+        session, competition=competition, team=submission.team, submission_ids=[submission.id]
+    )
+    can_select = selections.is_open(competition, now) and not submission.team.is_disqualified
+    choice = None
+    if found.is_own and can_select:
+        choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
+    to_replace = [opened(session, each).submission for each in getattr(ask.problem, "selected_ids", ())]
+    allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
+    return {
+        "submission": submission,
+        "is_organizers": is_organizers,
+        "is_own": found.is_own,
+        "is_final": submission.status is not SubmissionStatus.PENDING,
+        "is_selectable": selections.is_selectable(submission),
+        "was_over_quota": rejected_files.was_over_quota(submission),
+        "public": SplitView.of(summary.public),
+        "private": SplitView.of(summary.private),
+        "figures": views.figures(summary, is_organizers=is_organizers),
+        "is_best": summary.best_id == submission.id,
+        "compares_with": views.other_best(summary, submission.id),
+        "shown": views.shown_to_team(competition, summary) if is_organizers else None,
+        "withheld": views.withheld(summary.public, metric.of(competition).form),
+        "metric_log": jobs.metric_log(session, submission) if is_organizers else "",
+        "rescored": rescored[0] if rescored else None,
+        "steps": views.steps(is_being_scored=bool(ask.state), was_checked=submission.was_checked),
+        "allowance": limits.allowance(session, competition=competition, team=submission.team, now=now),
+        "can_select": can_select,
+        "would_count": choice is not None and submission.id in choice.reasons,
+        "to_replace": to_replace,
+        "scores": submission_results.public_scores(
+            session, submissions=to_replace, version=lookup.live(competition), allowed=allowed
         )
-        allowance = limits.allowance(session, competition=competition, team=submission.team, now=now)
-        is_being_scored = _is_being_scored(session, submission)
-        metric_log = jobs.metric_log(session, submission) if opened.viewer is Viewer.ORGANIZER else ""
-        rescored = mail.of_team(
-            session, competition=competition, team=submission.team, submission_ids=[submission.id]
-        )
-        beside = viewers.neighbours_of(session, submission=submission)
-        can_select = selections.is_open(competition, now) and not submission.team.is_disqualified
-        choice = None
-        if opened.is_own and can_select:
-            choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
-    return render_template(
-        "submissions/show.html",
-        competition=view,
-        submission=SubmissionView(submission, summary, viewer=opened.viewer),
-        metric_log=metric_log,
-        is_own=opened.is_own,
-        rescored=rescored[0] if rescored else None,
-        steps=steps(is_being_scored=is_being_scored, was_checked=submission.was_checked),
-        allowance=AllowanceView(allowance),
-        can_select=can_select,
-        would_count=choice is not None and submission.id in choice.reasons,
-        previous_id=summary.previous_id,
-        best_shown_before_id=summary.best_shown_before_id,
-        chart=WaterfallView.of(
-            summary.public, view, whose="this model" if opened.viewer is Viewer.ORGANIZER else "your model"
+        if to_replace
+        else {},
+        "chart": WaterfallView.of(
+            summary.public, ask.competition_view, whose="this model" if is_organizers else "your model"
         ),
-        beside=beside,
-        identity_terms=IDENTITY_TERMS,
-        etag=_statuses([submission], is_being_scored=is_being_scored).headers["ETag"],
+        "beside": viewers.neighbours_of(session, submission=submission),
+        "identity_terms": IDENTITY_TERMS,
+    }
+
+
+@ONE.read(
+    "/submissions/<int:submission_id>",
+    SubmissionDetails,
+    endpoint="show",
+    page="submissions/show.html",
+    extra=_of_page,
+)
+def submission(ask: Ask, submission_id: int) -> SubmissionDetails:
+    """Return a submission of the user's team or of a competition that the user organizes."""
+    found = opened(ask.session, **ask.given)
+    if "slug" in ask.given and found.submission.status is SubmissionStatus.PENDING:
+        ask.state = retries.is_being_scored(ask.session, submission=found.submission)
+    summary = _summary(ask, found)
+    ask.shown |= {"found": found, "summary": summary}
+    return answers.details(found.submission, summary)
+
+
+def _summary(ask: Ask, found: Opened) -> submission_results.Overview:
+    phase = phases.phase(found.submission.competition, ask.now)
+    return submission_results.summary(
+        ask.session, submission=found.submission, viewer=found.viewer, phase=phase
     )
 
 
-@blueprint.get("/submissions/<int:submission_id>/status")
-@auth.login_required
-def status(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Return the status of one submission as JSON."""
-    with reading() as session:
-        submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
-        _require_here(submission, slug)
-        is_being_scored = _is_being_scored(session, submission)
-    return _statuses([submission], is_being_scored=is_being_scored).make_conditional(request)
+@ONE.read("/submissions/<int:submission_id>/losses", Losses)
+def submission_losses(ask: Ask, submission_id: int) -> Losses:
+    """Return the diagnosis of the public score: the costs of its terms, and the losses by term and group.
+
+    Losses of groups are listed if they exceed two standard errors, which are known for the entries on the
+    leaderboard. The losses and the value within chance, the sum of the others, add up to the distance from
+    the best possible score. Organizers receive losses of the exact AUCs. All others receive losses of
+    the displayed AUCs.
+    """
+    public = _summary(ask, opened(ask.session, submission_id)).public
+    if public is None:
+        return Losses(terms=None, losses=None, within_chance=None)
+    is_shown = bool(public.parts)
+    return Losses(
+        terms=[TermCost.model_validate(each) for each in public.costs] or None,
+        losses=[LossAnswer.model_validate(each) for each in public.losses] if is_shown else None,
+        within_chance=public.within_chance if is_shown else None,
+    )
+
+
+@ONE.act(
+    "/submissions/<int:submission_id>", method="PATCH", form="describe", back=submission,
+    done="Description saved.",
+)  # fmt: skip
+def describe_submission(act: Act, sent: EditRequest, submission_id: int) -> None:
+    """Change the description of a submission of the current user's team."""
+    accepting.describe(act.session, user=act.user, submission_id=submission_id, description=sent.description)
+
+
+def _selected(told: Selected, slug: str, submission_id: int) -> tuple[str, str]:
+    """Return the success message, and the URL of the page with the form."""
+    page = url_for("submissions.index", slug=slug)
+    if request.form.get("from") == "submission":
+        page = submission.url(slug=slug, submission_id=submission_id)
+    return f"#{told.id} is {'selected' if told.is_selected else 'no longer selected'}.", page
+
+
+@ONE.act(
+    "/submissions/<int:submission_id>/select",
+    form="select",
+    back=submission,
+    done=_selected,
+    answers=Selected,
+)
+def select(act: Act, sent: SelectRequest, submission_id: int) -> Selected:
+    """Select or deselect a submission for the private leaderboard."""
+    own = selections.select(
+        act.session,
+        user=act.user,
+        submission_id=submission_id,
+        is_selected=sent.selected,
+        instead_of=sent.instead_of,
+        now=act.now,
+    )
+    choice = selections.would_count(act.session, competition=act.competition, team=own.team, now=act.now)
+    return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))
 
 
 @blueprint.get("/submissions/<int:submission_id>/file")
 @auth.login_required
 def file(slug: str, submission_id: int) -> Response:
     """Download a file exactly as it was uploaded."""
-    site = current_site()
+    return _file(submission_id, slug)
+
+
+@api.blueprint.get("/submissions/<int:submission_id>/file")
+@operation(Scope.READ, tag=TAG, answers_file="application/octet-stream")
+def submission_file(submission_id: int) -> Response:
+    """Return a submission's file exactly as it was uploaded."""
+    return _file(submission_id)
+
+
+def _file(submission_id: int, slug: str | None = None) -> Response:
     with reading() as session:
-        submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
-        _require_here(submission, slug)
-        accepting.require_file(submission)
+        found = opened(session, submission_id, slug).submission
+        accepting.require_file(found)
     return send_file(
-        site.storage.open(submission.sha256),
+        current_site().storage.open(found.sha256),
         mimetype="application/octet-stream",  # browsers must never display the content
         as_attachment=True,
-        download_name=submission.file_name,
-        etag=submission.sha256,
+        download_name=found.file_name,
+        etag=found.sha256,
     )
 
 
@@ -131,97 +224,29 @@ def receipt(slug: str, submission_id: int) -> Response:
 
     Organizers may request a scoring version other than the live one: `?version=2`.
     """
+    return _receipt(submission_id, asked_number("version"), slug)
+
+
+@api.blueprint.get("/submissions/<int:submission_id>/receipt")
+@operation(Scope.READ, tag=TAG, answers_file="application/json")
+def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
+    """Download the parts of a submission's receipt that the user may see."""
+    return _receipt(submission_id, query.version)
+
+
+def _receipt(submission_id: int, version: int | None, slug: str | None = None) -> Response:
     with reading() as session:
-        competition = competition_of(session, slug)
-        opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
-        _require_here(opened.submission, slug)
+        found = opened(session, submission_id, slug)
+        ask = Ask(session, {"submission_id": submission_id}, _competition)
         document = receipts.visible_to(
             session,
-            submission=opened.submission,
-            viewer=opened.viewer,
-            number=asked_number("version"),
-            phase=phases.phase(competition, db.now(session)),
+            submission=found.submission,
+            viewer=found.viewer,
+            number=version,
+            phase=phases.phase(found.submission.competition, ask.now),
         )
     answer = Response(document.to_json(), mimetype="application/json")
-    answer.headers.set(
-        "Content-Disposition",
-        "attachment",
-        filename=f"receipt-{submission_id}-v{document.scoring_version}.json",
-    )
-    return answer
-
-
-@blueprint.post("/submissions/<int:submission_id>/description")
-@auth.login_required
-def describe(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Change the description of a submission."""
-    description = request.form.get("description", "")
-    with writing() as session:
-        described = accepting.describe(
-            session, user=g.user, submission_id=submission_id, description=description
-        )
-        _require_here(described, slug)
-    flash("Description saved.")
-    return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
-
-
-@blueprint.post("/submissions/<int:submission_id>/selection")
-@auth.login_required
-def select(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Select or deselect a submission for the private leaderboard."""
-    is_selected = request.form.get("selected") == "yes"
-    try:
-        with writing() as session:
-            picked = selections.select(
-                session,
-                user=g.user,
-                submission_id=submission_id,
-                is_selected=is_selected,
-                instead_of=whole_number(request.form.get("instead_of", "")),
-            )
-            _require_here(picked, slug)
-    except selections.TooManySelected as error:
-        return _swap(slug, submission_id, error)
-    flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")
-    if request.form.get("from") == "submission":
-        return redirect(url_for("submissions.show", slug=slug, submission_id=submission_id), 303)
-    return redirect(url_for("submissions.index", slug=slug), 303)
-
-
-def _swap(slug: str, submission_id: int, error: selections.TooManySelected) -> ResponseReturnValue:
-    """Offer to replace one of the selected submissions."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        selected = [session.get_one(Submission, each) for each in error.selected_ids]
-        scores = submission_results.public_scores(
-            session,
-            submissions=selected,
-            version=lookup.live(competition),
-            allowed=visible_fields(Viewer.TEAM, view.phase, competition.feedback),
-        )
-    page = render_template(
-        "submissions/swap.html",
-        competition=view,
-        submission_id=submission_id,
-        limit=error.limit,
-        selected=selected,
-        scores=scores,
-    )
-    return page, errors.status_of(error)
-
-
-def _require_here(submission: Submission, slug: str) -> None:
-    if submission.competition.slug != slug:
-        raise accepting.UnknownSubmission(submission_id=submission.id)
-
-
-def _is_being_scored(session: Any, submission: Submission) -> bool:
-    is_pending = submission.status is SubmissionStatus.PENDING
-    return is_pending and retries.is_being_scored(session, submission=submission)
-
-
-def _statuses(shown: Iterable[Submission], *, is_being_scored: bool = False) -> Response:
-    answer = jsonify(statuses_json(shown, is_being_scored=is_being_scored))
-    answer.add_etag()
+    if slug is not None:
+        name = f"receipt-{submission_id}-v{document.scoring_version}.json"
+        answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer

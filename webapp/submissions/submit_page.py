@@ -1,27 +1,33 @@
-"""Submit form: check, submission, resubmission of earlier files."""
+"""Upload of a file: check, submission, resubmission of earlier files."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from flask import flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from grader.models import Submission
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.services.competitions import lookup
+from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
+from grader.services.identity.api_tokens import Scope
 from grader.services.submissions import accepting, refusal, repeats
+from grader.services.submissions.accepting import AcceptedUpload
 from grader.services.submissions.repeats import IdenticalFile, SentFile
-from grader.services.teams import limits
 from grader.worker.checking import CheckerResult
-from webapp.http import auth, errors, lookups
+from webapp.http import api, auth, errors, lookups
+from webapp.http.api import operation
 from webapp.http.context import reading
+from webapp.http.fields import FileForm
 from webapp.presentation import formats
-from webapp.submissions import own_page, uploads
-from webapp.submissions.own_page import FileRefusal
-from webapp.submissions.pages import blueprint
+from webapp.submissions import answers, own_page, uploads
+from webapp.submissions.answers import Accepted, Checked, DescribeRequest, SubmissionForm
+from webapp.submissions.pages import ONE, TAG, blueprint, submission
 from webapp.submissions.uploads import Upload
+from webapp.surface import after_commit
 
 READABLE, HEADER, IDS, PREDICTIONS = "readable", "header", "ids", "predictions"
 # Check step of each problem code. Codes that are not listed belong to READABLE.
@@ -44,12 +50,22 @@ _OF_IDS = frozenset({"missing_row_id", "no_rows"})
 __all__ = ["blueprint"]
 NOT_CHECKED = "Your file was accepted before it could be checked. The check is in progress."
 # These errors are shown on the page itself, which keeps the entered text.
-TOLD_HERE = (
-    limits.SubmissionLimitReached,
-    repeats.IdenticalFile,
-    accepting.DescriptionTooLong,
-    uploads.FileMissing,
-)
+SHOWN_HERE = (ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.LIMITED, ErrorKind.MISMATCH)
+
+
+class FileRejected(ParticipantError):
+    """A file with problems, which was not submitted."""
+
+    public_name = "file_rejected"
+    kind = ErrorKind.MISMATCH
+
+    def __init__(self, problems: list[dict[str, Any]]) -> None:
+        super().__init__(f"{' '.join(each['message'] for each in problems)} No submission was used.")
+        self.problems = problems
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        return {"problems": self.problems}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +123,9 @@ def _found(row_count: int, problems: Sequence[dict[str, Any]]) -> int:
     return row_count - sum(int(problem["count"]) for problem in problems if problem["code"] in _OF_IDS)
 
 
-@blueprint.route("/submit", methods=["GET", "POST"])
+@blueprint.route("/submit", endpoint="submit", methods=["GET", "POST"])
 @auth.login_required
-def submit(slug: str) -> ResponseReturnValue:
+def submit_form(slug: str) -> ResponseReturnValue:
     """Redirect to the Submissions page, check a file, or submit it if it has no problems."""
     if request.method == "GET":
         return redirect(url_for("submissions.index", slug=slug))
@@ -120,46 +136,91 @@ def submit(slug: str) -> ResponseReturnValue:
         competition = uploads.require_acceptable(slug, upload)
         checked = uploads.check_if_free(competition, upload)
         if checked is not None and checked.problems:
-            return _refused(slug, FileRefusal.for_problems(checked.problems))
+            raise FileRejected(checked.problems)
         accepted = uploads.accept(competition, upload, was_checked=checked is not None)
-    except TOLD_HERE as error:
-        return _refused(slug, FileRefusal.of(error))
+    except ParticipantError as error:
+        if error.kind not in SHOWN_HERE:
+            raise
+        return _refused(slug, error)
     if checked is None:
         flash(NOT_CHECKED)
-    return _accepted(slug, accepted.submission)
-
-
-@blueprint.post("/submissions/<int:submission_id>/again")
-@auth.login_required
-def submit_again(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Submit the file of an earlier submission again."""
-    try:
-        accepted = uploads.accept_again(
-            submission_id, slug=slug, description=request.form.get("description", "")
-        )
-    except TOLD_HERE as error:
-        return _refused(slug, FileRefusal.of(error))
-    return _accepted(slug, accepted.submission)
-
-
-def _accepted(slug: str, submission: Submission) -> ResponseReturnValue:
-    location = url_for("submissions.show", slug=slug, submission_id=submission.id)
+    sent = accepted.submission
+    location = url_for("submissions.show", slug=slug, submission_id=sent.id)
     if errors.wants_json():
-        answer = {"id": submission.id, "status": submission.status.value, "location": location}
+        answer = {"id": sent.id, "status": sent.status.value, "location": location}
         return answer, 201, {"Location": location}
     return redirect(location, 303)
 
 
-def _refused(slug: str, refused: FileRefusal) -> ResponseReturnValue:
-    """Return the page with the entered text or, for the page's script, only the rendered reason."""
-    g.error_name = refused.name
-    if not errors.wants_json():
-        return own_page.page(slug, refused), refused.status, refused.headers
+@api.blueprint.post("/competitions/<slug>/submissions")
+@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, takes_file=SubmissionForm, keeps_key=True)
+def submit(slug: str) -> Any:
+    """Submit a file to be checked and scored. A repeated `Idempotency-Key` returns 200."""
+    upload = uploads.arrived()
+    accepted = uploads.accept(uploads.require_acceptable(slug, upload), upload)
+    answer = _answer(accepted)
+    return answer, 201 if accepted.is_new else 200, {"Location": answer.url}
+
+
+@api.blueprint.post("/competitions/<slug>/check")
+@operation(Scope.SUBMIT, answers=Checked, tag=TAG, takes_file=FileForm)
+def check(slug: str) -> Checked:
+    """Return all problems of a file without using a submission."""
+    upload = uploads.arrived()
     with reading() as session:
         state = lookups.situation_in(session, slug)
-    shown = render_template("submissions/refusal.html", refusal=refused, **own_page.context(state))
-    answer = {"code": refused.status, "error": refused.name, "message": refused.message}
-    return {**answer, **refused.details, "html": shown}, refused.status, refused.headers
+    checked = uploads.check(state.competition, upload)
+    if checked is None:
+        raise Refusal(
+            "busy",
+            ErrorKind.NOT_YET,
+            "Too many files are being checked right now. Try again in a few seconds, or submit the file: "
+            "every submitted file is checked.",
+            retry_after=timedelta(seconds=5),
+        )
+    return Checked(
+        is_clean=not checked.problems,
+        problems=checked.problems,
+        notes=checked.notes,
+        limits=answers.allowance(state.allowance),
+    )
+
+
+@ONE.act(
+    "/submissions/<int:submission_id>/again",
+    form="submit_again",
+    back=own_page.submission_list,
+    done=lambda accepted, slug, **_: ("", submission.url(slug=slug, submission_id=accepted.id)),
+    answers=Accepted,
+    status=201,
+)
+def submit_again(act: Act, sent: DescribeRequest, submission_id: int) -> Accepted:
+    """Submit the file of an earlier submission again."""
+    accepted = uploads.accept_again(act, submission_id, description=sent.description)
+    after_commit(uploads.hinted, accepted)
+    return _answer(accepted)
+
+
+def _answer(accepted: AcceptedUpload) -> Accepted:
+    """Return the response to an accepted file."""
+    return Accepted(
+        id=accepted.submission.id,
+        status=accepted.submission.status,
+        url=url_for("api.submission", submission_id=accepted.submission.id),
+        limits=answers.allowance(accepted.allowance),
+    )
+
+
+def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
+    """Return the page with the entered text or, for the page's script, only the rendered reason."""
+    g.error_name, status, headers = error.public_name, errors.status_of(error), errors.headers_of(error)
+    if not errors.wants_json():
+        return own_page.submission_list.page(error, slug=slug), status, headers  # type: ignore[return-value]
+    with reading() as session:
+        state = lookups.situation_in(session, slug)
+    shown = render_template("submissions/refusal.html", **own_page.context(state, error))
+    answer = {"code": status, "error": error.public_name, "message": error.message}
+    return {**answer, **errors.details_of(error), "html": shown}, status, headers
 
 
 def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
@@ -179,5 +240,5 @@ def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
         are_numbers=Rules.of(version).columns.is_single_number,
         refused=refused,
     )
-    html = render_template("submissions/check.html", checked=shown, **own_page.context(state))
+    html = render_template("submissions/check.html", checked=shown, **own_page.context(state, None))
     return {"is_clean": shown.is_clean, "html": html}, 200

@@ -18,6 +18,7 @@ from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role
 from grader.services.competitions import figures, lookup, organizers
+from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.identity import roster_file
 from grader.services.solutions import data_files as files
@@ -217,28 +218,24 @@ def _store_and_record(competition: Competition, upload: Upload, *, was_checked: 
     return hinted(accepted)
 
 
-def accept_again(submission_id: int, *, description: str, slug: str | None = None) -> AcceptedUpload:
-    """Submit the file of an earlier submission again; `slug` restricts it to one competition.
+def accept_again(act: Act, submission_id: int, *, description: str) -> AcceptedUpload:
+    """Submit the file of an earlier submission again. Call `hinted` after the transaction's commit.
 
     Raises UnknownSubmission, or FileDeleted if the bytes are no longer stored.
     """
-    with writing() as session:
-        earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
-        if slug not in (None, earlier.competition.slug):
-            raise accepting.UnknownSubmission(submission_id=submission_id)
-        accepting.require_file(earlier)
-        try:
-            accepted = enter(
-                session,
-                earlier.competition,
-                blob=StoredBlob(earlier.sha256, earlier.size_bytes),
-                file_name=earlier.file_name,
-                description=description,
-                again=True,
-            )
-        except BlobMissing as error:  # a rejected file's bytes were deleted at the same time
-            raise accepting.FileDeleted(submission=earlier) from error
-    return hinted(accepted)
+    earlier = accepting.get_own(act.session, user=act.user, submission_id=submission_id)
+    accepting.require_file(earlier)
+    try:
+        return enter(
+            act.session,
+            earlier.competition,
+            blob=StoredBlob(earlier.sha256, earlier.size_bytes),
+            file_name=earlier.file_name,
+            description=description,
+            again=True,
+        )
+    except BlobMissing as error:  # a rejected file's bytes were deleted at the same time
+        raise accepting.FileDeleted(submission=earlier) from error
 
 
 def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: Any) -> AcceptedUpload:

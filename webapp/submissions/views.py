@@ -1,23 +1,15 @@
 """Submission view for pages and API: status, scores, problems."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
 
-from fairboard.bias.subgroups import GAPS
-from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
+from grader.models import Competition
 from grader.ranking.order import SCALE, Scale, error_text, term_text
-from grader.services.competitions import metric
 from grader.services.competitions.metric import NamedMetric
 from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
-from grader.services.submissions import rejected_files, selections
 from grader.services.submissions.selections import Reason
-from grader.services.teams.limits import Allowance
 from grader.text import listed
-from grader.visibility import Viewer
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, Term, terms_of
 
@@ -103,29 +95,12 @@ class TermView:
 
 
 @dataclass(frozen=True, slots=True)
-class CellView:
-    """A number in the per-identity table and its shade's CSS class."""
-
-    text: str
-    shade: str
-
-
-@dataclass(frozen=True, slots=True)
-class IdentityCells:
-    """A row of the per-identity table; `gaps` is empty if the viewer may not see them."""
-
-    name: str
-    cells: tuple[CellView, ...]
-    gaps: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class SplitView:
     """The result of a submission on one split."""
 
     score: str
     terms: tuple[TermView, ...]
-    identities: tuple[IdentityCells, ...]
+    identities: tuple[IdentityRow, ...]
     groups: tuple[GroupTable, ...]
 
     @classmethod
@@ -134,9 +109,9 @@ class SplitView:
         if result is None:
             return None
         decimals = result.about.decimals_of_terms
+        is_shaded = result.about.is_weighted_sum
         lowest = min(result.terms.values(), default=1.0)
         low = next((low for low in TERM_SCALES if low < lowest), 0.0)
-        is_shaded = result.about.is_weighted_sum
         return cls(
             score=result.score,
             terms=tuple(
@@ -151,46 +126,12 @@ class SplitView:
                 for term in terms_of(result.about)
                 if term.key in result.terms
             ),
-            identities=tuple(_identity(row) for row in weakest_first(result)),
+            identities=tuple(weakest_first(result)),
             groups=result.groups,
         )
 
 
-class SubmissionView:
-    """A submission with everything that its team, or an organizer, may see."""
-
-    def __init__(self, submission: Submission, summary: Overview, *, viewer: Viewer = Viewer.TEAM) -> None:
-        is_organizers = viewer is Viewer.ORGANIZER
-        self.team = submission.team.name if is_organizers else ""
-        self.sender = submission.user.name if is_organizers else ""
-        self.sha256 = submission.sha256 if is_organizers else ""
-        self.kind = submission.kind.value
-        self.is_test = submission.team.is_organizers
-        self.id = submission.id
-        self.file_name = submission.file_name
-        self.size_bytes = submission.size_bytes
-        self.file_deleted_at = submission.file_deleted_at
-        self.was_over_quota = rejected_files.was_over_quota(submission)
-        self.description = submission.description
-        self.submitted_at = submission.submitted_at
-        self.status = submission.status.value
-        self.is_final = submission.status is not SubmissionStatus.PENDING
-        self.problems = submission.problems
-        self.notes = submission.notes
-        self.incident = submission.incident
-        self.is_late = submission.kind is SubmissionKind.LATE
-        self.is_selected = submission.is_selected and selections.is_selectable(submission)
-        self.is_selectable = selections.is_selectable(submission)
-        self.public = SplitView.of(summary.public)
-        self.private = SplitView.of(summary.private)
-        self.figures = figures(summary, is_organizers=is_organizers)
-        self.is_best = summary.best_id == submission.id
-        self.compares_with = _other_best(summary, submission.id)
-        self.shown = _shown(submission.competition, summary) if is_organizers else None
-        self.withheld = _withheld(self.public, metric.of(submission.competition).form)
-
-
-def _shown(competition: Competition, summary: Overview) -> str | None:
+def shown_to_team(competition: Competition, summary: Overview) -> str | None:
     """Tell organizers which score the team sees in a coarse feedback mode; None in other modes."""
     if not competition.feedback.is_coarse:
         return None
@@ -199,12 +140,12 @@ def _shown(competition: Competition, summary: Overview) -> str | None:
     return f"The team sees {shown_scores.scale(competition).text(summary.shown_units)}."
 
 
-def _other_best(summary: Overview, own_id: int) -> int | None:
+def other_best(summary: Overview, own_id: int) -> int | None:
     """Return the id of the team's best submission; for the best one itself, the previous best."""
     return summary.best_before_id if summary.best_id in (None, own_id) else summary.best_id
 
 
-def _withheld(public: SplitView | None, settings: NamedMetric) -> str:
+def withheld(public: SplitResult | None, settings: NamedMetric) -> str:
     """Return which parts of the results are hidden until the reveal."""
     if public and (public.identities or public.groups):
         return ""
@@ -232,19 +173,6 @@ def weakest_first(result: SplitResult) -> list[IdentityRow]:
     return sorted(result.identities, key=weakness)
 
 
-def _identity(row: IdentityRow) -> IdentityCells:
-    cells = (row.cells[term.key] for term in IDENTITY_TERMS)
-    return IdentityCells(
-        name=row.name,
-        cells=tuple(CellView(_number(cell, ".2f"), formats.shade(cell)) for cell in cells),
-        gaps=tuple(_number(row.cells[key], "+.2f") for key in GAPS if key in row.cells),
-    )
-
-
-def _number(value: float | None, form: str) -> str:
-    return "undefined" if value is None else format(value, form)
-
-
 def steps(*, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
     """Return the steps of a pending submission with their states.
 
@@ -257,57 +185,3 @@ def steps(*, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
         ("Scoring" if was_checked else "Checking and scoring", "here" if is_being_scored else ""),
         ("Score", ""),
     ]
-
-
-def statuses_json(submissions: Iterable[Submission], *, is_being_scored: bool = False) -> dict[str, Any]:
-    """Return the state that live pages poll."""
-    statuses = {str(submission.id): submission.status.value for submission in submissions}
-    answer: dict[str, Any] = {
-        "is_final": SubmissionStatus.PENDING.value not in statuses.values(),
-        "statuses": statuses,
-    }
-    if is_being_scored:
-        answer["is_being_scored"] = True
-    return answer
-
-
-class AllowanceView:
-    """The submission limits, and the number of submissions that a team has left."""
-
-    def __init__(self, allowance: Allowance) -> None:
-        self.max_daily = allowance.max_daily
-        self.max_total = allowance.max_total
-        self.granted_today = allowance.granted_today if allowance.max_daily is not None else 0
-        self.left = allowance.left
-        self.left_today = allowance.left_today
-        self.left_total = allowance.left_total
-        self.resets_at = allowance.resets_at
-        # If the total limit is the smaller one, the next day brings no more submissions.
-        self.next_day_helps = allowance.left_today is not None and allowance.left_total != allowance.left
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The server's clock and the deadline, both to the second."""
-
-    now: datetime
-    deadline: datetime | None
-
-    @classmethod
-    def of(cls, competition: Competition, now: datetime) -> "Clock":
-        """Return the clock of the Submissions page."""
-        return cls(now, competition.closes_at)
-
-    @property
-    def now_text(self) -> str:
-        """The current time, such as `23:41:07 UTC`."""
-        return f"{self.now.astimezone(UTC):%H:%M:%S} UTC"
-
-    @property
-    def deadline_text(self) -> str:
-        """The deadline, such as `23:59:00 UTC`, with its date unless it is today."""
-        if self.deadline is None:
-            return ""
-        deadline, now = self.deadline.astimezone(UTC), self.now.astimezone(UTC)
-        date = "" if deadline.date() == now.date() else f"{deadline.day} {deadline:%b %Y}, "
-        return f"{date}{deadline:%H:%M:%S} UTC"

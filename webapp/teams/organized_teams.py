@@ -26,7 +26,6 @@ from webapp.http.fields import Answer, Confirmation, Moment, Number, PageSize, S
 from webapp.http.organizer_operations import Reasoned, Searched
 from webapp.presentation import formats
 from webapp.submissions.answers import Limits, allowance
-from webapp.submissions.views import AllowanceView
 from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
@@ -199,7 +198,7 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
     line = team_search.get(session, competition=competition, team_id=team_id)
     given = grants.list_newest(session, competition=competition, team=line.team)
     left = limits.allowance(session, competition=competition, team=line.team, now=ask.now)
-    ask.shown |= {"team": line.team, "members": line.members, "allowance": AllowanceView(left)}
+    ask.shown |= {"team": line.team, "members": line.members, "allowance": left}
     return OrganizersTeamDetails(
         **_fields(line, competition),
         is_name_fixed=line.team.is_name_fixed,
@@ -306,7 +305,7 @@ def _grant(act: Act, sent: GrantRequest, team: Team | None) -> Grant:
     return _grant_line(GivenGrant(given, team.name if team else None, ends_at))
 
 
-def _after_previous(session: Any, slug: str) -> Competition:
+def _after_previous(session: Any, slug: str, **_: Any) -> Competition:
     """Return a competition after locking its previous stage, which is always locked first."""
     competition = competition_of(session, slug)
     if competition.previous_stage_id is not None:

@@ -61,7 +61,7 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
         "public scores." in ann.browser.get(HERE).text
     )
     for submission_id in (1, 2):
-        ann.post(f"{HERE}/submissions/{submission_id}/selection", {"selected": "yes"})
+        ann.post(f"{HERE}/submissions/{submission_id}/select", {"selected": "yes"})
     assert seen()[0] == "Submissions"
     assert "No submissions left today" in ann.browser.get(HERE).text
     arena.reveal()
@@ -124,7 +124,7 @@ def test_the_state_of_the_teams_files_is_shown_as_the_feedback_mode_allows(arena
     for noise in (2, 9, 3):
         arena.submit(ann, arena.truth.predictions(noise=noise, seed=int(noise)))
     arena.score_all()
-    ann.post(f"{HERE}/submissions/2/selection", {"selected": "yes"})
+    ann.post(f"{HERE}/submissions/2/select", {"selected": "yes"})
     page = main_text(ann.browser.get(HERE))
     if feedback is Feedback.BLIND:
         assert "Latest submission #3 scored its score is shown after the reveal" in page

@@ -47,7 +47,7 @@ def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site):
     assert {"positive_aeg", "negative_aeg"} < set(told["private_identities"][0])
 
 
-@pytest.mark.parametrize("path", ["", "/file", "/status"])
+@pytest.mark.parametrize("path", ["", "/file"])
 def test_organizers_see_files_and_states(site, path: str):
     address = f"{HERE}/submissions/{site.submission_id}{path}"
     assert site.vera.browser.get(address).status_code == 200
@@ -55,7 +55,7 @@ def test_organizers_see_files_and_states(site, path: str):
 
 
 def test_an_organizer_cannot_change_a_teams_submissions(site):
-    for path, form in (("description", {"description": "x"}), ("selection", {"selected": "yes"})):
+    for path, form in (("describe", {"description": "x"}), ("select", {"selected": "yes"})):
         answer = site.vera.post(f"{HERE}/submissions/{site.submission_id}/{path}", form)
         assert answer.status_code == 404
     api = site.app.test_client()

@@ -148,25 +148,23 @@ def test_the_first_figures_are_score_change_and_rank(arena, ann):
 
 def test_a_description_can_be_changed(arena, ann):
     submission_id = arena.submit(ann, b"x", description="before")
-    answer = ann.post(f"{HERE}/submissions/{submission_id}/description", {"description": "after"})
+    answer = ann.post(f"{HERE}/submissions/{submission_id}/describe", {"description": "after"})
     page = ann.browser.get(answer.headers["Location"]).text
     assert 'value="after"' in page
     assert "Description saved." in page
 
 
-def test_an_unchanged_status_returns_304(arena, ann):
+def test_a_live_page_returns_304_until_its_read_model_changes(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions())
-    for path in (f"{HERE}/submissions/status", f"{HERE}/submissions/{submission_id}/status"):
-        first = ann.browser.get(path)
-        assert first.json == {"is_final": False, "statuses": {str(submission_id): "pending"}}
-        again = ann.browser.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    for path in (f"{HERE}/submissions", f"{HERE}/submissions/{submission_id}"):
+        first = ann.browser.get(path, headers={"Accept": "application/json"})
+        known = {"Accept": "application/json", "If-None-Match": first.headers["ETag"]}
+        again = ann.browser.get(path, headers=known)
         assert (again.status_code, again.data) == (304, b"")
-    page = ann.browser.get(f"{HERE}/submissions/{submission_id}").text
-    assert f'data-etag="{escape(first.headers["ETag"])}"' in page
+        assert f'data-etag="{escape(first.headers["ETag"])}"' in ann.browser.get(path).text
     arena.score_all()
-    final = ann.browser.get(path, headers={"If-None-Match": first.headers["ETag"]})
-    assert final.json == {"is_final": True, "statuses": {str(submission_id): "scored"}}
-    assert "data-live" not in ann.browser.get(f"{HERE}/submissions/{submission_id}").text
+    assert ann.browser.get(path, headers=known).json["status"] == "scored"
+    assert "data-live" not in ann.browser.get(path).text
 
 
 def test_a_submission_is_not_found_under_another_competition(arena, ann):
@@ -174,8 +172,7 @@ def test_a_submission_is_not_found_under_another_competition(arena, ann):
     submission_id = arena.submit(ann, b"x")
     other = f"/competitions/other/submissions/{submission_id}"
     assert ann.browser.get(other).status_code == 404
-    assert ann.browser.get(f"{other}/status").status_code == 404
-    assert ann.post(f"{other}/description", {"description": "x"}).status_code == 404
+    assert ann.post(f"{other}/describe", {"description": "x"}).status_code == 404
 
 
 def test_the_leaderboard_explains_its_columns(arena, ann):

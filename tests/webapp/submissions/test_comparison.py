@@ -73,8 +73,8 @@ def test_the_standard_error_of_a_difference_is_computed_on_request(arena):
     page = f"{WHERE}?candidate={first}&baseline={second}"
     button = "Compute the standard error"
     assert button in arena.ann.browser.get(page).text
-    form = {"candidate": first, "baseline": second, "csrf_token": arena.form_token(arena.ann.browser)}
-    answer = arena.ann.browser.post(WHERE, data=form, follow_redirects=True)
+    form = {"submission": first, "baseline": second, "csrf_token": arena.form_token(arena.ann.browser)}
+    answer = arena.ann.browser.post(f"{HERE}/comparisons", data=form, follow_redirects=True)
     assert answer.request.url.endswith(page) and "data-live" in answer.text and button not in answer.text
     arena.work()
     shown = arena.ann.browser.get(page).text

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from markupsafe import escape
 from sqlalchemy import update
 
 from grader import db
@@ -73,7 +74,7 @@ def test_a_page_links_to_the_neighboring_submissions_and_selects_its_own(arena):
     )
     assert "Automatic" in page  # There are as many free slots as submissions.
     here = f"{HERE}/submissions/{first}"
-    answer = arena.ann.post(f"{here}/selection", {"selected": "yes", "from": "submission"})
+    answer = arena.ann.post(f"{here}/select", {"selected": "yes", "from": "submission"})
     assert (answer.status_code, answer.location) == (303, here)
     assert "Deselect" in arena.ann.browser.get(here).text
 
@@ -83,12 +84,15 @@ def test_a_page_shows_that_a_worker_is_scoring_the_file(arena):
     waiting = arena.submit(arena.ann, arena.truth.predictions(noise=4))
     address = f"{HERE}/submissions/{waiting}"
     assert re.search(r'class="here"[^>]*>Queued', arena.ann.browser.get(address).text)
-    assert "is_being_scored" not in arena.ann.browser.get(f"{address}/status").json
+    live = {"Accept": "application/json"}
+    etag = arena.ann.browser.get(address, headers=live).headers["ETag"]
+    assert f'data-etag="{escape(etag)}"' in arena.ann.browser.get(address).text
+    assert arena.ann.browser.get(address, headers=live | {"If-None-Match": etag}).status_code == 304
     with arena.database.write() as session:
         (job_id,) = jobs.waiting(session, older_than=timedelta(), limit=9, now=db.now(session))
         jobs.claim(session, job_id=job_id, lease=timedelta(seconds=40), now=db.now(session))
     assert re.search(r'class="here"[^>]*>Checking and scoring', arena.ann.browser.get(address).text)
-    assert arena.ann.browser.get(f"{address}/status").json["is_being_scored"]
+    assert arena.ann.browser.get(address, headers=live | {"If-None-Match": etag}).status_code == 200
 
 
 def test_a_file_that_passed_the_check_on_the_page_is_pending_as_checked(arena):

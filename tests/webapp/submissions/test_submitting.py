@@ -238,7 +238,7 @@ def test_the_list_shows_which_submissions_would_count_and_why(arena, make_ann):
     arena.score_all()
     text = main_text(ann.browser.get(f"{HERE}/submissions"))
     assert _finals(text) == [("2", "chosen automatically"), ("3", "chosen automatically")]
-    answer = ann.post(f"{HERE}/submissions/1/selection", {"selected": "yes"})
+    answer = ann.post(f"{HERE}/submissions/1/select", {"selected": "yes"})
     assert answer.headers["Location"] == f"{HERE}/submissions"
     text = main_text(ann.browser.get(f"{HERE}/submissions"))
     assert _finals(text) == [("1", "you selected it"), ("2", "chosen automatically")]
@@ -276,14 +276,14 @@ def test_selecting_a_third_submission_offers_to_replace_one(arena, make_ann):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=place), description=f"model <{place}>")
     arena.score_all()
     for submission_id in (1, 2):
-        ann.post(f"{HERE}/submissions/{submission_id}/selection", {"selected": "yes"})
-    answer = ann.post(f"{HERE}/submissions/3/selection", {"selected": "yes", "from": "submission"})
+        ann.post(f"{HERE}/submissions/{submission_id}/select", {"selected": "yes"})
+    answer = ann.post(f"{HERE}/submissions/3/select", {"selected": "yes", "from": "submission"})
     assert answer.status_code == 409
     assert re.findall(r"<button[^>]*>(Replace #\d)<", answer.text) == ["Replace #1", "Replace #2"]
     assert "model &lt;1&gt;" in answer.text and answer.text.count('<strong class="score">0.') == 2
     sent = dict(re.findall(r'type="hidden" name="(selected|instead_of|from)" value="(\w+)"', answer.text))
     assert sent == {"selected": "yes", "instead_of": "2", "from": "submission"}
-    done = ann.post(f"{HERE}/submissions/3/selection", sent)
+    done = ann.post(f"{HERE}/submissions/3/select", sent)
     assert done.headers["Location"] == f"{HERE}/submissions/3"
     refused = api.post("/api/v1/submissions/2/select", json={"instead_of": 2}, headers=ann.bearer)
     assert (refused.status_code, refused.json["error"]) == (409, "not_replaceable")
@@ -297,7 +297,7 @@ def test_after_the_close_the_selection_is_closed(arena, make_ann):
     arena.submit(ann, arena.truth.predictions())
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").closes_at = now
-    answer = ann.post(f"{HERE}/submissions/1/selection", {"selected": "yes"})
+    answer = ann.post(f"{HERE}/submissions/1/select", {"selected": "yes"})
     assert answer.status_code == 403
     page = ann.browser.get(f"{HERE}/submissions").text
     assert "The selection is closed." in page
@@ -411,7 +411,7 @@ def test_a_countdown_replaces_the_form_when_no_submission_is_left(arena, make_an
     ann = make_ann(max_daily_submissions=1, max_total_submissions=1)
     post(ann, arena.truth.predictions())
     page = ann.browser.get(f"{HERE}/submissions").text
-    assert "Your team has reached the limit of 1 submission in this competition." in page
+    assert "Your team has reached the limit of 1 submission in this competition" in page
     assert 'href="#finals"' in page
     assert "data-upload" not in page
     with arena.database.write() as session:
@@ -440,11 +440,11 @@ def test_exactly_two_selected_files_can_be_compared(arena, make_ann):
     for place in range(3):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=place))
     arena.score_all()
-    two = ann.browser.get(f"{HERE}/submissions?compare=ticked&tick=1&tick=3")
+    two = ann.browser.get(f"{HERE}/submissions/ticked?tick=1&tick=3")
     assert two.headers["Location"] == f"{HERE}/submissions/compare?candidate=3&baseline=1"
-    three = ann.browser.get(f"{HERE}/submissions?compare=ticked&tick=1&tick=2&tick=3").text
-    assert "Select two files to compare them. You selected 3." in three
-    assert "You selected none." in ann.browser.get(f"{HERE}/submissions?compare=ticked").text
+    for query, count in (("?tick=1&tick=2&tick=3", "3"), ("", "none")):
+        page = ann.browser.get(f"{HERE}/submissions/ticked{query}", follow_redirects=True).text
+        assert f"Select two files to compare them. You selected {count}." in page
 
 
 def test_the_list_collapses_rejected_files_and_shows_gains_cells_and_the_trend(arena, make_ann):

@@ -1,4 +1,4 @@
-// Polls a small JSON endpoint for each `[data-live]` region. When the state has changed, the page is fetched again and
+// Polls the JSON of each `[data-live]` region. When the state has changed, the page is fetched again and
 // the region is replaced, so that all HTML is rendered by the server. Elements with `data-fresh` and an id, which depend
 // on the same state but are outside the region, are replaced too.
 const FIRST_WAIT_MS = 200; // Most submissions are scored sooner.
@@ -36,9 +36,8 @@ async function follow(region) {
       const answer = await fetch(region.dataset.live, { headers: { Accept: "application/json", "If-None-Match": etag } });
       if (answer.status === 200) {
         etag = answer.headers.get("ETag");
-        const { is_final: isFinal } = await answer.json();
         region = await refresh(region);
-        if (isFinal) return;
+        if (!region.dataset.live) return; // The state is final.
         wait = WAIT_AFTER_CHANGE_MS;
         continue;
       }
