@@ -6,11 +6,8 @@ a `ParticipantVisibleError` to the participant and hides all other errors.
 
 from __future__ import annotations
 
-import csv
-import warnings
 from collections import Counter
 from collections.abc import Sequence
-from io import StringIO
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,15 +15,16 @@ from numpy.typing import NDArray
 
 from fairboard import MetricSettings, bias_report
 from grader.errors import ParticipantError
-from grader.files import ColumnRole, FileRejected, RowIds, Solution, WrongColumns, read_solution, unused_note
 from grader.files.reading.numbers import BLANKS, finite
-from grader.files.reading.row_ids import ROUNDED, describe_id, place_of
+from grader.files.reading.row_ids import place_of
+from grader.files.solution.column_roles import LABEL_COLUMNS
 from grader.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAMED_AT_MOST = 5
+USAGE = "Usage"
 
 
 class ParticipantVisibleError(ParticipantError):
@@ -60,9 +58,8 @@ def score(
         Name of the label column. By default, the solution must contain exactly one of ``target``, ``label``
         and ``toxicity``.
     identities : sequence of str, optional
-        Names of the identity columns. By default, the roles of the columns are guessed as for files. A column
-        that may be an identity, but is continuous or codes its values in another way than from 0 to 1, is an
-        error. A warning lists the other columns that are not used.
+        Names of the identity columns. By default, all other columns of the solution, which must then contain
+        only numbers from 0 to 1 and blanks.
     prediction : str, optional
         Name of the prediction column.
     settings : MetricSettings, optional
@@ -92,86 +89,91 @@ def score(
     >>> score(solution, submission, "id")
     1.0
     """
-    read = _read(solution, row_id_column_name, label, identities)
-    report = bias_report(
-        read.labels,
-        _joined_predictions(read.row_ids, submission, row_id_column_name, prediction),
-        read.identities,
-        settings=settings,
-    )
+    for frame, names in ((solution, [row_id_column_name]), (submission, [row_id_column_name, prediction])):
+        _require_columns(frame, names, ParticipantVisibleError if frame is submission else ValueError)
+    label = _label_of(solution) if label is None else label
+    if identities is None:
+        explained = (row_id_column_name, label, USAGE)
+        identities = [name for name in solution.columns if name not in explained]
+    _require_columns(solution, [label, *identities], ValueError)
+    truth = {name: _fractions(solution[name]) for name in (label, *identities)}
+    if wrong := [name for name, values in truth.items() if np.isinf(values).any()]:
+        hint = "" if wrong == [label] else " Pass the names of the `identities`."
+        raise ValueError(f"These columns do not only contain numbers from 0 to 1: {_listed(wrong)}.{hint}")
+    labels, expected = truth.pop(label), _texts(solution[row_id_column_name])
+    if repeated := _repeated(expected):
+        raise ValueError(f"Ids of the solution are repeated: {_listed(repeated)}.")
+    predictions = _joined_predictions(expected, submission, row_id_column_name, prediction)
+    report = bias_report(labels, predictions, truth, settings=settings)
     if report.score is None:
         reasons = [str(undefined) for undefined in report.undefined if undefined.affects_score]
         raise ValueError(f"The score is undefined on this solution. {' '.join(reasons)}")
     return report.score
 
 
-def _read(
-    solution: pd.DataFrame, row_id: str, label: str | None, identities: Sequence[str] | None
-) -> Solution:
-    """Read the solution as a file with the same values, so that columns and ids have the same meaning."""
-    table = StringIO(newline="")
-    writer = csv.writer(table)
-    writer.writerow(solution.columns)
-    writer.writerows(zip(*(_texts(column) for _, column in solution.items()), strict=True))
-    content = table.getvalue().encode("utf-8", "replace")
-    try:
-        read = read_solution(content, label=label, identities=identities, named={row_id: ColumnRole.ID})
-    except (FileRejected, WrongColumns) as error:
-        raise ValueError(f"The solution is invalid; line 2 is the first row. {error}") from error
-    if near := [each.sentence for each in read.near_misses]:
-        raise ValueError(f"Line 2 is the first row. {' '.join(near)} Fix the column, or pass `identities`.")
-    if read.roles.undeclared:
-        warnings.warn(unused_note(read.roles.undeclared).message, stacklevel=3)
-    return read
+def _require_columns(frame: pd.DataFrame, names: Sequence[str], error: type[Exception]) -> None:
+    """Raise an error unless each column exists once."""
+    counts, what = Counter(frame.columns), "submission" if error is ParticipantVisibleError else "solution"
+    if missing := [name for name in names if not counts[name]]:
+        raise error(f"The {what} has no column {_listed(missing)}; it has {_listed(frame.columns)}.")
+    if repeated := [name for name in names if counts[name] > 1]:
+        raise error(f"The {what} has several columns named {_listed(repeated)}; expected one.")
+
+
+def _label_of(solution: pd.DataFrame) -> str:
+    found = [name for name in LABEL_COLUMNS if name in solution.columns]
+    if len(found) != 1:
+        raise ValueError(
+            f"The solution must have one of the columns {_listed(LABEL_COLUMNS)}, or pass `label`."
+        )
+    return found[0]
+
+
+def _fractions(column: pd.Series) -> NDArray[np.float64]:
+    """Return numbers from 0 to 1, with NaN for blanks and infinity for all other values."""
+    cells = column.astype(object).where(column.notna(), None)
+    values = np.array([_number(int(each) if each in (True, False) else each) for each in cells], np.float64)
+    is_blank = column.isna().to_numpy() | (column.astype(str).str.strip() == "").to_numpy()
+    return np.where(is_blank, np.nan, np.where((values >= 0) & (values <= 1), values, np.inf))
 
 
 def _texts(column: pd.Series) -> list[str]:
-    """Return the values as a file contains them: integral floats as integers, Booleans as 0 and 1."""
+    """Return ids as a file contains them: integral floats as integers."""
     return ["" if blank else _text(value) for value, blank in zip(column, column.isna(), strict=True)]
 
 
 def _text(value: object) -> str:
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
     if isinstance(value, float | np.floating):
         return str(int(value)) if float(value).is_integer() else repr(float(value))
-    return str(value)
+    return str(value).strip(BLANKS)
+
+
+def _repeated(ids: Sequence[str]) -> list[str]:
+    return list((Counter(ids) - Counter(set(ids))).elements())
 
 
 def _joined_predictions(
-    row_ids: RowIds, submission: pd.DataFrame, row_id: str, prediction: str
+    expected: Sequence[str], submission: pd.DataFrame, row_id: str, prediction: str
 ) -> NDArray[np.float64]:
     """Return the predictions in the order of the solution, joined on the ids as text."""
-    for name in (row_id, prediction):
-        if name not in submission.columns:
-            raise ParticipantVisibleError(
-                f"The submission has no column `{name}`; it has {_listed(submission.columns)}."
-            )
-        if list(submission.columns).count(name) > 1:
-            raise ParticipantVisibleError(f"The submission has several columns named `{name}`; expected one.")
-    expected, texts = list(row_ids), [text.strip(BLANKS) for text in _texts(submission[row_id])]
-    index = row_ids.index()
+    texts = _texts(submission[row_id])
+    index = {text.encode("utf-8", "surrogatepass"): place for place, text in enumerate(expected)}
     places = [place_of(text.encode("utf-8", "surrogatepass"), index) for text in texts]
     cells = [text if place is None else expected[place] for text, place in zip(texts, places, strict=True)]
-    values = _predictions(submission[prediction])
+    known, values = set(cells), _numbers(submission[prediction])
     unknown = [text for text, place in zip(texts, places, strict=True) if place is None]
-    hint = describe_id("unknown_id", unknown[0].encode("utf-8", "replace"), index).sentence if unknown else ""
-    _refuse_ids(unknown, "In the submission but not expected", ROUNDED if ROUNDED in hint else "")
-    _refuse_ids(list((Counter(cells) - Counter(set(cells))).elements()), "Repeated in the submission")
-    known = set(cells)
+    _refuse_ids(unknown, "In the submission but not expected")
+    _refuse_ids(_repeated(cells), "Repeated in the submission")
     _refuse_ids([text for text in expected if text not in known], "Missing from the submission")
-    is_wrong = ~np.isfinite(values)
-    _refuse_ids([cells[n] for n in np.flatnonzero(is_wrong)], "Prediction is not a finite decimal number")
+    wrong = [cells[n] for n in np.flatnonzero(~np.isfinite(values))]
+    _refuse_ids(wrong, "Prediction is not a finite decimal number")
     joined = np.empty(len(expected))
     joined[[place for place in places if place is not None]] = values
     return joined
 
 
-def _predictions(column: pd.Series) -> NDArray[np.float64]:
-    """Return the predictions, with NaN for values that are not numbers.
-
-    Text is parsed like submission files.
-    """
+def _numbers(column: pd.Series) -> NDArray[np.float64]:
+    """Return numbers, parsed like those of files, with NaN for other values."""
     if column.dtype.kind in "iuf":
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.array([_number(value) for value in column], np.float64)
@@ -189,10 +191,10 @@ def _number(value: object) -> float:
         return np.nan
 
 
-def _refuse_ids(ids: Sequence[str], what: str, hint: str = "") -> None:
+def _refuse_ids(ids: Sequence[str], what: str) -> None:
     if ids:
         shown = _listed(list(dict.fromkeys(ids)))
-        raise ParticipantVisibleError(f"{what}: {counted(len(ids), 'id')}, {shown}{hint}.")
+        raise ParticipantVisibleError(f"{what}: {counted(len(ids), 'id')}, {shown}.")
 
 
 def _listed(names: Sequence[str] | pd.Index) -> str:
