@@ -1,6 +1,5 @@
 """Pages for single sign-on: login, new accounts, linking, unlinking, logout at the provider."""
 
-import logging
 import secrets
 import time
 from datetime import datetime
@@ -23,7 +22,6 @@ from webapp.identity.own_account import blueprint, confirmation_problem, own_pag
 if TYPE_CHECKING:
     from grader.services.identity.openid_connect import OpenIDConnect
 
-log = logging.getLogger(__name__)
 ARRIVAL = "oidc_arrival"  # key in the signed cookie
 MOST_FLOWS = 3  # such as tabs with a login page
 FLOW_SECONDS = 600
@@ -241,7 +239,5 @@ def _label(provider: str) -> str:
 
 def _login_page(error: ParticipantError) -> ResponseReturnValue:
     """Show the login page with an error; other ways to log in stay usable."""
-    if reason := getattr(error, "reason", ""):
-        log.warning("Single sign-on failed: %s", reason)
     page = render_template("identity/log_in.html", problems={"provider": error.message}, name="")
     return page, errors.status_of(error), errors.headers_of(error)

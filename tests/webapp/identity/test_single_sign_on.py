@@ -76,10 +76,11 @@ def reset_link(arena: Arena, person: Person) -> str:
 
 
 def later(arena: Arena, slug: str = "campus", *, seconds: float = 2 * openid_connect.PAUSE_SECONDS):
-    """Move the clock of a provider's client."""
+    """Make the failure and the metadata of a provider's client older."""
     client = arena.app.extensions["fairboard"].providers[slug]
-    clock = client._clock
-    client._clock = lambda: clock() + seconds
+    client._failed_at -= seconds
+    if client._app is not None:
+        client._app.server_metadata["_loaded_at"] -= seconds
 
 
 def test_a_new_person_chooses_a_name_and_logs_in_again(arena: Arena, campus: DjangoProvider):
@@ -271,11 +272,9 @@ def test_clocks_may_differ_a_little(arena: Arena, campus: DjangoProvider, second
     assert log_in_with(campus, arena.app.test_client(), "ada").location == "/sign-up/with/campus"
 
 
-def test_rotated_keys_are_read_again_but_not_too_often(arena: Arena, campus: DjangoProvider):
+def test_rotated_keys_are_read_again(arena: Arena, campus: DjangoProvider):
     sign_up_with(arena, campus, arena.app.test_client(), "ada")
     campus.change(key=1)
-    assert log_in_with(campus, arena.app.test_client(), "ada").status_code == 403
-    later(arena)
     assert log_in_with(campus, arena.app.test_client(), "ada").status_code == 302
 
 
