@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,12 +74,33 @@ def left(limits: Any) -> str:
     return f"{counted(limits.left, 'submission')} left."
 
 
-def show_findings(problems: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]]) -> None:
-    """Print the problems of a file on stderr, and its notes on stdout."""
-    for problem in problems:
-        say(f"- {problem['message']}", err=True)
-    for note in notes:
-        say(f"Note: {note['message']}")
+def findings(
+    problems: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], list[str]]:
+    """Return the problems of a file and its notes as lines."""
+    return [f"- {each['message']}" for each in problems], [f"Note: {each['message']}" for each in notes]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command prints: JSON, or lines on stdout and stderr; and its exit code."""
+
+    answer: Any
+    lines: Sequence[str] = ()
+    errors: Sequence[str] = ()
+    code: int = 0
+
+    def show(self, *, as_json: bool) -> None:
+        """Print the result and exit with its code."""
+        if as_json:
+            show_json(self.answer)
+        else:
+            for line in self.errors:
+                say(line, err=True)
+            for line in self.lines:
+                say(line)
+        if self.code:
+            raise click.exceptions.Exit(self.code)
 
 
 class ProgressLine:

@@ -173,19 +173,6 @@ def test_the_installation_of_the_systemd_units_is_used(run, units, tmp_path):
     assert not any((tmp_path / "elsewhere").iterdir())
 
 
-def test_named_and_local_installations_precede_that_of_the_systemd_units(units, tmp_path, monkeypatch):
-    (tmp_path / "environment").write_text("FAIRBOARD_CONTACT=units\n")
-    monkeypatch.setitem(os.environ, "FAIRBOARD_DATA_DIR", str(tmp_path / "named"))
-    assert configuration.installed_settings().contact == ""
-    monkeypatch.delitem(os.environ, "FAIRBOARD_DATA_DIR")
-    (tmp_path / "elsewhere" / "var").mkdir()
-    assert configuration.installed_settings().contact == "units"
-    (tmp_path / "elsewhere" / "var" / "fairboard.db").touch()
-    for name in ("CONTACT", "DATA_DIR", "CACHE_DIR"):
-        monkeypatch.delitem(os.environ, f"FAIRBOARD_{name}")
-    assert configuration.installed_settings().contact == ""
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 def test_root_acts_as_the_owner_of_the_data_folder(admin, service):
     """Files of root would be unreadable for the service."""
@@ -259,15 +246,6 @@ def test_files_in_an_existing_data_folder_are_not_readable_by_others(run, monkey
     assert [path.name for path in files if path.stat().st_mode & 0o077] == []
 
 
-def test_settings_are_shown_without_secrets(run, monkeypatch):
-    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://fairboard:geheim@db/fairboard")
-    monkeypatch.setenv("FAIRBOARD_PORT", "7000")
-    result = run("settings")
-    assert "FAIRBOARD_PORT=7000" in result.stdout
-    assert "FAIRBOARD_DATABASE_URL=**********" in result.stdout
-    assert "geheim" not in result.output
-
-
 @pytest.mark.parametrize(
     ("variables", "sentence"),
     [
@@ -309,14 +287,6 @@ def test_an_invalid_setting_is_named_before_anything_starts(
     assert not (tmp_path / "var").exists()
 
 
-def test_an_unreachable_database_is_reported_in_one_sentence(run, monkeypatch, tmp_path):
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://nobody:x@127.0.0.1:1/nothing")
-    result = run("competition", "list")
-    assert result.exit_code == 1
-    assert "The database cannot be used: " in result.stderr
-
-
 @pytest.mark.parametrize("command", [("serve",), ("migrate",), ("restore", "/x")])
 def test_a_data_folder_that_cannot_be_created_is_named(run, monkeypatch, tmp_path, command):
     (tmp_path / "file").touch()
@@ -324,9 +294,3 @@ def test_a_data_folder_that_cannot_be_created_is_named(run, monkeypatch, tmp_pat
     result = run(*command)
     assert result.exit_code == 1
     assert "cannot be used: Not a directory." in result.stderr
-
-
-def test_a_heartbeat_in_an_unwritable_folder_is_rejected_before_the_sweeper_starts(admin, service):
-    result = admin("sweeper", "--heartbeat", "/no/such/folder/heartbeat")
-    assert result.exit_code == 1
-    assert "The folder /no/such/folder is not writable." in result.stderr

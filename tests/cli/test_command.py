@@ -3,7 +3,6 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from grader.cli import main
 
@@ -68,10 +67,3 @@ def test_a_command_without_its_packages_explains_the_installation():
     assert done.returncode == 1
     assert "`user create` needs sqlalchemy, which is not installed" in done.stderr
     assert "pip install './fairboard-VERSION-py3-none-any.whl[server]'" in done.stderr
-
-
-def test_a_file_that_cannot_be_written_is_named(tmp_path):
-    solution, report = tmp_path / "solution.csv", tmp_path / "missing" / "report.html"
-    solution.write_text("id,target,cat\n1,1,1\n2,0,0\n")
-    result = CliRunner().invoke(main, ["analyze", str(solution), "--html", str(report)])
-    assert (result.exit_code, result.stderr) == (1, f"Error: {report}: No such file or directory.\n")

@@ -5,16 +5,7 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 FAIRBOARD = [sys.executable, "-m", "grader.cli"]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_of_each_shell_calls_the_command(run, shell):
-    result = run("completion", shell)
-    assert result.exit_code == 0
-    assert f"_FAIRBOARD_COMPLETE={shell}_complete" in result.stdout
 
 
 def test_names_of_commands_are_completed_without_loading_one():

@@ -106,17 +106,6 @@ def test_missing_repeated_and_wrong_files_are_reported_together(folder, submissi
     assert f"{PUBLIC} cannot be read" in problems()
 
 
-def test_a_submission_with_missing_ids_is_rejected(folder, submission, run):
-    submission.write_text("".join(submission.read_text().splitlines(keepends=True)[:-3]))
-    result = run("score", "--from-jigsaw", folder, submission)
-    assert result.exit_code == 2
-    assert "3 ids missing" in result.stderr
-
-
-def test_a_solution_is_not_accepted_in_addition(folder, submission, run):
-    assert run("score", "--from-jigsaw", folder, submission, submission).exit_code == 1
-
-
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_competition_gets_the_identities_the_splits_and_the_texts(folder, host):
     result = host("competition", "create", "jigsaw-2019", "--from-jigsaw", folder)

@@ -56,22 +56,6 @@ def test_every_path_of_every_command_is_local(name: str):
                 each.convert(address, parameter, None)
 
 
-def test_paths_of_options_and_arguments_are_among_the_checked_paths():
-    assert {"fairboard analyze html"} <= set(PATHS)
-
-
-@pytest.mark.parametrize("address", ["https://example.org/x", "backup@host:/srv/x"])
-@pytest.mark.parametrize("command", [("backup",), ("backup", "list"), ("restore",)])
-def test_target_of_backups_is_a_folder_or_a_bucket(
-    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...], address: str
-):
-    monkeypatch.chdir(tmp_path)
-    result = run(*command, address)
-    assert result.exit_code == 1  # Exit code 2 is reserved for rejected files.
-    assert f"{address!r} is a URL or a remote address. Use a path on this machine" in result.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("variable", ["FAIRBOARD_DATA_DIR", "FAIRBOARD_CACHE_DIR"])
 def test_the_folders_of_an_installation_cannot_be_urls(
     run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str

@@ -58,14 +58,6 @@ def test_a_preview_shows_the_difference_and_publishes_nothing(
     assert back.exit_code == 0 and live(service) == before
 
 
-def test_a_cancelled_rescoring_changes_nothing(service, scored, rescore, corrected):
-    before = live(service)
-    assert rescore(corrected, "--reason", "Other labels.", "--preview").exit_code == 0
-    assert rescore("--drop").exit_code == 0
-    assert rescore("--drop").exit_code == 1
-    assert live(service) == before
-
-
 def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path: Path):
     before, path = live(service), tmp_path / "settings.toml"
     path.write_text("[metric]\npower = -1.0\n")

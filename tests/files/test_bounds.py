@@ -36,27 +36,21 @@ def filled(line: bytes) -> bytes:
 
 HOSTILE = {
     "empty-lines": filled(b"\n") + b"x",
-    "returns": filled(b"\r") + b"x",
     "one-long-line": filled(b"x"),
     "commas": filled(b","),
-    "lines-of-commas": filled(b"," * 500 + b"\n"),
     "quotes": filled(b'"'),
     "lines-of-quotes": filled(b'"' * 99 + b"\n"),
     "open-quotes": filled(b'"a\n'),
-    "open-quotes-over-lines": filled(b'"a\n' + b"b\n" * 9),
     "nul-bytes": bytes(SIZE),
     "lines-of-nul": filled(b"\0\n"),
     "no-utf8": filled(b"\xff\n"),
-    "emoji": filled("😀,😀\n".encode()),
     "long-fields": filled(b"1" * 3000 + b"x\n"),
     "random": HEADER + random.Random(0).randbytes(SIZE),
     "headers": filled(HEADER),
-    "comments": b"#\n" * (SIZE // 2),
     "header-of-commas": b"," * SIZE,
     "header-of-quotes": b'"' * SIZE,
     "trailing-blank-lines": filled(b" \n"),
     "one-id-for-ever": filled(b"7000000,0.5\n"),
-    "unknown-ids": filled(b"1,x\n"),
 }
 
 
@@ -76,15 +70,13 @@ def test_hostile_bytes_are_rejected_in_bounded_memory(name: str):
 
 
 def test_reading_stops_at_twice_the_expected_rows_with_a_message():
-    found = {problem.code: problem for problem in problems(filled(b"7000000,0.5\n"))}
-    assert set(found) == {"too_many_rows", "duplicate_row_id", "reading_stopped"}
-    assert "at least 5,000 rows; expected 2,000" in found["too_many_rows"].message
-    assert "at least 1 duplicated id" in found["duplicate_row_id"].message
+    found = {problem.code: problem.count for problem in problems(filled(b"7000000,0.5\n"))}
+    assert found == {"too_many_rows": ROWS + 1000, "duplicate_row_id": 1, "reading_stopped": 1}
 
 
 def test_hopeless_file_is_not_read_to_the_end():
     found = {problem.code: problem for problem in problems(filled(b"7000000,no\n"))}
-    assert "At least 3,001 affected lines" in found["not_a_number"].message
+    assert found["not_a_number"].count == 3001
     assert found["reading_stopped"].line == 3002
 
 

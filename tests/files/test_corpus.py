@@ -121,34 +121,25 @@ SIMPLE: dict[str, bytes] = {
     "two-byte-order-marks": b"\xef\xbb\xbf\xef\xbb\xbf" + CLEAN,
     "utf-16": CLEAN.decode().encode("utf-16"),
     "utf-16-without-mark": CLEAN.decode().encode("utf-16-le"),
-    "utf-32": CLEAN.decode().encode("utf-32"),
     "latin-1": with_lines({5: "7000003,0.5X"}).replace(b"0.5X", b"0.5\xe9"),
     "nul-bytes": with_lines({9: "7000007,0.\x005", 20: "7000\x00018,0.5", 31: "\x00"}),
     "empty": b"",
     "header-only": text([]),
-    "header-only-without-line-end": HEADER.encode(),
     "white-space-only": b" \n\n \n",
     "blank-lines-in-the-middle": text([*LINES[:399], "", *LINES[399:700], " ", *LINES[700:]]),
     "gzip": gzipped(CLEAN),
     "gzip-of-two-members": gzipped(CLEAN[:5000]) + gzipped(CLEAN[5000:]),
-    "gzip-of-blocks": b"".join(gzipped(CLEAN[at : at + 700]) for at in range(0, len(CLEAN), 700))
-    + gzipped(b""),
     "gzip-of-empty-members": gzipped(b"") * 100_001 + gzipped(CLEAN),
     "zero-bytes-at-the-end": CLEAN[:8192] + bytes(len(CLEAN) - 8192),
     "zero-bytes-in-the-header": HEADER[:6].encode() + bytes(4096),
-    "zero-bytes-only": bytes(8192),
     "one-zero-byte-at-the-end": CLEAN + b"\0",
     "gzip-with-padding": gzipped(CLEAN) + bytes(512),
     "zip": zipped({"predictions.csv": CLEAN}),
     "zip-from-a-mac": zipped({"p.csv": CLEAN, "__MACOSX/._p.csv": b"\0\5\x16\7", ".DS_Store": b"x"}),
-    "zip-with-an-apple-double": zipped({"p.csv": CLEAN, "._p.csv": b"\0\5\x16\7"}),
-    "zip-in-a-folder": zipped({"out/": b"", "out/p.csv": CLEAN}),
     "zip-of-two": zipped({"a.csv": CLEAN, "b.csv": CLEAN}),
     "zip-of-none": zipped({}),
-    "zip-in-zip": zipped({"inner.zip": zipped({"p.csv": CLEAN})}),
     "zip-in-gzip": gzipped(zipped({"p.csv": CLEAN})),
     "gzip-in-gzip": gzipped(gzipped(CLEAN)),
-    "gzip-in-zip": zipped({"p.csv.gz": gzipped(CLEAN)}),
     "zip-with-parent-path": zipped({"../p.csv": CLEAN}),
     "zip-with-bzip2": zipped({"p.csv": CLEAN}, compression=zipfile.ZIP_BZIP2),
     "zip-truncated": zipped({"p.csv": CLEAN})[:-40],
@@ -156,44 +147,26 @@ SIMPLE: dict[str, bytes] = {
     "gzip-with-rubbish-behind": gzipped(CLEAN) + b"rubbish",
     "excel": zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}),
     "parquet": b"PAR1\x15\x04" + bytes(100) + b"PAR1",
-    "html": b"<!DOCTYPE html>\n<html><title>Log in</title></html>",
-    "xml": b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>",
     "json": json.dumps([{"id": 1, "prediction": 0.5}]).encode(),
     "bzip2": bz2.compress(CLEAN),
-    "git-lfs-pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
     # Header, columns and delimiter
     "no-header": text(LINES[1:], header=LINES[0]),
     "capital-header": text(LINES, header="Id,Prediction"),
-    "quoted-header": text(LINES, header='"id","prediction"'),
-    "spaced-header": text(LINES, header="id , prediction"),
     "reordered": columns(the_prediction, the_id, header="prediction,id"),
     "whole-lines-quoted": text([f'"{line}"' for line in LINES], header=f'"{HEADER}"'),
-    "whole-rows-quoted": text([f'"{line}"' for line in LINES]),
-    "full-width-comma": CLEAN.replace(b",", "，".encode()),  # noqa: RUF001
     "cyrillic-id": CLEAN.replace(b"id,", "\u0456d,".encode()),
     "nul-byte-in-header": CLEAN.replace(b"id,", b"id\0,"),
-    "numpy-savetxt": text(
-        [f"{int(n):.18e},{v}" for n, v in zip(IDS, PREDICTIONS, strict=True)], header=f"# {HEADER}"
-    ),
-    "index-without-a-name": text(LINES, header=",prediction"),
     "pandas-index": columns(str, the_id, the_prediction, header=",id,prediction"),
     "extra-column": columns(the_id, the_prediction, lambda _: "1", header="id,prediction,target"),
     "missing-prediction": columns(the_id, header="id"),
-    "missing-id": columns(the_prediction, header="prediction"),
     "wrong-name": text(LINES, header="id,toxicity"),
-    "both-names-wrong": text(LINES, header="a,b"),
     "two-predictions": columns(the_id, the_prediction, the_prediction, header="id,prediction,prediction"),
     "header-repeated": text([*LINES[:600], HEADER, *LINES[600:]]),
     "comment-line": b"# model v2\n" + CLEAN,
-    "latin-1-header": CLEAN.replace(b"prediction", b"pr\xe9diction"),
     "excel-separator-line": b"sep=,\r\n" + text(LINES, end="\r\n"),
     "semicolon": CLEAN.replace(b",", b";"),
-    "no-table-at-all": b"Traceback (most recent call last):\nValueError: no model\n",
-    "cut-off": CLEAN[: len(CLEAN) // 2 - 9],
-    "semicolon-and-decimal-comma": CLEAN.replace(b",", b";").replace(b".", b","),
     "semicolon-rows-only": text([line.replace(",", ";") for line in LINES]),
     "decimal-comma": text([line.replace(".", ",") for line in LINES]),
-    "decimal-comma-and-exponent": text([*LINES[:9], "7000009,7,38e-05", *LINES[10:]]),
     "decimal-comma-quoted": with_prediction('"0,5"', 2),
     "wrong-field-counts": with_lines({17: "7000015,0.5,1", 18: "7000016", 19: "1,2,3,4", 30: "x"}),
     "trailing-commas": text([line + "," for line in LINES]),
@@ -205,25 +178,19 @@ SIMPLE: dict[str, bytes] = {
     "line-break-in-quotes": with_lines({3: '"7000001\n",0.5', 90: '7000088,"0.5\n\n"'}),
     "many-columns": text(LINES, header=",".join(f"c{n}" for n in range(5000))),
     # Ids
-    "duplicate-same-value": text([*LINES, LINES[5]]),
     "duplicate-other-value": text([*LINES[:88], "7000005,0.75", *LINES[88:]]),
-    "duplicate-in-place-of-another": with_lines({90: "7000005,0.75"}),
     "pasted-twice": text([*LINES, *LINES]),
     "pasted-six-times": text(LINES * 6),
     "one-missing": text([line for line in LINES if not line.startswith("7000123,")]),
-    "many-missing": text(LINES[:200]),
     "unknown-id": text([*LINES[:86], "123,0.5", *LINES[86:]]),
     "decimal-ids": text([line.replace(",", ".0,") for line in LINES]),
     "id-of-r": with_id("7e+06"),
-    "half-an-id": with_id("7000000.5"),
     "scientific-id": with_id("7e6"),
     "scientific-id-of-no-row": with_id("9e9"),
     "leading-zero": with_id("07000000"),
     "id-with-commas": with_id('"7,000,000"'),
-    "full-width-id": with_id("７００００００"),  # noqa: RUF001
     "spaces-around": text([f" {n}\t,\t{v}  " for n, v in zip(IDS, PREDICTIONS, strict=True)]),
     "no-break-space-in-id": with_id("7000000\u00a0"),
-    "zero-width-space-in-id": with_id("\u200b7000000"),
     "empty-id": with_id("", 5),
     "ids-of-another-file": text([f"{int(n) + 97320},{v}" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
     # Predictions
@@ -245,21 +212,15 @@ SIMPLE: dict[str, bytes] = {
     "infinities": with_lines({4: "7000002,inf", 5: "7000003,-inf", 6: "7000004,Infinity"}),
     "too-large": with_prediction("1e400"),
     "tiny": with_lines({4: "7000002,1e-400", 5: "7000003,5e-324"}),
-    "underflow": text(
-        [f"{n},{'1e-400' if k % 99 else v}" for k, (n, v) in enumerate(zip(IDS, PREDICTIONS, strict=True))]
-    ),
     "unicode-minus": with_prediction("−0.5"),  # noqa: RUF001
-    "list": with_prediction("[0.5]", 2),
     "missing-values": with_lines(
         {
             line: f"{IDS[line - 2]},{value}"
             for line, value in enumerate(["None", "null", "NA", "#N/A", "#DIV/0!", "N/A", "-"], start=4)
         }
     ),
-    "400-digits": with_prediction("0." + "123456789" * 44 + "1234"),
     "field-too-long": with_prediction("0." + "1" * 600),
     "line-too-long": with_prediction("0." + "1" * 60_000),
-    "two-decimals": text([f"{n},{v[:4]}" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
     "saturated": text(
         [f"{n},{v if k % 3 else '1.0'}" for k, (n, v) in enumerate(zip(IDS, PREDICTIONS, strict=True))]
     ),
@@ -315,12 +276,9 @@ WITH_OTHER_LABELS: dict[str, bytes] = {
     "other-label-misspelt": columns(
         the_id, the_prediction, nothing, nothing, header="id,prediction,insult,Obscene"
     ),
-    "other-label-for-the-prediction": columns(the_id, the_prediction, header="id,insult"),
-    "other-label-and-no-id": columns(the_prediction, nothing, header="prediction,insult"),
     "other-label-and-the-label": columns(
         the_id, the_prediction, nothing, nothing, header="id,prediction,target,insult"
     ),
-    "other-label-and-capitals": columns(the_id, the_prediction, nothing, header="Id,Prediction,insult"),
     "other-label-and-index": columns(str, the_id, the_prediction, nothing, header=",id,prediction,insult"),
     "other-label-misquoted": columns(
         the_id, the_prediction, nothing, nothing, header="id,prediction,insult,obscene"

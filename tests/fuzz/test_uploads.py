@@ -17,9 +17,7 @@ API = f"/api/v1/competitions/{SLUG}"
 PAGE = f"/competitions/{SLUG}/submit"
 # The values are named to keep failure reports readable.
 LARGE = {"brackets": "[" * 200_000, "braces": '{"selected":' * 9999, "bytes": "x" * 70_000}
-EXAMPLES = pytest.mark.parametrize(
-    "examples", [12, pytest.param(3_000, marks=[pytest.mark.long, pytest.mark.timeout(7200)])]
-)
+EXAMPLES = 12
 # Part headers and whole bodies that no browser sends.
 DISPOSITIONS = (
     b'form-data; name="file"; filename="p.csv"',
@@ -51,16 +49,13 @@ EXTRA_HEADERS = (
 ENDS = (b"--b--\r\n", b"--b--", b"--b", b"", b"--b--\r\nepilogue", b"--b\r\n--b--\r\n", b"\r\n" * 50)
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
-def siege(request: pytest.FixtureRequest, make_siege: Callable[..., Siege]) -> Siege:
+@pytest.fixture(scope="module")
+def siege(make_siege: Callable[..., Siege]) -> Siege:
     """An open competition that receives arbitrary input."""
-    if request.param == "sqlite":
-        return make_siege()
-    return make_siege(database_url=request.getfixturevalue("make_postgresql_url")())
+    return make_siege()
 
 
-@EXAMPLES
-def test_page_check_and_worker_return_the_same_verdict(siege: Siege, examples: int):
+def test_page_check_and_worker_return_the_same_verdict(siege: Siege):
     world = siege.world
     file = world.sent.predictions(12)
 
@@ -90,11 +85,10 @@ def test_page_check_and_worker_return_the_same_verdict(siege: Siege, examples: i
         for path in (f"/competitions/{SLUG}/submissions/{stored.id}", f"/competitions/{SLUG}/submissions"):
             siege.require_honest(siege.browser("Bob").get(path))
 
-    trying(examples, send)
+    trying(EXAMPLES, send)
 
 
-@EXAMPLES
-def test_no_body_breaks_an_upload(siege: Siege, examples: int):
+def test_no_body_breaks_an_upload(siege: Siege):
     parts = st.lists(
         st.builds(
             part,
@@ -137,11 +131,10 @@ def test_no_body_breaks_an_upload(siege: Siege, examples: int):
             browser.post(path, data=body, content_type=kind, headers=headers, environ_overrides=overrides)
         )
 
-    trying(examples * 3, send)
+    trying(3 * EXAMPLES, send)
 
 
-@EXAMPLES
-def test_no_json_breaks_the_selection(siege: Siege, examples: int):
+def test_no_json_breaks_the_selection(siege: Siege):
     values = st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(-(2**70), 2**70),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("selected") | st.text(), inner),
@@ -158,7 +151,7 @@ def test_no_json_breaks_the_selection(siege: Siege, examples: int):
         )
         siege.require_honest(answer)
 
-    trying(examples, send)
+    trying(EXAMPLES, send)
 
 
 def part(disposition: bytes, content: bytes, extra: bytes = b"") -> bytes:

@@ -6,50 +6,27 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import click
 from click.shell_completion import CompletionItem
 
 from grader.cli.group import REJECTED, SITE
-from grader.cli.output import say, show_json
+from grader.cli.output import Result, say, show_json
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
 from grader.client.transport import LOOPBACK, site_address
 
 REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class FileRefused(Unusable):
     """A file was rejected; the message lists all problems."""
 
     public_name = "file_refused"
-
-
-def connection_options(command: Command) -> Command:
-    """Add the options `--site` and `--json` to a command."""
-    command = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
-    return click.option(
-        "--site",
-        envvar=SITE,
-        metavar="URL",
-        help=f"The address of the site ({SITE}); by default, the address stored by `fairboard login`.",
-    )(command)
-
-
-def competition_option(command: Command) -> Command:
-    """Add the option `--competition` to a command."""
-    return click.option(
-        "-c",
-        "--competition",
-        envvar=COMPETITION,
-        metavar="SLUG",
-        shell_complete=known_competitions,
-        help=f"The competition ({COMPETITION}); not needed if the site has only one.",
-    )(command)
 
 
 def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
@@ -61,6 +38,40 @@ def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[
     return (
         [CompletionItem(slug) for slug in login.competitions if slug.startswith(incomplete)] if login else []
     )
+
+
+COMPETITION_OPTION = click.option(
+    "-c",
+    "--competition",
+    envvar=COMPETITION,
+    metavar="SLUG",
+    shell_complete=known_competitions,
+    help=f"The competition ({COMPETITION}); not needed if the site has only one.",
+)
+
+
+def on_site(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Result]], Callable[..., None]]:
+    """Return a decorator that passes a client to a command and prints its result."""
+
+    def decorate(act: Callable[..., Result]) -> Callable[..., None]:
+        @click.option(
+            "--site",
+            envvar=SITE,
+            metavar="URL",
+            help=f"The address of the site ({SITE}); by default, the address stored by `fairboard login`.",
+        )
+        @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+        @wraps(act)
+        def command(site: str | None, as_json: bool, competition: str | None = None, **given: Any) -> None:
+            with connected(site, as_json=as_json, competition=competition) as client:
+                result = act(client, **given)
+            result.show(as_json=as_json)
+
+        for option in options:
+            command = option(command)
+        return command
+
+    return decorate
 
 
 @contextmanager

@@ -46,12 +46,6 @@ def test_a_login_file_that_others_can_read_is_rejected(run, live_site, config_fo
     assert "is damaged" in run("team").stderr
 
 
-def test_a_server_without_https_causes_a_warning_unless_it_is_local(database_url: str):
-    assert connection.is_unprotected("http://board.example/")
-    assert not connection.is_unprotected("https://board.example/")
-    assert not connection.is_unprotected("http://[::1]:7777/")
-
-
 def test_without_a_login_a_command_names_fairboard_login(run, database_url: str):
     result = run("submissions")
     assert (result.exit_code, "Run `fairboard login`" in result.stderr) == (1, True)
