@@ -85,11 +85,6 @@ def test_label_under_another_name_and_order_is_found_in_every_container(hidden: 
     assert LABEL in found(hidden, CONTAINERS[container](table))
 
 
-def test_json_lines_are_recognized_by_a_first_line_of_any_length(hidden: Hidden):
-    table = frame(x=LABELS, text="t" * 20_000).iloc[:200]
-    assert LABEL in found(hidden, str(table.to_json(orient="records", lines=True)).encode())
-
-
 DISGUISES: dict[str, tuple[Any, tuple[TargetKind, str]]] = {
     "as it is": (LABELS, LABEL),
     "true or false": (TRUE, LABEL),
@@ -111,11 +106,6 @@ def test_disclosing_column_is_found_in_any_notation(hidden: Hidden, disguise: st
     values, expected = DISGUISES[disguise]
     table = frame(text=[f"comment {n}" for n in range(ROWS)], length=RANDOM.integers(5, 99, ROWS), x=values)
     assert found(hidden, csv(table.sample(frac=1, random_state=2))) == {expected}
-
-
-def test_only_the_agreeing_column_is_named_with_its_rows(hidden: Hidden):
-    (told,) = examine(io.BytesIO(csv(frame(f1=RANDOM.random(ROWS), k9=MUSLIM))), [hidden]).disclosures
-    assert (told.column, told.kind, told.names, told.rows) == ("k9", TargetKind.IDENTITY, ("muslim",), ROWS)
 
 
 def test_ids_sorted_by_label_or_split_disclose_it(hidden: Hidden):
