@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 STAMPS = (".runnable", ".complete")
-# Modules are compiled when they are first used; most never are.
+# Only the modules that the site imports are compiled, afterwards; most never are used.
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--no-deps", "--no-compile")
 # uv does not read pip's configuration, so pip itself installs from mirrors and folders.
 PIP_SOURCES = ("index-url", "no-index")
@@ -64,6 +64,7 @@ def install(python: str, locks: list[Path]) -> None:
     if not is_installed:
         run([python, *PIP, "--progress-bar", "off", "--require-hashes", *requirements])
     run([python, *PIP, "--quiet", "--no-build-isolation", "--editable", str(ROOT)])
+    run([python, str(Path(__file__).with_name("precompile.py"))])
 
 
 def run(command: list[str]) -> None:

@@ -87,7 +87,7 @@ main = CommandGroup(
         },
         "Database and storage": {
             "migrate": CliEntry(
-                "grader.cli.maintenance", "Upgrade the database schema to the installed version."
+                "grader.cli.service", "Upgrade the database schema to the installed version."
             ),
             "backup": CliEntry("grader.cli.maintenance", "Create, list, verify and restore backups."),
             "restore": CliEntry("grader.cli.maintenance", "Restore a backup into an empty installation."),

@@ -13,7 +13,6 @@ from sqlalchemy.exc import DatabaseError, InternalError, OperationalError, SQLAl
 from grader.cli.configuration import installed_settings, make_data_folder
 from grader.db import Database
 from grader.maintenance import schema
-from grader.maintenance.backups import DISK_FULL
 from grader.settings import PREFIX, Settings
 from grader.storage import disk
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
@@ -86,7 +85,7 @@ def database_failures_in_a_sentence() -> Iterator[None]:
         yield
     except OperationalError as error:
         if disk.is_full(error):
-            raise click.ClickException(DISK_FULL) from error
+            raise click.ClickException(disk.FULL) from error
         reason = " ".join(str(error.orig).split())
         hint = f"Check that it is running and that its URL ({PREFIX}DATABASE_URL) is correct."
         if isinstance(error.orig, sqlite3.Error):
@@ -125,4 +124,4 @@ def running_out_of_room_in_a_sentence() -> Iterator[None]:
     except (OSError, SQLAlchemyError) as error:
         if not disk.is_full(error):
             raise
-        raise click.ClickException(DISK_FULL) from error
+        raise click.ClickException(disk.FULL) from error

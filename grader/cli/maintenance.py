@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from grader import db
 from grader.cli.configuration import installed_settings, make_data_folder, require_entry
 from grader.cli.group import CommandGroup
 from grader.cli.installation import (
@@ -22,12 +21,10 @@ from grader.cli.output import ProgressLine
 from grader.db import Database
 from grader.maintenance import backup_store, backups, doctor_checks, schema
 from grader.maintenance.doctor_checks import DoctorFinding, Urgency
-from grader.services.identity import administrators
 from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock, status
-from grader.supervisor.service import SETUP_PATH
 from grader.text import counted
 
 MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALARM  "}
@@ -200,38 +197,6 @@ def _chosen(target: str | None, settings: Settings) -> str:
     if target is None and settings.backup_target is None:
         raise click.ClickException(f"Specify a folder or a bucket, or set {PREFIX}BACKUP_TARGET.")
     return target or settings.backup_target or ""
-
-
-@click.command()
-@click.option("--without-backup", is_flag=True, help="Upgrade without copying the database first.")
-@click.option("--for-serve", is_flag=True, hidden=True, help="Print only changes and a setup link's path.")
-def migrate(without_backup: bool, for_serve: bool) -> None:
-    """Upgrade the database schema to the installed version; `fairboard serve` does this at startup.
-
-    Copies the database to backups/ in the data folder before an upgrade.
-    """
-    settings = installed_settings()
-    with opened_database(settings) as database, running_out_of_room_in_a_sentence():
-        before = schema.current(database)
-        if without_backup:
-            schema.upgrade(database)
-        else:
-            backups.migrate(settings, database, say=click.echo)
-        after = schema.current(database)
-        with database.write() as session:
-            now = db.now(session)
-            created = administrators.create_from_settings(session, settings=settings, now=now)
-            token = administrators.create_setup_link(session, now=now) if for_serve else None
-    if not for_serve:
-        click.echo(
-            f"The database schema is at {after}."
-            if before == after
-            else f"Upgraded the database schema from {before or 'no tables'} to {after}."
-        )
-    if created:
-        click.echo(f"Created the administrator {created.name}.")
-    if token:
-        click.echo(f"{SETUP_PATH}{token}")
 
 
 @click.command()

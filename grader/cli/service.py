@@ -1,4 +1,4 @@
-"""Service commands: serve, sweeper, demo, settings."""
+"""Service commands: serve, sweeper, demo, migrate, settings."""
 
 import os
 from pathlib import Path
@@ -29,6 +29,7 @@ def serve(host: str | None, port: int | None) -> None:
     """
     from grader.supervisor.service import serve as run_service
 
+    click.echo("Starting …")
     changes = {"host": host, "port": port}
     settings = load_settings(**{name: value for name, value in changes.items() if value is not None})
     observe("serve", settings)
@@ -58,6 +59,46 @@ def sweeper(heartbeat: Path | None) -> None:
         settings = installation.settings
     observe("sweeper", settings)
     sweep_until_told_to_stop(settings, heartbeat=heartbeat)
+
+
+@click.command()
+@click.option("--without-backup", is_flag=True, help="Upgrade without copying the database first.")
+@click.option("--for-serve", is_flag=True, hidden=True, help="Print only changes and a setup link's path.")
+def migrate(without_backup: bool, for_serve: bool) -> None:
+    """Upgrade the database schema to the installed version; `fairboard serve` does this at startup.
+
+    Copies the database to backups/ in the data folder before an upgrade.
+    """
+    from grader import db
+    from grader.cli.installation import opened_database, running_out_of_room_in_a_sentence
+    from grader.maintenance import schema
+    from grader.services.identity import administrators
+    from grader.supervisor.service import SETUP_PATH
+
+    settings = installed_settings()
+    with opened_database(settings) as database, running_out_of_room_in_a_sentence():
+        before = schema.current(database)
+        if without_backup or before is None:
+            schema.upgrade(database)
+        elif before != schema.head():
+            from grader.maintenance import backups  # slow, and rarely needed
+
+            backups.migrate(settings, database, say=click.echo)
+        after = schema.current(database)
+        with database.write() as session:
+            now = db.now(session)
+            created = administrators.create_from_settings(session, settings=settings, now=now)
+            token = administrators.create_setup_link(session, now=now) if for_serve else None
+    if not for_serve:
+        click.echo(
+            f"The database schema is at {after}."
+            if before == after
+            else f"Upgraded the database schema from {before or 'no tables'} to {after}."
+        )
+    if created:
+        click.echo(f"Created the administrator {created.name}.")
+    if token:
+        click.echo(f"{SETUP_PATH}{token}")
 
 
 @click.command()

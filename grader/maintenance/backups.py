@@ -63,7 +63,6 @@ WITHOUT_BACKUP = (
     "without a backup: `fairboard migrate --without-backup`."
 )
 WHY_NOT_SENT = "Not sent after a restore because it may have been sent before."
-DISK_FULL = "A disk is full. Run `fairboard doctor` to see which files you can delete."
 BATCH = 1000
 BLOBS_AT_A_TIME = 8
 RENEW_SECONDS = 20
@@ -644,7 +643,7 @@ def _scratch(settings: Settings) -> Iterator[Path]:
 
 def _reason(error: Exception) -> str:
     if disk.is_full(error):
-        return DISK_FULL
+        return disk.FULL
     return error.message if isinstance(error, FairboardError) else f"{type(error).__name__}: {error}"
 
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from grader.errors import ErrorKind, ParticipantError
 from grader.settings import Settings
 
+FULL = "A disk is full. Run `fairboard doctor` to see which files you can delete."
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 # SQLITE_IOERR_SHMSIZE means that the shared-memory file could not grow.
 _SQLITE_FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})

@@ -15,7 +15,6 @@ from grader.supervisor import lock, valkey
 from grader.supervisor.supervisor import Program, Supervisor
 
 APPLICATION = "webapp.wsgi:app"
-BACKLOG = 512
 # -P prevents imports from the current folder.
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
@@ -52,12 +51,21 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Listen on the address, using a free port if the port is 0; raise CannotListen."""
+    """Bind the address, using a free port if the port is 0; the web server listens. Raise CannotListen."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address, family=family, backlog=BACKLOG)
+        listener = socket.socket(family)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
     except OSError as error:
         raise CannotListen(host=host, port=port, reason=_reason(error)) from error
+    return listener
 
 
 def address_of(listener: socket.socket) -> str:
