@@ -3,26 +3,23 @@
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from grader.client.errors import NotScoredInTime, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
-from grader.client.organizer import ConfirmedRequest, OnQuestion, Organizer, quoted
+from grader.client.organizer import Organizer, quoted
 from grader.client.records import Leaderboard, Record, Submission, Submissions
-from grader.client.transport import PATIENCE_SECONDS, TIMEOUT_SECONDS, OnPause, Transport, read_json
+from grader.client.transport import BINARY, OnQuestion, Transport, read_json
 
 if TYPE_CHECKING:
-    import httpx
     import pandas as pd
 
-BINARY = "application/octet-stream"
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 
 
-class Client:
+class Client(Transport):
     """A client for a Fairboard server, with the permissions of a token.
 
     Parameters
@@ -58,86 +55,14 @@ class Client:
     """
 
     def __init__(
-        self,
-        server: str,
-        token: str | None = None,
-        *,
-        competition: str | None = None,
-        patience_seconds: float = PATIENCE_SECONDS,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-        on_pause: OnPause | None = None,
-        http: "httpx.BaseTransport | None" = None,
+        self, server: str, token: str | None = None, *, competition: str | None = None, **options: Any
     ) -> None:
-        self._transport = Transport(
-            server,
-            token,
-            patience_seconds=patience_seconds,
-            timeout_seconds=timeout_seconds,
-            on_pause=on_pause,
-            http=http,
-        )
+        super().__init__(server, token, **options)
         self._competition = competition
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._transport.close()
-
-    @property
-    def server(self) -> str:
-        """The address of the site."""
-        return self._transport.server
 
     def call(self, method: str, path: str, *, json: Any = None, **query: Any) -> dict[str, Any]:
         """Send a request below ``/api/v1/`` and return the JSON response; omit parameters that are None."""
-        return self._transport.call(method, path, json=json, query=query)
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        fields: Mapping[str, Any],
-        confirm: bool | OnQuestion = False,
-    ) -> dict[str, Any] | str:
-        """Send any request below ``/api/v1/`` and return its response as JSON or, if it is not JSON, as text.
-
-        The fields become the query of a GET request and the body of other requests. A `Path` is sent as a
-        file. `confirm` is that of `organize`.
-        """
-        files = {name: value for name, value in fields.items() if isinstance(value, Path)}
-
-        def send(confirmed: Mapping[str, str]) -> dict[str, Any] | str:
-            sent = {**fields, **confirmed}
-            with ExitStack() as stack:
-                if method == "GET":
-                    parts: dict[str, Any] = {"params": sent or None}
-                elif files:
-                    opened = {
-                        name: (file.name, stack.enter_context(CountedFile(file, None)), BINARY)
-                        for name, file in files.items()
-                    }
-                    parts = {"data": {name: sent[name] for name in sent.keys() - files}, "files": opened}
-                else:
-                    parts = {"json": sent or None}
-                answer = self._transport.ask(method, path, headers={"Accept": "*/*"}, **parts)
-            is_json = answer.headers.get("Content-Type", "application/json").startswith("application/json")
-            return read_json(answer) if is_json else answer.text
-
-        return ConfirmedRequest(confirm).act(send)
-
-    def pages_of(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """Yield the pages of an API list by following ``next``; omit parameters that are None."""
-        return self._transport.pages(path, **query)
-
-    def text(self, path: str, **query: Any) -> str:
-        """Return an API response that is text rather than JSON, such as a published solution."""
-        return self._transport.text(path, **query)
+        return self.send(method, path, json=json, query=query)
 
     def organize(self, competition: str | None = None, *, confirm: bool | OnQuestion = False) -> Organizer:
         """Return the client for organizers of a competition; requires the scope ``organize``.
@@ -145,24 +70,24 @@ class Client:
         With ``confirm=True``, it confirms every action. A function receives each question (``heading``,
         ``sentences``) and returns whether to continue. Otherwise, such actions raise `Refused`.
         """
-        return Organizer(self._transport, self._slug(competition), confirm=confirm)
+        return Organizer(self, self._slug(competition), confirm=confirm)
 
     def scopes(self) -> frozenset[str]:
         """Return the token's scopes: ``read``, ``submit``, ``organize``, ``admin``."""
-        return frozenset(self._transport.get("me")["token"]["scopes"])
+        return frozenset(self.get("me")["token"]["scopes"])
 
     def competitions(self) -> list[Record]:
         """Return all competitions, newest first."""
-        pages = self._transport.pages("competitions")
+        pages = self.pages_of("competitions")
         return [Record(each) for page in pages for each in page["competitions"]]
 
     def competition(self, competition: str | None = None) -> Record:
         """Return one competition with its rules, limits and metric."""
-        return Record(self._transport.get(self._place(competition)))
+        return Record(self.get(self._place(competition)))
 
     def pages(self, competition: str | None = None) -> Mapping[str, Any]:
         """Return the Markdown of the overview, evaluation, data, rules and announcements."""
-        return self._transport.get(f"{self._place(competition)}/pages")
+        return self.get(f"{self._place(competition)}/pages")
 
     def join(
         self,
@@ -178,15 +103,15 @@ class Client:
         """
         sent = {"accepted_rules_version": accepted_rules_version, "code": code}
         fields = {name: value for name, value in sent.items() if value is not None}
-        return self._transport.call("POST", f"{self._place(competition)}/join", json=fields)
+        return self.send("POST", f"{self._place(competition)}/join", json=fields)
 
     def team(self, competition: str | None = None) -> Record:
         """Return your entry, team, limits and selection."""
-        return Record(self._transport.get(f"{self._place(competition)}/team"))
+        return Record(self.get(f"{self._place(competition)}/team"))
 
     def data_files(self, competition: str | None = None) -> list[Record]:
         """Return the files that can be downloaded."""
-        pages = self._transport.pages(f"{self._place(competition)}/data")
+        pages = self.pages_of(f"{self._place(competition)}/data")
         return [Record(each) for page in pages for each in page["files"]]
 
     def download(
@@ -211,7 +136,7 @@ class Client:
         except OSError as error:
             raise Unusable(f"The folder {path.parent} cannot be created: {error.strerror}.") from error
         address = f"{self._place(slug)}/data/{quoted(name)}"
-        return download(self._transport, address, path, replace=replace, on_progress=on_progress)
+        return download(self, address, path, replace=replace, on_progress=on_progress)
 
     def check(
         self,
@@ -262,7 +187,7 @@ class Client:
         address, headers = f"submissions/{_number(submission)}", dict[str, str]()
         latest: Submission | None = None
         for _ in chain([None], _pauses(timeout_seconds)):
-            answer = self._transport.ask("GET", address, headers=headers)
+            answer = self.ask("GET", address, headers=headers)
             if answer.status_code != 304 or latest is None:
                 latest = Submission(read_json(answer))
                 headers = {"If-None-Match": answer.headers["ETag"]} if "ETag" in answer.headers else {}
@@ -272,11 +197,11 @@ class Client:
 
     def submission(self, submission: Record | int) -> Submission:
         """Return a submission of your team."""
-        return Submission(self._transport.get(f"submissions/{_number(submission)}"))
+        return Submission(self.get(f"submissions/{_number(submission)}"))
 
     def submissions(self, competition: str | None = None) -> Submissions:
         """Return all submissions of your team, newest first."""
-        pages = list(self._transport.pages(f"{self._place(competition)}/submissions"))
+        pages = list(self.pages_of(f"{self._place(competition)}/submissions"))
         return Submissions(pages[0] | {"submissions": [row for page in pages for row in page["submissions"]]})
 
     def submission_file(
@@ -284,7 +209,7 @@ class Client:
     ) -> Path:
         """Download the original file of a submission to `path`, byte for byte."""
         address = f"submissions/{_number(submission)}/file"
-        return download(self._transport, address, Path(path), on_progress=on_progress)
+        return download(self, address, Path(path), on_progress=on_progress)
 
     def compare(
         self,
@@ -300,11 +225,11 @@ class Client:
         """
         address = f"{self._place(competition)}/comparisons"
         sent = {"submission": _number(submission), "baseline": _number(baseline)}
-        comparison: Mapping[str, Any] = self._transport.call("POST", address, json=sent)
+        comparison: Mapping[str, Any] = self.send("POST", address, json=sent)
         for _ in _pauses(timeout_seconds):
             if comparison["is_final"]:
                 break
-            comparison = self._transport.get(f"{address}/{comparison['id']}")
+            comparison = self.get(f"{address}/{comparison['id']}")
         return Record(comparison)
 
     def select(
@@ -321,7 +246,7 @@ class Client:
         sent: dict[str, Any] = {"selected": selected}
         if instead_of is not None:
             sent["instead_of"] = _number(instead_of)
-        return self._transport.call("POST", f"submissions/{_number(submission)}/select", json=sent)
+        return self.send("POST", f"submissions/{_number(submission)}/select", json=sent)
 
     def leaderboard(
         self,
@@ -337,14 +262,14 @@ class Client:
         With a `division`, the rows and ranks are those inside the division.
         """
         asked = {"split": split, "q": search, "division": division}
-        pages = self._transport.pages(f"{self._place(competition)}/leaderboard", **asked)
+        pages = self.pages_of(f"{self._place(competition)}/leaderboard", **asked)
         first = next(pages)
         rows = chain(first["rows"], chain.from_iterable(page["rows"] for page in pages))
         return Leaderboard(first | {"rows": list(islice(rows, most))})
 
     def own_row(self, competition: str | None = None, *, team: str, split: str = "public") -> Record | None:
         """Return the row of your team on a leaderboard, or None if it has none."""
-        page = Leaderboard(self._transport.get(f"{self._place(competition)}/leaderboard", split=split))
+        page = Leaderboard(self.get(f"{self._place(competition)}/leaderboard", split=split))
         named = (row for row in page.rows if row.team == team and not row.is_benchmark)
         return page.own or next(named, None)
 
@@ -359,7 +284,7 @@ class Client:
     ) -> dict[str, Any]:
         with as_file(submission) as path, CountedFile(path, on_progress) as stream:
             files = {"file": (path.name, stream, BINARY)}
-            return self._transport.call("POST", address, key=key, data=data, files=files)
+            return self.send("POST", address, key=key, data=data, files=files)
 
     def _place(self, competition: str | None) -> str:
         """Return the path of a competition relative to the API's root."""
@@ -368,7 +293,7 @@ class Client:
     def _slug(self, competition: str | None) -> str:
         slug = competition or self._competition
         if not slug:
-            bound = self._transport.get("me")["token"]["competition"]
+            bound = self.get("me")["token"]["competition"]
             slugs = [bound] if bound else [each.slug for each in self.competitions()]
             if len(slugs) != 1:
                 raise Unusable(f"Specify the competition: {', '.join(slugs) or 'the site has none yet'}.")

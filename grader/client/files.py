@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
 from grader.client.errors import DamagedDownload, Unusable
-from grader.client.transport import Transport
 
 if TYPE_CHECKING:
     import httpx
     import pandas as pd
+
+    from grader.client.transport import Transport
 
 OnProgress = Callable[[int, int], None]
 COLUMNS = ["id", "prediction"]
@@ -64,7 +65,7 @@ def as_file(submission: "pd.DataFrame | Path | str") -> Iterator[Path]:
 
 
 def download(
-    transport: Transport,
+    transport: "Transport",
     address: str,
     path: Path,
     *,
@@ -93,7 +94,7 @@ def parts_of(path: Path) -> dict[str, Path]:
 
 
 def _attempt(
-    transport: Transport, address: str, path: Path, replace: bool, on_progress: OnProgress | None
+    transport: "Transport", address: str, path: Path, replace: bool, on_progress: OnProgress | None
 ) -> None:
     replaces = replace or not os.path.lexists(path)
     headers = {"Accept": "*/*", "Accept-Encoding": "identity"}

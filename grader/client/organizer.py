@@ -1,51 +1,16 @@
 """Client for the organizers of a competition, returned by `Client.organize`."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
-from grader.client.errors import Refused, Unusable
-from grader.client.files import CountedFile, download
-from grader.client.transport import Json, Transport
+from grader.client.errors import Unusable
+from grader.client.files import download
+from grader.client.transport import Confirmation, Json, OnQuestion, Transport
 
 POLL_SECONDS = 0.5
-OnQuestion = Callable[[Mapping[str, Any]], bool]
-Answer = TypeVar("Answer")
-
-
-class ConfirmedRequest:
-    """Answers the questions with which the server delays an action.
-
-    Parameters
-    ----------
-    confirm : bool or callable
-        True confirms every question. A function receives each question (``heading``, ``sentences``) and
-        returns whether to continue.
-    """
-
-    def __init__(self, confirm: bool | OnQuestion) -> None:
-        self._confirm = confirm
-        self._confirmed: set[str] = set()  # tokens of questions that are not asked again
-
-    def act(self, send: Callable[[Mapping[str, str]], Answer]) -> Answer:
-        """Return the result of `send`, which receives the field that confirms the questions so far."""
-        token = ""
-        while True:
-            try:
-                return send({"confirm": token} if token else {})
-            except Refused as error:
-                if error.name != "unconfirmed" or error.details["confirm"] == token:
-                    raise
-                token = error.details["confirm"]
-                if token not in self._confirmed and not all(map(self._confirms, error.details["questions"])):
-                    raise
-                self._confirmed.add(token)
-
-    def _confirms(self, question: Mapping[str, Any]) -> bool:
-        return self._confirm(question) if callable(self._confirm) else self._confirm
 
 
 class Organizer:
@@ -55,7 +20,7 @@ class Organizer:
 
     Parameters
     ----------
-    transport : Transport
+    client : Client
     slug : str
         The competition.
     confirm : bool or callable
@@ -63,33 +28,28 @@ class Organizer:
         returns whether to continue. Otherwise, such actions raise `Refused` (``unconfirmed``).
     """
 
-    def __init__(self, transport: Transport, slug: str, *, confirm: bool | OnQuestion = False) -> None:
-        self._transport = transport
+    def __init__(self, client: Transport, slug: str, *, confirm: bool | OnQuestion = False) -> None:
+        self._client = client
         self.slug = slug
-        self._confirmation = ConfirmedRequest(confirm)
+        self._confirmation = Confirmation(confirm)
 
-    def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
+    def call(self, method: str, path: str = "", *, json: Json | None = None, **query: Any) -> Json:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
-        return self._confirmation.act(
-            lambda confirm: self._transport.call(
-                method,
-                self._at(path),
-                json={**(json or {}), **confirm} if json or confirm else json,
-                query=query,
-            )
-        )
+        fields = json or query
+        answer: Json = self._client.request(method, self._at(path), fields=fields, confirm=self._confirmation)
+        return answer
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as ``settings.toml`` or an export."""
-        return self._transport.text(self._at(path), **query)
+        return self._client.text(self._at(path), **query)
 
     def download(self, path: str, to: Path) -> Path:
         """Download a file, such as a results bundle."""
-        return download(self._transport, self._at(path), to)
+        return download(self._client, self._at(path), to)
 
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of a list."""
-        return self._transport.pages(self._at(path), **query)
+        return self._client.pages_of(self._at(path), **query)
 
     def upload(
         self,
@@ -103,13 +63,8 @@ class Organizer:
 
         `sample` is the sample submission of a metric.
         """
-        with ExitStack() as stack:
-            named = {"file": Path(file)} | ({} if sample is None else {"sample": Path(sample)})
-            files = {
-                name: (each.name, stack.enter_context(CountedFile(each, None)), "application/octet-stream")
-                for name, each in named.items()
-            }
-            return self._transport.call("POST", self._at(path), data=fields, files=files)
+        files = {"file": Path(file)} | ({} if sample is None else {"sample": Path(sample)})
+        return self.call("POST", path, json={**(fields or {}), **files})
 
     def ended(self, path: str, *, job: str = "job", timeout_seconds: float = 3600) -> Json:
         """Wait until a job has finished and return the response; raise `Unusable` after the timeout.
@@ -150,7 +105,7 @@ class Organizer:
 
     def allow_data_file(self, name: str, *, reason: str = "") -> None:
         """Release a data file that is held back; the call itself confirms the release."""
-        Organizer(self._transport, self.slug, confirm=True).call(
+        Organizer(self._client, self.slug, confirm=True).call(
             "POST", f"data/{quoted(name)}/allow", json={"reason": reason}
         )
 

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Self, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -18,6 +19,7 @@ from grader.client.errors import (
     Unreachable,
     Unusable,
 )
+from grader.client.files import CountedFile
 from grader.hosts import ascii_host
 
 PATIENCE_SECONDS = 60.0
@@ -28,14 +30,16 @@ KEY_HEADER = "Idempotency-Key"
 PAUSES = (0.25, 1.0, 2.0, 4.0)  # seconds before each retry without a response
 PASSING = (502, 503, 504)  # status codes while the server is busy or restarts behind its proxy
 API = "api/v1/"
+BINARY = "application/octet-stream"
 
 Answer = TypeVar("Answer")
 Json = dict[str, Any]
 OnPause = Callable[[ClientError, float], None]
+OnQuestion = Callable[[Mapping[str, Any]], bool]
 
 
 class Transport:
-    """Sends requests to a server with a token; the parameters are those of `Client`.
+    """Base class of `Client`, which sends requests to a server with a token.
 
     GET requests and those with an ``Idempotency-Key`` are retried without a response, or with status 502 to
     504, because they cannot take effect twice. Every request is retried after a rejection by a rate limit.
@@ -45,7 +49,7 @@ class Transport:
     def __init__(
         self,
         server: str,
-        token: str | None,
+        token: str | None = None,
         *,
         patience_seconds: float = PATIENCE_SECONDS,
         timeout_seconds: float = TIMEOUT_SECONDS,
@@ -68,27 +72,67 @@ class Transport:
             trust_env=urlsplit(self.server).hostname not in LOOPBACK,
         )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
     def get(self, path: str, **query: Any) -> Json:
         """Return the JSON at a path below ``/api/v1/``; raise Refused or Unreachable."""
-        return self.call("GET", path, query=query)
+        return self.send("GET", path, query=query)
 
-    def call(
+    def send(
         self, method: str, path: str, *, query: Json | None = None, key: str | None = None, **sent: Any
     ) -> Json:
         """Send a request and return the JSON of its response; empty if there is none."""
         headers = {KEY_HEADER: key} if key else {}
         return read_json(self.ask(method, path, params=_given(query), headers=headers, **sent))
 
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        fields: Mapping[str, Any],
+        confirm: "bool | OnQuestion | Confirmation" = False,
+    ) -> Any:
+        """Send any request below ``/api/v1/`` and return its response as JSON or, if it is not JSON, as text.
+
+        The fields become the query of a GET request and the body of other requests. A `Path` is sent as a
+        file. `confirm` is that of `organize`.
+        """
+        files = {name: value for name, value in fields.items() if isinstance(value, Path)}
+
+        def send(confirmed: Mapping[str, str]) -> Any:
+            sent = {**fields, **confirmed}
+            with ExitStack() as stack:
+                if method == "GET":
+                    parts: dict[str, Any] = {"params": _given(sent)}
+                elif files:
+                    opened = {
+                        name: (file.name, stack.enter_context(CountedFile(file, None)), BINARY)
+                        for name, file in files.items()
+                    }
+                    parts = {"data": {name: sent[name] for name in sent.keys() - files}, "files": opened}
+                else:
+                    parts = {"json": sent or None}
+                answer = self.ask(method, path, headers={"Accept": "*/*"}, **parts)
+            is_json = answer.headers.get("Content-Type", "application/json").startswith("application/json")
+            return read_json(answer) if is_json or not answer.content else answer.text
+
+        return (confirm if isinstance(confirm, Confirmation) else Confirmation(confirm)).act(send)
+
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as a settings file, a table or a receipt."""
         return self.ask("GET", path, params=_given(query), headers={"Accept": "*/*"}).text
 
-    def pages(self, path: str, **query: Any) -> Iterator[Json]:
-        """Yield the pages of a list, one request each."""
+    def pages_of(self, path: str, **query: Any) -> Iterator[Json]:
+        """Yield the pages of an API list by following ``next``; omit parameters that are None."""
         while True:
             page = self.get(path, **query)
             yield page
@@ -143,6 +187,38 @@ class Transport:
                     self._on_pause(error, pause)
             time.sleep(pause)
             waited += pause
+
+
+class Confirmation:
+    """Answers the questions with which the server delays an action.
+
+    Parameters
+    ----------
+    confirm : bool or callable
+        True confirms every question. A function receives each question (``heading``, ``sentences``) and
+        returns whether to continue.
+    """
+
+    def __init__(self, confirm: bool | OnQuestion) -> None:
+        self._confirm = confirm
+        self._confirmed: set[str] = set()  # tokens of questions that are not asked again
+
+    def act(self, send: Callable[[Mapping[str, str]], Answer]) -> Answer:
+        """Return the result of `send`, which receives the field that confirms the questions so far."""
+        token = ""
+        while True:
+            try:
+                return send({"confirm": token} if token else {})
+            except Refused as error:
+                if error.name != "unconfirmed" or error.details["confirm"] == token:
+                    raise
+                token = error.details["confirm"]
+                if token not in self._confirmed and not all(map(self._confirms, error.details["questions"])):
+                    raise
+                self._confirmed.add(token)
+
+    def _confirms(self, question: Mapping[str, Any]) -> bool:
+        return self._confirm(question) if callable(self._confirm) else self._confirm
 
 
 def site_address(text: str) -> str:

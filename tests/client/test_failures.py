@@ -193,10 +193,10 @@ def test_interrupted_download_resumes(live_site, tmp_path: Path, naps: list[floa
 
     live_site.around = serve
     with live_site.client() as client:
-        path = download(client._transport, "anything", tmp_path / "train.csv")
+        path = download(client, "anything", tmp_path / "train.csv")
         assert path.read_bytes() == content
         assert asked == [None, "bytes=300000-", "bytes=600000-", "bytes=900000-"]
-        assert download(client._transport, "anything", path) == path
+        assert download(client, "anything", path) == path
         assert len(asked) == 5
     assert [each.name for each in tmp_path.glob("train*")] == ["train.csv"]
 
@@ -205,7 +205,7 @@ def test_download_with_a_wrong_checksum_is_deleted(live_site, tmp_path: Path, da
     tag = hashlib.sha256(b"the file").hexdigest()
     live_site.around = lambda _site, _environ, start: answer(start, "200 OK", b"a file", ETag=f'"{tag}"')
     with live_site.client() as client, pytest.raises(DamagedDownload):
-        download(client._transport, "anything", tmp_path / "train.csv")
+        download(client, "anything", tmp_path / "train.csv")
     assert list(tmp_path.glob("train*")) == []
 
 

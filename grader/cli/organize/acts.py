@@ -15,7 +15,7 @@ from grader.cli.group import SITE, lacking
 from grader.cli.output import CONTROLS, say, show_json
 from grader.cli.parameters import LocalPath, text_of
 from grader.client import Client, Refused, Unusable
-from grader.client.organizer import OnQuestion
+from grader.client.transport import OnQuestion
 
 FILE = LocalPath(exists=True, dir_okay=False)
 JSON_STARTS = ("[", "{")
