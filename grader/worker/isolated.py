@@ -5,6 +5,7 @@ The processes are forked from a server that the first call starts, without the s
 
 import math
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -124,6 +125,8 @@ def _context() -> context.ForkServerContext:
     processes = get_context("forkserver")
     with _lock:
         if _server != [os.getpid()]:
+            # A web process has a folder for uploads, whose path may be too long for a socket.
+            folder, tempfile.tempdir = tempfile.tempdir, None
             secrets = {n: v for n, v in os.environ.items() if n.startswith(("FAIRBOARD_", "AWS_"))}
             for name in secrets:
                 del os.environ[name]
@@ -132,6 +135,7 @@ def _context() -> context.ForkServerContext:
                 forkserver.ensure_running()
             finally:
                 os.environ.update(secrets)
+                tempfile.tempdir = folder
             _server[:] = [os.getpid()]
     return processes
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -85,7 +86,9 @@ def test_file_that_exhausts_the_memory_is_not_checked():
     assert check(BytesIO(huge), ids, memory_mb=300, who=1) is None
 
 
-def test_call_has_no_settings_of_the_installation(monkeypatch: pytest.MonkeyPatch):
+def test_call_has_no_settings_of_the_installation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / ("long" * 25)).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("long" * 25)))  # as in a web process
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setattr(isolated, "_server", [])
@@ -93,6 +96,7 @@ def test_call_has_no_settings_of_the_installation(monkeypatch: pytest.MonkeyPatc
     found = call(environment)
     assert found and not [each for each in found if "secret" in each]
     assert os.environ["AWS_SECRET_ACCESS_KEY"] == "secret"
+    assert tempfile.gettempdir().endswith("long")
 
 
 def test_limits_of_memory_and_time():
