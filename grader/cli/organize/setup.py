@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
 from grader.cli.organize.acts import FILE, act_on_site, asking, texts_of, yes_option
@@ -63,7 +62,10 @@ def create(
     """
     changes: dict[str, Any] = {}
     if slug.endswith(".toml"):
-        _refuse_options(allowed={"slug", "owner", "is_published"})
+        if any((title, solution, from_jigsaw, label)):
+            raise click.UsageError(
+                "Only --owner and --publish are allowed with a FILE.toml. Set the rest in it."
+            )
         return _create_from(client, Path(slug), owner=owner, is_published=is_published)
     if from_jigsaw is not None:
         from grader.files.solution.jigsaw import IDENTITIES, TITLE
@@ -204,7 +206,10 @@ def data(client: Client, slug: str) -> tuple[Any, str]:
 @click.argument("source", type=FILE)
 @click.argument("sample", type=FILE, required=False)
 @click.option("--title", default="", help="The name of the metric.")
-@click.option("--lowest/--highest", default=None, help="Which score is the best; by default, the highest.")
+@click.option("--lowest", "direction", flag_value="lowest", help="The lowest score is the best.")
+@click.option(
+    "--highest", "direction", flag_value="highest", help="The highest score is the best; the default."
+)
 @click.option(
     "--decimals", type=click.IntRange(0, 15), help="The number of displayed decimals; by default, 5."
 )
@@ -219,7 +224,7 @@ def metric_file(
     source: Path,
     sample: Path | None,
     title: str,
-    lowest: bool | None,
+    direction: str | None,
     decimals: int | None,
     nonnegative: bool | None,
     arguments: str,
@@ -229,13 +234,9 @@ def metric_file(
     SAMPLE is a sample submission, which determines the columns of a submission. For a published competition,
     the metric is checked for a rescoring. Options that you omit keep their values.
     """
-    fields = {"title": title, "arguments": arguments}
-    if lowest is not None:
-        fields["direction"] = "lowest" if lowest else "highest"
-    if decimals is not None:
-        fields["decimals"] = str(decimals)
-    if nonnegative is not None:
-        fields["nonnegative"] = str(nonnegative).lower()
+    given = {"direction": direction, "decimals": decimals, "nonnegative": nonnegative}
+    fields = {name: str(value).lower() for name, value in given.items() if value is not None}
+    fields |= {"title": title, "arguments": arguments}
     stored = client.organize(slug).upload("metric-file", source, sample=sample, fields=fields)
     return stored, f"{slug} has the metric {stored['sha256'][:12]}."
 
@@ -244,17 +245,6 @@ def _times(found: Any) -> str:
     begin = f"opens {found.opens_at:%Y-%m-%d %H:%M} UTC" if found.opens_at else "opens when it is published"
     until = f"closes {found.closes_at:%Y-%m-%d %H:%M} UTC" if found.closes_at else "has no closing date"
     return f"{begin}, {until}"
-
-
-def _refuse_options(*, allowed: set[str]) -> None:
-    """Raise UsageError for an option that belongs in the file."""
-    context = click.get_current_context()
-    for name in context.params:
-        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_given and name not in {*allowed, "site", "user", "as_json"}:
-            raise click.UsageError(
-                "Only --owner and --publish are allowed with a FILE.toml. Set the rest in it."
-            )
 
 
 def _reported(read: Any) -> set[str]:
