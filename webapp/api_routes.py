@@ -8,7 +8,7 @@ from webapp.competitions import announcements, console, creating, organizers, pu
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.identity import api as accounts
-from webapp.identity import people, second_factors
+from webapp.identity import people
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import document
 from webapp.rescoring import api as rescoring
@@ -44,7 +44,6 @@ ROUTES = (
     exports,
     entry,
     people,
-    second_factors,
 )
 
 

@@ -66,7 +66,7 @@ class Ask:
 
     session: Any
     given: Mapping[str, Any]
-    find: Callable[..., Competition]
+    find: Callable[..., Any]
     is_page: bool = False
     problem: FairboardError | None = None
     shown: dict[str, Any] = field(default_factory=dict)
@@ -81,7 +81,8 @@ class Ask:
     @cached_property
     def competition(self) -> Competition:
         """The competition of the URL; raises UnknownCompetition, also for other users' drafts."""
-        return self.find(self.session, **self.given)
+        found: Competition = self.find(self.session, **self.given)
+        return found
 
     @cached_property
     def now(self) -> datetime:
@@ -104,9 +105,9 @@ class Surface:
 
     `role` may read and `acts` may act; `scope` overrides the scope of a token that the role implies. `api` is
     the URL prefix of the operations if it differs from that of the pages. `find` returns, and may lock, the
-    competition of the URL parameters. `unchanged` raises an error if what the user has read has changed
-    since. With `spans`, tokens bound to one competition are accepted although the URL contains none. Variants
-    for single declarations are made with `dataclasses.replace`.
+    competition of the URL parameters, or None for acts without one. `unchanged` raises an error if what the
+    user has read has changed since. With `spans`, tokens bound to one competition are accepted although the
+    URL contains none. Variants for single declarations are made with `dataclasses.replace`.
     """
 
     pages: Blueprint
@@ -115,7 +116,7 @@ class Surface:
     acts: Role | Access | None = None
     scope: Scope | None = None
     api: str | None = None
-    find: Callable[..., Competition] = _of_slug
+    find: Callable[..., Any] = _of_slug
     unchanged: Callable[..., None] | None = None
     spans: bool = False
 
@@ -288,7 +289,7 @@ class Read:
         described = operation(
             self.surface.scope or scope, answers=self.model, tag=self.surface.tag, spans=self.surface.spans
         )(view)
-        return auth.organizers_only(role)(described) if isinstance(role, Role) else described
+        return _for_role(role, described)
 
 
 def _etag(made: Any, ask: Ask) -> str:
@@ -383,7 +384,7 @@ class _Declared:
             takes_file=takes if is_file else None,  # type: ignore[arg-type]
             checks_version=self.surface.unchanged is not None,
         )(view)
-        return auth.organizers_only(role)(described) if isinstance(role, Role) else described
+        return _for_role(role, described)
 
     def _act(self, given: dict[str, Any], read: Callable[..., BaseModel], *, answer: bool = False) -> Any:
         """Act in one transaction, which identifies the user and checks the role again."""
@@ -394,7 +395,11 @@ class _Declared:
             if g.user is None:
                 raise _NotLoggedIn
             _require(self.role, session, given.get("slug"))
-            act = acting.begin(session, competition=self.surface.find(session, **given), actor=actor())
+            competition = self.surface.find(session, **given)
+            if competition is None:
+                act = Act(session, competition, actor(), db.now(session))  # type: ignore[arg-type]
+            else:
+                act = acting.begin(session, competition=competition, actor=actor())
             if self.surface.unchanged is not None:
                 self.surface.unchanged(act, **others)
             sent = {} if self.takes is None else {"sent": read(self.takes, act, **others)}
@@ -453,6 +458,13 @@ def _denied(role: Role | Access) -> ResponseReturnValue | None:
     if role is Access.ADMIN and not g.user.is_admin:
         raise Forbidden
     return None
+
+
+def _for_role(role: Role | Access, view: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a view of an operation that denies other users."""
+    if isinstance(role, Role):
+        return auth.organizers_only(role)(view)
+    return auth.admin_required(view) if role is Access.ADMIN else view
 
 
 def _require(role: Role | Access, session: Any, slug: str | None) -> None:

@@ -16,21 +16,18 @@ if TYPE_CHECKING:
 class User(Base):
     """An account.
 
-    `name_folded` is for case-insensitive lookup. `name_key` and `name_shape` are for detecting look-alike
-    names. `email_key` is the case-folded address, which is set once it is verified. `unwanted_notices` lists
-    the kinds of e-mail that the user has turned off.
-    The row of a deleted account is anonymized and kept for the standings and the audit log. No session or
-    token of a suspended account is valid.
+    `name_folded` is for case-insensitive lookup, `name_key` for detecting look-alike names. `email_key` is
+    the case-folded address, set once it is verified. `unwanted_notices` lists the kinds of e-mail that the
+    user has turned off. The row of a deleted account is anonymized and kept for the standings and the audit
+    log. No session or token of a suspended account is valid.
     """
 
     __tablename__ = "user_account"
-    __table_args__ = (Index(None, "name_shape", unique=True),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(256))
     name_folded: Mapped[str] = mapped_column(String(256), unique=True)
     name_key: Mapped[str] = mapped_column(String(256), unique=True)
-    name_shape: Mapped[str] = mapped_column(String(256))
     password_hash: Mapped[str] = mapped_column(String(255))
     is_admin: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime]

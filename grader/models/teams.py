@@ -20,7 +20,7 @@ def random_alias() -> str:
 class Team(Base):
     """A team in a competition.
 
-    Names that look alike count as the same (see `name_shape` of `User`).
+    Names that look alike count as the same (see `name_key` of `User`).
 
     A team that was merged into another keeps its row and name but has no members and no submissions. The
     organizers' team owns their test submissions. It has no members and appears on no leaderboard.
@@ -33,7 +33,6 @@ class Team(Base):
     __tablename__ = "team"
     __table_args__ = (
         UniqueConstraint("competition_id", "name_key"),
-        Index(None, "competition_id", "name_shape", unique=True),
         Index(None, "competition_id", "alias", unique=True),
         Index(
             "ix_team_organizers",
@@ -48,7 +47,6 @@ class Team(Base):
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     name: Mapped[str] = mapped_column(String(256))
     name_key: Mapped[str] = mapped_column(String(256))
-    name_shape: Mapped[str] = mapped_column(String(256))
     created_at: Mapped[datetime]
     leader_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
     merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)

@@ -129,7 +129,6 @@ def upgrade() -> None:
         sa.Column("name", sa.String(256), nullable=False),
         sa.Column("name_folded", sa.String(256), nullable=False, unique=True),
         sa.Column("name_key", sa.String(256), nullable=False, unique=True),
-        sa.Column("name_shape", sa.String(256), nullable=False, index=True, unique=True),
         sa.Column("password_hash", sa.String(255), nullable=False),
         sa.Column("is_admin", sa.Boolean(), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
@@ -418,7 +417,6 @@ def upgrade() -> None:
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
         sa.Column("name", sa.String(256), nullable=False),
         sa.Column("name_key", sa.String(256), nullable=False),
-        sa.Column("name_shape", sa.String(256), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("leader_id", sa.Integer(), sa.ForeignKey("user_account.id")),
         sa.Column("merged_into_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
@@ -431,7 +429,6 @@ def upgrade() -> None:
         sa.Column("carried_from_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
         sa.UniqueConstraint("competition_id", "name_key", name="uq_team_competition_id_name_key"),
         sa.Index("ix_team_competition_id_alias", "competition_id", "alias", unique=True),
-        sa.Index("ix_team_competition_id_name_shape", "competition_id", "name_shape", unique=True),
         sa.Index(
             "ix_team_organizers",
             "competition_id",

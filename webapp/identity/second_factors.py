@@ -8,22 +8,18 @@ from flask import flash, g, redirect, render_template, request, url_for
 from flask import session as cookie
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
-from werkzeug.exceptions import NotFound
 
 from grader import db
 from grader.errors import FairboardError, Refusal
 from grader.models import FactorPurpose, FactorStep, SecondFactor, User
-from grader.services.identity import accounts, login_guesses, logins, second_factors
+from grader.services.identity import login_guesses, logins, second_factors
 from grader.services.identity.second_factors import NewApp, Proof
 from webapp.http import auth, errors
-from webapp.http.api import blueprint as api
 from webapp.http.auth import PROVIDER, STEP, TARGET
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import actor, reading, writing
 from webapp.http.site import base_url, current_site, passkey_origin
 from webapp.identity.own_account import blueprint, confirmation_problem
-from webapp.identity.people import administrators_operation
-from webapp.identity.people import blueprint as people
 
 if TYPE_CHECKING:
     from grader.services.identity.passkeys import Ceremony
@@ -158,45 +154,6 @@ def new_recovery_codes() -> ResponseReturnValue:
             return _back(EXPIRED)
         codes = second_factors.new_recovery_codes(session, user=g.user, now=db.now(session))
     return _page(codes=codes)
-
-
-@people.post("/<int:user_id>/reset-second-factors", endpoint="reset_second_factors")
-@auth.admin_required
-def reset_on_page(user_id: int) -> ResponseReturnValue:
-    """Remove the second factors of a user who cannot log in."""
-    name = _reset(user_id, is_page=True)
-    flash(f"{name} can now log in without a second factor, and all sessions of the account have ended.")
-    return redirect(url_for("people.index"))
-
-
-@api.post("/people/<int:user_id>/reset-second-factors")
-@administrators_operation(status=204)
-def reset_second_factors(user_id: int) -> Any:
-    """Remove all second factors and sessions of a user who cannot log in."""
-    _reset(user_id)
-    return "", 204
-
-
-def _reset(user_id: int, *, is_page: bool = False) -> str:
-    with writing() as session:
-        person = accounts.find(session, user_id=user_id)
-        if person is None:
-            raise NotFound
-        second_factors.reset(session, user=person, actor=actor(), now=db.now(session))
-        if is_page:
-            confirm(
-                Question(
-                    heading=f"Reset the second factors of {person.name}?",
-                    sentences=(
-                        "Do this only if you are sure that the request comes from this person.",
-                        "The next login will not ask for a second factor.",
-                    ),
-                    button="Reset second factors",
-                    back=url_for("people.index"),
-                    is_final=True,
-                )
-            )
-    return person.name
 
 
 def _step(session: Any, purpose: FactorPurpose, *, lock: bool = False) -> FactorStep | None:

@@ -40,7 +40,7 @@ blueprint = Blueprint("teams", __name__, url_prefix="/competitions/<slug>")
 TEAM = Surface(blueprint, tag="teams", role=Access.USER)
 
 
-def _invited_to(session: Any, slug: str) -> Competition:
+def _invited_to(session: Any, slug: str, **_: Any) -> Competition:
     """Return the competition of a link; unknown ones and drafts look like expired links."""
     try:
         return competition_of(session, slug)

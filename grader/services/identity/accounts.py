@@ -8,7 +8,7 @@ from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session, selectinload
 
 from grader.errors import ErrorKind, Refusal
@@ -34,7 +34,7 @@ from grader.services.identity import api_tokens, kept_identities, logins, names
 from grader.services.identity.passwords import MAX_LENGTH, BoundedHasher, password_problem
 from grader.services.site.log import Actor
 from grader.services.site.outbox import Notice
-from grader.services.site.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
+from grader.services.site.paging import Part, Slice, slice_of_query
 from grader.services.teams import rosters
 from grader.settings import Settings
 from grader.text import folded
@@ -123,7 +123,6 @@ def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> Us
         name=name,
         name_folded=folded(name),
         name_key=names.name_key(name),
-        name_shape=names.name_shape(name),
         password_hash=password_hash,
         is_admin=is_admin,
         created_at=now,
@@ -156,19 +155,8 @@ def find(session: Session, *, user_id: int) -> User | None:
     return None if user is None or user.deleted_at is not None else user
 
 
-def list_page(session: Session, *, search: str = "", page: int = 1) -> Page[User]:
-    """Return a page of the accounts whose name or address contains `search`, sorted by name."""
-    query = _named(search).order_by(User.name_folded)
-    return page_of_query(session, query, page=page, page_size=PAGE_SIZE)
-
-
 def list_after(session: Session, *, search: str = "", part: Part) -> Slice[User]:
     """Return a slice of the accounts that match `search`, newest first."""
-    key = User.__table__.c.id
-    return slice_of_query(session, _named(search), key=key, part=part)
-
-
-def _named(search: str) -> Select[User]:
     shown = selectinload(User.identities), selectinload(User.second_factors)
     query = select(User).where(User.deleted_at.is_(None)).options(*shown)
     if search:
@@ -177,7 +165,7 @@ def _named(search: str) -> Select[User]:
             User.name_folded.contains(text, autoescape=True)
             | func.lower(User.email).contains(text, autoescape=True)
         )
-    return query
+    return slice_of_query(session, query, key=User.__table__.c.id, part=part)
 
 
 def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:
@@ -247,7 +235,6 @@ def delete_account(
     api_tokens.forget_all(session, user=person)
     person.name = names.of_deleted(person.id)
     person.name_folded, person.name_key = folded(person.name), names.name_key(person.name)
-    person.name_shape = names.name_shape(person.name)
     person.password_hash = NO_PASSWORD
     person.is_admin = False
     person.email = person.email_key = person.email_verified_at = None

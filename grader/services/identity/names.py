@@ -2,20 +2,18 @@
 
 Two names count as the same if they differ only in case, look-alike characters, punctuation and spaces.
 `name_key` folds the case and replaces each character with its prototype, like the skeleton algorithm in
-Unicode Technical Standard 39. `name_shape` is the key of the name without punctuation and spaces. The package
-confusable-homoglyphs provides Unicode's table of look-alikes.
+Unicode Technical Standard 39. The package confusable-homoglyphs provides Unicode's table of look-alikes.
 """
 
 import hashlib
 import re
 import unicodedata
 from functools import cache
-from typing import NamedTuple
 
 import idna
 import regex
 from confusable_homoglyphs import utils as confusables
-from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
@@ -41,32 +39,10 @@ _SAYING_MARKS = frozenset("#%&+@")
 _DECORATIONS = frozenset({"Sm", "Sk"})  # symbols such as | ~ ^ and standalone accents
 
 _OFFICES = (
-    "admin",
-    "administrator",
-    "helpdesk",
-    "moderator",
-    "operator",
-    "organiser",
-    "organizer",
-    "root",
-    "security",
-    "staff",
-    "superuser",
-    "support",
-    "sysadmin",
-    "system",
-    "webmaster",
+    *("admin", "administrator", "helpdesk", "moderator", "operator", "organiser", "organizer", "root"),
+    *("security", "staff", "superuser", "support", "sysadmin", "system", "webmaster"),
 )
-_NOBODYS = (
-    "anonymous",
-    "everybody",
-    "everyone",
-    "fairboard",
-    "host",
-    "nobody",
-    "organisers",
-    "organizers",
-)
+_NOBODYS = ("anonymous", "everybody", "everyone", "fairboard", "host", "nobody", "organisers", "organizers")
 
 
 class InvalidName(Refusal):
@@ -93,19 +69,9 @@ def clean_name(name: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the key of a clean name, which look-alike names share."""
-    seen = _skeleton(name)
-    if not seen.isascii():
-        # In other scripts, capital letters have their own look-alikes, so the case is folded first.
-        seen = _skeleton(name.casefold())
-    key = _skeleton(seen.casefold()).replace("i", "l")  # A capital i looks like a lower-case L.
-    return key if len(key) <= KEY_LENGTH else hashlib.sha256(key.encode()).hexdigest()
+    """Return the key of a clean name, which look-alike names share, without punctuation and spaces.
 
-
-def name_shape(name: str) -> str:
-    """Return the key of a clean name without punctuation and spaces.
-
-    `Team-Alpha` and `·Team Alpha` have the same shape.
+    `Team-Alpha` and `·Team Alpha` have the same key.
     """
     kept: list[str] = []
     is_decoration = False
@@ -114,7 +80,13 @@ def name_shape(name: str) -> str:
             is_decoration = _is_decoration(char)
         if not is_decoration:
             kept.append(char)
-    return name_key("".join(kept) or name)
+    plain = "".join(kept) or name
+    seen = _skeleton(plain)
+    if not seen.isascii():
+        # In other scripts, capital letters have their own look-alikes, so the case is folded first.
+        seen = _skeleton(plain.casefold())
+    key = _skeleton(seen.casefold()).replace("i", "l")  # A capital i looks like a lower-case L.
+    return key if len(key) <= KEY_LENGTH else hashlib.sha256(key.encode()).hexdigest()
 
 
 def numbered(name: str, number: int) -> str:
@@ -133,10 +105,8 @@ def of_deleted(user_id: int) -> str:
 
 def is_reserved(name: str, *, is_admin: bool = False) -> bool:
     """Return whether a clean name is reserved; administrators may use the names of roles."""
-    patterns = _reserved_shapes()
-    return bool(patterns.nobodys.fullmatch(shape := name_shape(name))) or (
-        not is_admin and bool(patterns.offices.fullmatch(shape))
-    )
+    key = name_key(name)
+    return bool(_pattern(*_NOBODYS).fullmatch(key) or (not is_admin and _pattern(*_OFFICES).fullmatch(key)))
 
 
 def require_unreserved(name: str, *, is_admin: bool = False) -> None:
@@ -153,14 +123,14 @@ def hold_accounts(session: Session) -> None:
 
 def is_taken(session: Session, *, name: str) -> bool:
     """Return whether an account has this name or a look-alike; call `hold_accounts` first."""
-    return bool(session.scalar(select(exists().where(_is_alike(User, name)))))
+    return bool(session.scalar(select(exists().where(User.name_key == name_key(name)))))
 
 
 def is_taken_by_team(
     session: Session, *, competition: Competition, name: str, but_for: Team | None = None
 ) -> bool:
     """Return whether a team other than `but_for` has a similar name; lock the competition first."""
-    alike = (Team.competition_id == competition.id) & _is_alike(Team, name)
+    alike = (Team.competition_id == competition.id) & (Team.name_key == name_key(name))
     if but_for is not None:
         alike &= Team.id != but_for.id
     return bool(session.scalar(select(exists().where(alike))))
@@ -207,35 +177,26 @@ def _is_joining(name: str, position: int) -> bool:
     return bool(is_joiner) and idna.valid_contextj(name, position)
 
 
-class _Reserved(NamedTuple):
-    """Patterns of reserved shapes; administrators may use names that match `offices`."""
-
-    nobodys: re.Pattern[str]
-    offices: re.Pattern[str]
-
-
 @cache
-def _reserved_shapes() -> _Reserved:
-    before = "|".join(map(name_shape, ("the", "official", "fairboard")))
-    after = "|".join(map(name_shape, ("team", "account", "official")))
-
-    def pattern(words: tuple[str, ...], *more: str) -> re.Pattern[str]:
-        named = f"(?:{before})*(?:{'|'.join(map(name_shape, words))})s?(?:{after})*"
-        return re.compile("|".join((named, *more)))
-
-    # In a shape, the digit 0 becomes the letter o and 1 becomes l.
-    deleted = f"(?:{name_shape('Team of')})?{name_shape('deleted')}[ol2-9]+"
-    return _Reserved(nobodys=pattern(_NOBODYS, deleted), offices=pattern(_OFFICES))
+def _pattern(*words: str) -> re.Pattern[str]:
+    """Return the pattern of the keys of words, also in the plural and with words that look official."""
+    before, named, after = (
+        "|".join(map(name_key, each))
+        for each in (("the", "official", "fairboard"), words, ("team", "account", "official"))
+    )
+    # In a key, the digit 0 becomes the letter o and 1 becomes l.
+    deleted = f"(?:{name_key('Team of')})?{name_key('deleted')}[ol2-9]+"
+    return re.compile(f"(?:{before})*(?:{named})s?(?:{after})*|{deleted}")
 
 
 def _is_decoration(char: str) -> bool:
     kind = unicodedata.category(char)
     if kind[0] in "PZ" or kind in _DECORATIONS:
         return char not in _SAYING_MARKS
-    if kind[0] != "L":
-        return False
-    seen = _prototypes().get(char, char)  # Some letters look like a dot or a dash.
-    return all(unicodedata.category(each)[0] in "PZ" for each in seen)
+    # Some letters look like a dot or a dash.
+    return kind[0] == "L" and all(
+        unicodedata.category(each)[0] in "PZ" for each in _prototypes().get(char, char)
+    )
 
 
 def _skeleton(text: str) -> str:
@@ -248,9 +209,8 @@ def _skeleton(text: str) -> str:
 def _prototypes() -> dict[str, str]:
     """Return the prototype of each look-alike character.
 
-    The package lists each pair of Unicode's table in both directions. If several characters list the same
-    character, that character is their prototype. If two texts list only each other, the prototype is the
-    longer one or, if they have the same length, the one with the lower code point.
+    The package lists each pair of Unicode's table in both directions. The character that several others list,
+    or else the longer or lower one of a pair, is the prototype.
     """
     alike = {
         _bare(char): [_bare(each["c"]) for each in others]
@@ -269,7 +229,3 @@ def _precedes(one: str, other: str) -> bool:
 
 def _bare(text: str) -> str:
     return text.strip("\u200e")  # In the table, direction marks enclose right-to-left characters.
-
-
-def _is_alike(table: type[User] | type[Team], name: str) -> ColumnElement[bool]:
-    return (table.name_shape == name_shape(name)) | (table.name_key == name_key(name))

@@ -73,7 +73,7 @@ def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> 
         query = query.join(ranked, ranked.c.team_id == Team.id).where(ranked.c.rank <= top)
     present = session.scalars(select(Team).where(Team.competition_id == stage.id)).all()
     carried_ids = {each.carried_from_id for each in present}
-    taken = {name for each in present for name in (each.name_key, each.name_shape)}
+    taken = {each.name_key for each in present}
     entered = session.scalars(select(Participation).where(Participation.competition_id == stage.id))
     known = {each.user_id: each for each in entered}
     members = _members(act, previous)
@@ -161,14 +161,14 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
 def _copy(act: Act, team: Team, member_ids: Sequence[int], taken: set[str]) -> Team:
     """Return a new team in this stage; a name that is taken gets a number, and a fixed name stays fixed."""
     name, number = team.name, 1
-    while taken & {names.name_key(name), names.name_shape(name)}:
+    while names.name_key(name) in taken:
         number += 1
         name = names.numbered(team.name, number)
     here = {"competition_id": act.competition.id}
     made = Team(carried_from_id=team.id, created_at=act.now, **here)
     made.division = team.division if team.division in division_names(act.competition.divisions) else None
     rosters.set_name(made, name)
-    taken |= {made.name_key, made.name_shape}
+    taken.add(made.name_key)
     made.is_name_fixed = team.is_name_fixed
     made.leader_id = team.leader_id if team.leader_id in member_ids else member_ids[0]
     made.members = [TeamMember(user_id=each, joined_at=act.now, **here) for each in member_ids]

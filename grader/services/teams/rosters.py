@@ -124,8 +124,8 @@ def free_name(session: Session, *, competition: Competition, name: str) -> str:
 
 
 def set_name(team: Team, name: str) -> None:
-    """Set a team's name and the derived forms for lookup and for the detection of similar names."""
-    team.name, team.name_key, team.name_shape = name, names.name_key(name), names.name_shape(name)
+    """Set a team's name and the key for lookup and for the detection of similar names."""
+    team.name, team.name_key = name, names.name_key(name)
     team.is_name_fixed = False
 
 

@@ -49,7 +49,6 @@ def test_similar_names_and_names_in_another_letter_case_are_the_same(one: str, o
         ("Team 1", "Team 2"),
         ("Иван", "Ivan"),
         ("名前", "名刺"),
-        ("ab", "a b"),
     ],
 )
 def test_different_names_are_distinct(one: str, other: str):
@@ -176,8 +175,8 @@ def test_administrator_may_use_the_word_but_not_the_name_of_the_site():
         "Team Alpha\u02d9",
     ],
 )
-def test_names_that_differ_in_punctuation_and_spaces_have_one_shape(other: str):
-    assert names.name_shape(clean_name(other)) == names.name_shape("Team Alpha")
+def test_names_that_differ_in_punctuation_and_spaces_are_the_same(other: str):
+    assert name_key(clean_name(other)) == name_key("Team Alpha")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +190,7 @@ def test_names_that_differ_in_punctuation_and_spaces_have_one_shape(other: str):
     ],
 )
 def test_punctuation_that_changes_the_meaning_is_kept(one: str, other: str):
-    assert names.name_shape(clean_name(one)) != names.name_shape(clean_name(other))
+    assert name_key(clean_name(one)) != name_key(clean_name(other))
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=90))
@@ -201,7 +200,6 @@ def test_any_text_is_either_a_clean_name_or_rejected(text: str):
         assert clean_name(shown) == shown
         assert 1 <= len(shown) <= names.MAX_CODE_POINTS
         assert 1 <= len(name_key(shown)) <= names.KEY_LENGTH
-        assert 1 <= len(names.name_shape(shown)) <= names.KEY_LENGTH
         assert len(folded(shown)) <= names.MAX_CODE_POINTS
 
 

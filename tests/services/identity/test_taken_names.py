@@ -60,7 +60,7 @@ def test_deleted_account_frees_the_shape_of_its_name(service):
     service.user("Ada")
     with service.database.read() as session:
         gone = session.get_one(User, ada.id)
-    assert gone.name_shape == names.name_shape(f"deleted-{ada.id}")
+    assert gone.name_key == names.name_key(f"deleted-{ada.id}")
 
 
 def test_free_name_has_no_similar_names(service):

@@ -104,7 +104,7 @@ def test_user_has_a_separate_team_in_each_competition(service):
 def test_duplicate_team_name_gets_a_number(service):
     competition = service.competition()
     with service.database.write() as session:
-        names = dict.fromkeys(("name_key", "name_shape"), "ada")
+        names = {"name_key": "ada"}
         session.add(Team(competition_id=competition.id, name="Ada", created_at=service.now, **names))
     team_id = accept(service, competition).submission.team_id
     with service.database.read() as session:

@@ -364,7 +364,6 @@ def test_a_thousand_teams_are_carried_in_a_few_statements(service, follow):
                 "name": name,
                 "name_folded": name,
                 "name_key": name,
-                "name_shape": name,
                 "password_hash": "",
                 "created_at": service.now,
             }
@@ -377,7 +376,6 @@ def test_a_thousand_teams_are_carried_in_a_few_statements(service, follow):
             | {
                 "name": name,
                 "name_key": name,
-                "name_shape": name,
                 "created_at": service.now,
                 "leader_id": who,
             }

@@ -185,7 +185,6 @@ def test_test_submission_becomes_a_benchmark_and_is_never_ranked(service):
                 competition_id=competition.id,
                 name="O",
                 name_key="o",
-                name_shape="o",
                 created_at=service.now,
                 is_organizers=True,
             )

@@ -55,7 +55,6 @@ def _copy(session, own, entry):
             competition_id=entry.competition_id,
             name=f"Team {number}",
             name_key=f"team {number}",
-            name_shape=f"team {number}",
             created_at=entry.submitted_at,
         )
         for number in range(59)
