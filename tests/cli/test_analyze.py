@@ -80,13 +80,6 @@ def test_options_set_the_order_the_categories_and_the_skew_experiment(folder: Pa
     assert "no identity 'cow'" in run(folder, "solution.csv", "ours.csv", "--skew", "cow").stderr
 
 
-def test_a_rejected_file_is_explained_and_the_exit_code_is_2(folder: Path):
-    (folder / "bad.csv").write_text("id,prediction\nr0,x\n")
-    result = run(folder, "solution.csv", "bad.csv")
-    assert result.exit_code == 2
-    assert "rejected" in result.stderr
-
-
 def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path):
     result = run(folder, "solution.csv", "--against", "ours.csv")
     assert result.exit_code == 1

@@ -82,9 +82,3 @@ def test_error_of_a_score_agrees_with_simulation():
     members["c"] |= members["a"]
     expected = score_standard_error(prepare(labels, members), MetricSettings())
     assert expected == pytest.approx(simulated_error(labels, members), rel=0.15)
-
-
-def test_undefined_cell_has_no_error():
-    labels = np.arange(40) % 2 == 0
-    assert score_standard_error(prepare(labels, {"a": labels}), MetricSettings()) is None
-    assert score_standard_error(prepare(labels, {}), MetricSettings()) is None
