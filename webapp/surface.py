@@ -381,7 +381,7 @@ class _Declared:
             tag=self.surface.tag,
             spans=self.surface.spans,
             takes=None if is_file else takes,
-            takes_file=takes if is_file else None,  # type: ignore[arg-type]
+            takes_file=takes if is_file else None,
             checks_version=self.surface.unchanged is not None,
         )(view)
         return _for_role(role, described)
@@ -500,7 +500,7 @@ def _body(takes: type[BaseModel], act: Act, **given: Any) -> BaseModel:
     """Return the input of an operation."""
     if issubclass(takes, FileForm):
         return _entered(takes, act, **given)
-    sent: BaseModel = request.context.json  # type: ignore[attr-defined]
+    sent: BaseModel = g.sent
     return sent
 
 

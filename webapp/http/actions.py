@@ -219,7 +219,7 @@ def _body(takes: type[Sent]) -> Sent:
     """Return the input of an operation."""
     if issubclass(takes, FileForm):
         return _validated(takes, entered(takes))
-    sent: Sent = request.context.json  # type: ignore[attr-defined]
+    sent: Sent = g.sent
     return sent
 
 

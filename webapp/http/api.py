@@ -1,24 +1,20 @@
 """JSON API framework: operations, scopes, request and response models, token checks.
 
 A view is decorated with `operation`. Its parameters `json` and `query` are annotated with the pydantic models
-that validate the request. It returns its response model, optionally followed by a status other than 200 and
-by headers.
+that validate the request. It returns its response model, optionally followed by a status and by headers.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from flask import Blueprint, Response, current_app, g, make_response, request, url_for
 from flask.typing import ResponseReturnValue
 from pydantic import BaseModel, ValidationError
-from spectree import Response as Answers
-from spectree import SpecTree
-from spectree.plugins.flask_plugin import FlaskPlugin
-from werkzeug.datastructures import WWWAuthenticate
+from werkzeug.datastructures import MultiDict, WWWAuthenticate
 from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.exceptions import Unauthorized
 
@@ -27,13 +23,15 @@ from grader.models import ApiToken
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope, other_competition
 from grader.services.site.paging import Slice
+from webapp.http.bodies import FORM_TYPES
 from webapp.http.context import reading
 from webapp.http.errors import BadRequest
-from webapp.http.fields import ErrorAnswer, FileForm, is_list
+from webapp.http.fields import FileForm, is_list
 from webapp.http.parameters import UnreadableBody
 from webapp.http.responses import conditional
 
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
+Model = TypeVar("Model", bound=BaseModel)
 KEY_HEADER = "Idempotency-Key"
 SHOWN_LENGTH = 40  # characters
 LONGEST_NAME, MOST_LISTED = 200, 30  # characters of a field's name, problems of a request
@@ -81,136 +79,58 @@ class NotJsonType(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Requirements of an API route, in addition to its models.
+    """An API route: its requirements, its models and its description.
 
     If `scope` is None, no token is required. An operation with `keeps_key` accepts an Idempotency-Key. With
     `spans`, tokens bound to one competition are accepted although the URL contains none.
-    `takes` is the body of a declared action, `takes_file` the form of an upload, and `answers_file` the media
-    type of a file response. With `checks_version`, `If-Match` is compared.
+    `takes` is the body, `takes_file` the form of an upload, and `answers_file` the media type of a file
+    response. With `checks_version`, `If-Match` is compared.
     """
 
     scope: Scope | None
-    keeps_key: bool = False
-    spans: bool = False
+    tag: str
+    about: str
+    answers: type[BaseModel] | None = None
+    status: int = 200
+    query: type[BaseModel] | None = None
     takes: type[BaseModel] | None = None
     takes_file: type[FileForm] | None = None
     answers_file: str | None = None
+    keeps_key: bool = False
+    spans: bool = False
     checks_version: bool = False
-    answers: type[BaseModel] | None = None
 
 
-class _Plugin(FlaskPlugin):
-    """Validate requests strictly, and serialize response models without validating them again."""
-
-    def request_validation(self, request: Any, query: Any, json: Any, *others: Any) -> None:
-        # The library ignores the bodies of DELETE requests, so bodies are validated here.
-        super().request_validation(request, query, None, *others)  # type: ignore[no-untyped-call]
-        if json is None:
-            return
-        if request.mimetype in FlaskPlugin.FORM_MIMETYPE:  # sent by `curl --data name=value`
-            if any(name.lstrip().startswith(("{", "[")) for name in request.form):
-                raise NotJsonType  # `curl --data '{…}'` sends JSON with a form's content type
-            lists = {name for name, each in json.model_fields.items() if is_list(each.annotation)}
-            fields = {name: values if name in lists else values[-1] for name, values in request.form.lists()}
-        else:
-            if request.content_length or request.mimetype:
-                _require_object()
-            fields = request.get_json(silent=True) or {}
-        sent = self.model_adapter.validate_obj(json, fields)
-        request.context = request.context._replace(json=sent)
-
-    def validate_response(self, resp: Any, *_: Any) -> tuple[Response, None]:
-        answer, status, headers = _parts(resp)
-        if isinstance(answer, BaseModel):  # already validated by its own class
-            answer = current_app.response_class(
-                answer.model_dump_json(exclude_unset=True) + "\n", mimetype="application/json"
-            )
-        return make_response(answer, status, headers), None
-
-
-def _refuse_unreadable(_request: Any, _answer: Any, error: Any, *_: Any) -> None:
-    if error is not None:
-        raise UnreadableFields(error) from None
-
-
-def _name(model: type[BaseModel]) -> str:
-    return model.model_config.get("title") or model.__name__
-
-
-class _Spec(SpecTree):
-    """A SpecTree that generates schemas only with the document.
-
-    Generating them earlier would take a third of the startup time.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        self._described: dict[str, tuple[type[BaseModel], Any]] = {}
-        super().__init__(**options)
-
-    def _add_model(self, model: type[BaseModel], mode: Any = "validation") -> str:
-        name = self.naming_strategy(model)
-        self._described[name] = (model, mode)
-        return name
-
-    def document(self, forms: Iterable[type[FileForm]]) -> dict[str, Any]:
-        """Return the OpenAPI document of all operations and of the forms."""
-        self.models = {}
-        for model, mode in [*self._described.values(), *((form, "validation") for form in forms)]:
-            super()._add_model(model, mode)
-        return self._generate_spec()
-
-
-SPEC = _Spec(
-    validation_error_model=ErrorAnswer,
-    backend=_Plugin,
-    before=_refuse_unreadable,
-    after=lambda *_: None,
-    mode="strict",
-    title="Fairboard API",
-    naming_strategy=_name,
-    nested_naming_strategy=lambda _parent, child: child,
-)
 OPERATIONS: dict[str, Operation] = {}
 """Operations by view name, which is the endpoint without `api.`."""
 
 
 def operation(
-    scope: Scope | None,
-    *,
-    answers: type[BaseModel] | None = None,
-    status: int = 200,
-    tag: str,
-    keeps_key: bool = False,
-    spans: bool = False,
-    takes: type[BaseModel] | None = None,
-    takes_file: type[FileForm] | None = None,
-    answers_file: str | None = None,
-    checks_version: bool = False,
+    scope: Scope | None, *, tag: str, **described: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., ResponseReturnValue]]:
-    """Register a view as an operation whose models validate its requests and describe it."""
+    """Register a view as an operation, described by the fields of `Operation`; validate its requests."""
 
     def decorate(view: Callable[..., Any]) -> Callable[..., ResponseReturnValue]:
+        hints = view.__annotations__
+        described.setdefault("takes", hints.get("json"))
         known = Operation(
-            scope=scope,
-            keeps_key=keeps_key,
-            spans=spans,
-            takes=takes,
-            takes_file=takes_file,
-            answers_file=answers_file,
-            checks_version=checks_version,
-            answers=answers,
+            scope=scope, tag=tag, about=view.__doc__ or "", query=hints.get("query"), **described
         )
         OPERATIONS[view.__name__] = known
-        described = Answers(**{f"HTTP_{status}": answers})
-        checked = SPEC.validate(json=takes, resp=described, tags=(tag,), operation_id=view.__name__)(view)
 
-        @wraps(checked)
+        @wraps(view)
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-            answer: Response = checked(*args, **kwargs)
-            is_plain = answers is not None and request.method == "GET" and not answer.get_etag()[0]
-            if not is_plain:
-                return answer
-            told = conditional(answer)
+            if known.query is not None:
+                kwargs["query"] = validated(known.query, _fields(known.query, request.args))
+            if known.takes is not None:
+                g.sent = validated(known.takes, _body(known.takes))
+                if "json" in hints:
+                    kwargs["json"] = g.sent
+            response = _response(view(*args, **kwargs), known)
+            is_read = known.answers is not None and request.method == "GET"
+            if not is_read or response.get_etag()[0]:
+                return response
+            told = conditional(response)
             # The response is personal: clients may keep the ETag, but caches may not store the response.
             if scope is not None:
                 told.headers["Cache-Control"] = "no-store"
@@ -219,6 +139,45 @@ def operation(
         return answered
 
     return decorate
+
+
+def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
+    """Return the fields of a request as a model; raise UnreadableFields."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        raise UnreadableFields(error) from None
+
+
+def _fields(model: type[BaseModel], sent: MultiDict[str, str]) -> dict[str, Any]:
+    """Return the sent texts by name; a field that is a list receives all of its values."""
+    lists = {name for name, each in model.model_fields.items() if is_list(each.annotation)}
+    return {name: values if name in lists else values[-1] for name, values in sent.lists()}
+
+
+def _body(model: type[BaseModel]) -> Mapping[str, Any]:
+    """Return the fields of the body, which is JSON or a form."""
+    if request.mimetype in FORM_TYPES:  # sent by `curl --data name=value`
+        if any(name.lstrip().startswith(("{", "[")) for name in request.form):
+            raise NotJsonType  # `curl --data '{…}'` sends JSON with a form's content type
+        return _fields(model, request.form)
+    if request.content_length or request.mimetype:
+        _require_object()
+    return request.get_json(silent=True) or {}
+
+
+def _response(answer: Any, known: Operation) -> Response:
+    """Return the response of a view; models are serialized without being validated again."""
+    status, headers = known.status, dict[str, str]()
+    if isinstance(answer, tuple):
+        answer, status, *rest = answer
+        headers = rest[0] if rest else {}
+    if isinstance(answer, Response):
+        return answer
+    if isinstance(answer, BaseModel):
+        text = answer.model_dump_json(exclude_unset=True) + "\n"
+        answer = current_app.response_class(text, mimetype="application/json")
+    return make_response(answer, status, headers)
 
 
 def current() -> Operation:
@@ -236,13 +195,6 @@ def _require_object() -> None:
         sent = request.get_json()
     if not isinstance(sent, dict):
         raise UnreadableBody
-
-
-def _parts(answer: Any) -> tuple[Any, int, Any]:
-    if not isinstance(answer, tuple):
-        return answer, getattr(answer, "status_code", 200), {}
-    body, status, *headers = answer
-    return body, status, headers[0] if headers else {}
 
 
 def _sentence(problem: Any) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Flask, render_template, request
+from flask import Flask, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader.errors import ErrorKind, ParticipantError
@@ -86,7 +86,7 @@ def confirm(question: Question) -> None:
 def _token() -> str | None:
     """Return the token of the request: a field of a page's form, or of an API operation's body."""
     if request.blueprint == "api":
-        return getattr(request.context.json, FIELD, None)  # type: ignore[attr-defined]
+        return getattr(g.get("sent"), FIELD, None)
     return request.form.get(FIELD)
 
 
