@@ -29,7 +29,7 @@ from webapp.http import api, auth, context
 from webapp.http.actions import entered, sentences
 from webapp.http.api import UnreadableFields, operation
 from webapp.http.confirmation import Unconfirmed, wants_to_change
-from webapp.http.context import actor, competition_of, reading, require_role, writing
+from webapp.http.context import SecondFactorMissing, actor, competition_of, reading, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import FileForm, is_list
 
@@ -427,7 +427,7 @@ class _Declared:
 
     def _is_shown(self, error: FairboardError) -> bool:
         """Return whether the page shows an error; organizers' errors are hidden from others."""
-        if isinstance(error, Unconfirmed) or error.kind in ELSEWHERE or wants_json():
+        if isinstance(error, Unconfirmed | SecondFactorMissing) or error.kind in ELSEWHERE or wants_json():
             return False
         return isinstance(error, ParticipantError) or g.get("organizer_role") is not None
 
