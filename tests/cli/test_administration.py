@@ -118,7 +118,7 @@ def test_invitations_are_printed_one_per_line(host, service):
 
 @pytest.mark.parametrize(
     "command",
-    ["user create ada", "competition list", "token create ada", "sweeper", "backup /x"],
+    ["user create ada", "competition list"],
 )
 @pytest.mark.parametrize("kind", ["missing", "empty", "other database"])
 def test_a_command_rejects_a_folder_without_a_site_and_creates_nothing(
@@ -274,14 +274,11 @@ def test_files_in_an_existing_data_folder_are_not_readable_by_others(run, monkey
         ),
     ],
 )
-@pytest.mark.parametrize("command", [("serve",), ("settings",), ("competition", "list")])
-def test_an_invalid_setting_is_named_before_anything_starts(
-    run, monkeypatch, tmp_path, variables, sentence, command
-):
+def test_an_invalid_setting_is_named_before_anything_starts(run, monkeypatch, tmp_path, variables, sentence):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     for name, value in variables.items():
         monkeypatch.setenv(f"FAIRBOARD_{name}", value)
-    result = run(*command)
+    result = run("serve")
     assert result.exit_code == 1
     assert sentence in result.stderr
     assert not (tmp_path / "var").exists()

@@ -9,7 +9,6 @@ from grader.files.reading.header_faults import (
     fault_of_line_above,
     header_problem,
     invalid_utf8,
-    invisible_characters,
 )
 from grader.files.reading.problems import FileProblem, FileRejected, Findings, Note, nul_byte
 from grader.files.reading.text import Text, line_at, split_fields
@@ -73,7 +72,7 @@ def read_header(
     fields = split_fields(line) or [line]
     names = [field.decode("utf-8", "backslashreplace") for field in fields]
     others = [name for name in other_labels if name not in wanted.names]
-    problems = [*invalid_utf8(line, 1), *invisible_characters(names, 1, wanted.header)]
+    problems = invalid_utf8(line, 1)
     distinct = set(names)
     is_right = {*wanted.names} <= distinct <= {*wanted.names, *others} and len(distinct) == len(names)
     if problems or not is_right:
