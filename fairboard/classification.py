@@ -65,7 +65,7 @@ class BalancedAccuracy(CellMetric):
             for place, name in enumerate(self.options.classes)
             if cells.true[place]
         }
-        return {"score": _mean(list(recalls.values())), **recalls}
+        return {"score": mean(list(recalls.values())), **recalls}
 
 
 class F1(CellMetric):
@@ -116,7 +116,7 @@ class MacroF1(CellMetric):
         """Return the score and the F1 of each class that occurs."""
         occurring = cells.true + cells.predicted
         each = {f"f1_{name}": _f1(cells, k) for k, name in enumerate(self.options.classes) if occurring[k]}
-        return {"score": _mean(list(each.values())), **each}
+        return {"score": mean(list(each.values())), **each}
 
 
 class MatthewsCorrelation(CellMetric):
@@ -274,7 +274,8 @@ def _f1(cells: ClassCounts, place: int) -> float:
     return ratio(2 * cells.correct[place], cells.true[place] + cells.predicted[place])
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
+    """Return the mean, rounded as little as possible."""
     return math.fsum(values) / len(values)
 
 

@@ -1,14 +1,12 @@
 """Metrics that are the mean of another metric over several predicted columns."""
 
-import math
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from fairboard.built_in import PREDICTION, TARGET, BuiltIn, encoding_of
-from fairboard.classification import LogLoss
+from fairboard.classification import LogLoss, mean
 from fairboard.interface import (
     Columns,
-    ColumnSpec,
     Description,
     MetricResult,
     Options,
@@ -48,8 +46,8 @@ class MeanOverColumns:
             f"The mean over columns. {one.sentence}",
             one.direction,
             one.exactness,
-            tuple(_named(truth, each) for each in self.options.columns),
-            tuple(_named(prediction, each) for each in self.options.columns),
+            tuple(replace(truth, name=each) for each in self.options.columns),
+            tuple(replace(prediction, name=each) for each in self.options.columns),
             tuple(TermSpec(each, each, one.direction) for each in self.options.columns),
             one.decimals,
             is_nonnegative=one.is_nonnegative,
@@ -76,16 +74,7 @@ class MeanOverColumns:
         results = {each: self._one.score(prepared[each], encoded[each]) for each in prepared}
         terms = {each: result.score for each, result in results.items()}
         evidence = {each: result.evidence for each, result in results.items()}
-        return MetricResult(_mean(terms.values()), terms, evidence)
-
-
-def _mean(values: Iterable[float]) -> float:
-    scores = list(values)
-    return math.fsum(scores) / len(scores)
-
-
-def _named(column: ColumnSpec, name: str) -> ColumnSpec:
-    return ColumnSpec(name, column.kind, column.lowest, column.highest)
+        return MetricResult(mean(list(terms.values())), terms, evidence)
 
 
 class MeanColumnsRocAuc(MeanOverColumns):

@@ -1,22 +1,10 @@
 """Per-identity metrics: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
-
-
-class Flat:
-    """A slotted dataclass of plain values; `DERIVED` names the properties that its data includes."""
-
-    __slots__: tuple[str, ...] = ()
-    DERIVED: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {name: getattr(self, name) for name in (*self.__slots__, *self.DERIVED)}
-
 
 BiasAuc = Literal["subgroup_auc", "bpsn_auc", "bnsp_auc"]
 Cell = Literal[BiasAuc, "positive_aeg", "negative_aeg"]
@@ -68,7 +56,7 @@ class Undefined:
 
 
 @dataclass(frozen=True, slots=True)
-class SubgroupReport(Flat):
+class SubgroupReport:
     """The metrics of one identity; undefined values are None.
 
     Attributes
@@ -103,9 +91,9 @@ class SubgroupReport(Flat):
     positive_aeg: float | None
     negative_aeg: float | None
 
-    def with_cells(self, cells: Mapping[Cell, float | None]) -> "SubgroupReport":
-        """Return a copy with other values."""
-        return SubgroupReport(**self.as_dict() | dict(cells.items()))
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self)
 
 
 _INSIDE, _OUTSIDE = "rows that mention the identity", "rows that do not mention the identity"
