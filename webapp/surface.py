@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from werkzeug.exceptions import Forbidden
 
 from grader import db
@@ -26,12 +26,12 @@ from grader.services.competitions.acting import Act
 from grader.services.identity.api_tokens import Scope
 from webapp.competitions.views import CompetitionView
 from webapp.http import api, auth, context
-from webapp.http.actions import entered, sentences
-from webapp.http.api import UnreadableFields, operation
+from webapp.http.api import operation, validated
 from webapp.http.confirmation import Unconfirmed, wants_to_change
 from webapp.http.context import SecondFactorMissing, actor, competition_of, reading, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import FileForm, is_list
+from webapp.presentation.form_fields import entered
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Done = str | Mapping[str, str] | Callable[..., Any]
@@ -254,7 +254,7 @@ class Read:
                 "query": asked.get("query"),
                 "etag": lambda: f'"{_etag(made, ask)}"',
                 "problem": problem,
-                "problems": sentences(problem),
+                "problems": [] if problem is None else getattr(problem, "problems", [problem.message]),
                 "form": request.form,
                 **({"competition": ask.competition_view} if slug is not None else {}),
                 **(made if isinstance(made, Mapping) else {}),
@@ -481,19 +481,13 @@ def _query(model: type[BaseModel]) -> BaseModel:
         for name, each in model.model_fields.items()
         if request.args.get(name)
     }
-    try:
-        return model.model_validate(sent)
-    except ValidationError as error:
-        raise UnreadableFields(error) from None
+    return validated(model, sent)
 
 
 def _entered(takes: type[BaseModel], act: Act, **given: Any) -> BaseModel:
     """Return the input of a form; a model with fields named otherwise has a function `of_form`."""
     read = getattr(takes, "of_form", None)
-    try:
-        return takes.model_validate(read(act, **given) if read is not None else entered(takes))  # type: ignore[arg-type]
-    except ValidationError as error:
-        raise UnreadableFields(error) from None
+    return validated(takes, entered(takes) if read is None else read(act, **given))
 
 
 def _body(takes: type[BaseModel], act: Act, **given: Any) -> BaseModel:

@@ -17,9 +17,9 @@ from grader.services.identity.api_tokens import Scope
 from grader.services.rescoring import versions
 from webapp.competitions import prose
 from webapp.http import api, auth, lookups
-from webapp.http.actions import entered
 from webapp.http.context import actor, reading, require_role, writing
 from webapp.http.fields import Answer, Sent, Text
+from webapp.presentation.form_fields import entered
 
 blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/new")
 

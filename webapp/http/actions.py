@@ -4,10 +4,9 @@ An action runs in one transaction, which identifies the user, locks the competit
 function receives the `Act`, the input and the URL parameters. The same model validates the input of both.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, get_args
+from typing import Any
 
 from flask import Blueprint, flash, g, redirect, request
 from flask.typing import ResponseReturnValue
@@ -24,9 +23,8 @@ from webapp.http.auth import organizers_only
 from webapp.http.confirmation import wants_to_change
 from webapp.http.context import actor, competition_of, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
-from webapp.http.fields import FileForm, Sent, is_list
-from webapp.http.parameters import whole_number
-from webapp.presentation.form_fields import entered_moment
+from webapp.http.fields import FileForm, Sent
+from webapp.presentation.form_fields import entered
 
 Action = Callable[..., Any]
 OWN_PAGE = (ErrorKind.LOGIN_NEEDED, ErrorKind.NOT_FOUND)
@@ -231,39 +229,6 @@ def _validated(takes: type[Sent], fields: Mapping[str, Any] | BaseModel) -> Sent
         raise UnreadableFields(error) from None
 
 
-def entered(takes: type[Sent]) -> dict[str, Any]:
-    """Return the form's fields by name, not validated.
-
-    Missing required texts are empty; other missing fields are absent.
-    """
-    if issubclass(takes, FileForm):  # `before` reads the file; the other fields may be query parameters
-        sent = request.values
-        return {"file": None} | {name: sent[name] for name in takes.model_fields if name in sent}
-    found: dict[str, Any] = {}
-    for name, field in takes.model_fields.items():
-        kinds = list(_kinds(field.annotation))
-        text = request.form.get(name, "")
-        if bool in kinds:
-            found[name] = text == "yes"
-        elif is_list(field.annotation):
-            found[name] = request.form.getlist(name)
-        elif datetime in kinds:
-            found[name] = entered_moment(name)
-        elif int in kinds:
-            number = whole_number(text.strip())
-            found[name] = (text or None) if number is None else number
-        elif text or (str in kinds and (field.is_required() or name in request.form)):
-            found[name] = text
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def sentences(problem: FairboardError | None) -> list[str]:
     """Return the messages of an error that a page shows."""
     return [] if problem is None else list(getattr(problem, "problems", (problem.message,)))
-
-
-def _kinds(annotation: Any) -> Iterator[Any]:
-    """Return the types in an annotation such as `Annotated[int, …] | None`."""
-    yield annotation
-    for each in get_args(annotation):
-        yield from _kinds(each)

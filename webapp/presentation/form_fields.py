@@ -1,114 +1,61 @@
-"""Form fields: parsed texts, checkboxes, and UTC dates with times."""
+"""Form fields: the entered values of a form by the names of a model."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from datetime import UTC, datetime, time
-from typing import Any
+from typing import Any, get_args
 
 from flask import request
-from flask_wtf import FlaskForm
-from wtforms import BooleanField, Field, StringField
-from wtforms.utils import unset_value
+from pydantic import BaseModel
 
 from grader.text import utc
+from webapp.http.fields import FileForm, is_list
+from webapp.http.parameters import whole_number
 
 LAST_MINUTE = time(23, 59)
 
 
-class SiteForm(FlaskForm):
-    """A form without its own CSRF token, because the site checks every form."""
+def entered(takes: type[BaseModel]) -> dict[str, Any]:
+    """Return the form's fields by name, not validated.
 
-    class Meta(FlaskForm.Meta):
-        """Options of the form library."""
-
-        csrf = False
-
-
-class TextEntry(StringField):
-    """A text field with a parser that raises ValueError; the value of an optional blank field is None."""
-
-    def __init__(
-        self,
-        label: str,
-        read: Callable[[str], Any] = str,
-        show: Callable[[Any], str] = str,
-        *,
-        is_optional: bool = False,
-        **options: Any,
-    ) -> None:
-        super().__init__(label, **options)
-        self._read, self._show, self._is_optional = read, show, is_optional
-
-    def process_formdata(self, valuelist: list[str]) -> None:
-        """Parse the entered text, unless it is the text that the form shows for the stored value."""
-        entered = "".join(valuelist[:1])
-        # Browsers send each line break as CR LF.
-        stored: Any = self.object_data
-        if stored is not None and entered.splitlines() == self._show(stored).splitlines():
-            return
-        text = entered.strip()
-        try:
-            self.data = None if self._is_optional and not text else self._read(text)
-        except ValueError as error:
-            raise ValueError(f"{self.label.text}{error}") from None
-
-    def _value(self) -> str:
-        if self.raw_data is not None:
-            return "".join(self.raw_data[:1])
-        return "" if self.data is None else self._show(self.data)
+    Missing required texts are empty; other missing fields are absent.
+    """
+    if issubclass(takes, FileForm):  # the file is read before; the other fields may be query parameters
+        sent = request.values
+        return {"file": None} | {name: sent[name] for name in takes.model_fields if name in sent}
+    found: dict[str, Any] = {}
+    for name, field in takes.model_fields.items():
+        kinds = list(_kinds(field.annotation))
+        text = request.form.get(name, "")
+        if bool in kinds:
+            found[name] = text == "yes"
+        elif is_list(field.annotation):
+            found[name] = request.form.getlist(name)
+        elif datetime in kinds:
+            found[name] = entered_moment(name)
+        elif int in kinds:
+            number = whole_number(text.strip())
+            found[name] = (text or None) if number is None else number
+        elif text or (str in kinds and (field.is_required() or name in request.form)):
+            found[name] = text
+    return {name: value for name, value in found.items() if value is not None}
 
 
-class TickBox(BooleanField):
-    """A check box with the value `yes`."""
-
-    def __init__(self, label: str = "", **options: Any) -> None:
-        super().__init__(label, **options | {"render_kw": {"value": "yes"}})
-
-    def process_formdata(self, valuelist: list[str]) -> None:
-        """Read whether the box was ticked."""
-        self.data = valuelist[:1] == ["yes"]
-
-
-class MomentField(Field):
-    """Two inputs, `<name>_date` and `<name>_time`; the value is None if no date is entered."""
-
-    data: datetime | None
-
-    def __init__(self, label: str, *, day: time = LAST_MINUTE, **options: Any) -> None:
-        super().__init__(label, **options)
-        self._day = f"{day:%H:%M}"
-
-    def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
-        """Read the default, or both inputs of the request."""
-        super().process(None, data, extra_filters)
-        chosen: datetime | None = self.data
-        self.date = f"{chosen:%Y-%m-%d}" if chosen else ""
-        self.time = f"{chosen:%H:%M}" if chosen else self._day
-        if formdata is not None:
-            self.date, self.time = (formdata.get(f"{self.name}_{part}", "") for part in ("date", "time"))
-            try:
-                self.data = entered = _moment(self.date, self.time or self._day)
-            except ValueError:
-                self.process_errors.append(
-                    f"{self.label.text}: enter a date such as 2026-12-31 and a time such as 23:59, not "
-                    f"{self.date!r} and {self.time!r}."
-                )
-                return
-            # The inputs show no seconds, so the same minute is the stored time of day.
-            if chosen and entered and entered.time() == chosen.time().replace(second=0, microsecond=0):
-                self.data = datetime.combine(entered, chosen.timetz())
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """Return the types in an annotation such as `Annotated[int, …] | None`."""
+    yield annotation
+    for each in get_args(annotation):
+        yield from _kinds(each)
 
 
 def entered_moment(name: str) -> datetime | str | None:
     """Return the time in a field, or in `<name>_date` and `<name>_time`; an invalid one as text."""
     text, day, time_of_day = (request.form.get(f"{name}{part}", "") for part in ("", "_date", "_time"))
     try:
-        return utc(datetime.fromisoformat(text)) if text else _moment(day, time_of_day)
+        if text:
+            return utc(datetime.fromisoformat(text))
+        if not day.strip():
+            return None
+        local = f"{day.strip()}T{time_of_day.strip() or f'{LAST_MINUTE:%H:%M}'}"
+        return datetime.fromisoformat(local).replace(tzinfo=UTC)
     except ValueError:
         return text or f"{day} {time_of_day}"
-
-
-def _moment(date: str, time_of_day: str) -> datetime | None:
-    if not date.strip():
-        return None
-    text = f"{date.strip()}T{time_of_day.strip() or f'{LAST_MINUTE:%H:%M}'}"
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
