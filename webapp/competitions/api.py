@@ -7,7 +7,6 @@ from grader import db
 from grader.services.competitions import announcements
 from grader.services.identity.api_tokens import Scope
 from grader.services.rescoring import mail
-from grader.services.site import log
 from grader.services.teams import rosters
 from webapp.competitions import answers, downloads, pages
 from webapp.competitions.answers import (
@@ -16,9 +15,7 @@ from webapp.competitions.answers import (
     CompetitionPages,
     DataFileList,
     LastRescoring,
-    LogEntry,
     PostedText,
-    PublicLog,
     RescoredLine,
 )
 from webapp.competitions.views import CompetitionView
@@ -98,16 +95,6 @@ def published_solution(slug: str) -> Response:
 def published_nonce(slug: str) -> Response:
     """Download the nonce of the commitment to the published solution."""
     return downloads.nonce(slug)
-
-
-@blueprint.get("/competitions/<slug>/log")
-@operation(None, answers=PublicLog, tag=TAG)
-def public_log(slug: str, query: Asked) -> PublicLog:
-    """List organizers' actions that change standings, deadlines or rules, newest first."""
-    with reading() as session:
-        logged = log.public_slice(session, competition=competition_of(session, slug), part=query.part)
-    entries = [LogEntry(at=entry.at, text=text) for entry, text in logged.rows]
-    return PublicLog(entries=entries, **ending(logged))
 
 
 @blueprint.get("/competitions/<slug>/rescoring")

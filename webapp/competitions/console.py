@@ -1,35 +1,49 @@
-"""Organizers' console (page and API), with actions to pause and resume submissions."""
+"""Organizers' console (page and API): next action, tasks, dates, activity, scoring queue, pause."""
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, url_for
 from pydantic import Field
 
-from grader import db
-from grader.models import Competition, CompetitionState, JobState, Role, ScoringVersionState, SubmissionStatus
+from grader.models import (
+    Competition,
+    CompetitionState,
+    JobState,
+    OrganizerJobKind,
+    Role,
+    ScoringVersionState,
+    SubmissionStatus,
+)
+from grader.services.closing import checklist as closing
 from grader.services.closing import tables
 from grader.services.competitions import pauses, phases
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.competitions.phases import Stage
 from grader.services.site import activity, log, organizer_jobs
+from grader.services.site.paging import Part
 from grader.services.submissions import queue_health, retries
+from grader.services.submissions.queue_health import Health, HealthSign
 from grader.storage import disk
 from grader.visibility import Phase
-from webapp.competitions import console_view
-from webapp.competitions.console_view import ActivityView, HealthView
-from webapp.competitions.views import CompetitionView
-from webapp.http import api, lookups
-from webapp.http.actions import Family
-from webapp.http.auth import organizers_only
-from webapp.http.context import competition_of, reading
+from webapp.closing.views import CloseView
+from webapp.competitions import checklist
+from webapp.http import lookups
 from webapp.http.fields import Answer, Moment, Sent, Text
-from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.site import current_site
-from webapp.site.audit import EntryView
+from webapp.presentation import formats
+from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_console", __name__, url_prefix="/competitions/<slug>/organize")
+CONSOLE = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
 RECENT_COUNT = 5
+# For each kind of failed organizer job: its name, and the endpoint of the page that restarts it.
+BROKEN = {
+    OrganizerJobKind.CHECK: ("The check of the solution", "organize_solution.index"),
+    OrganizerJobKind.SETTINGS: ("The check of the settings", "organize_rescoring.index"),
+    OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
+    OrganizerJobKind.SOLUTION: ("The file of the published solution", "organize_close.index"),
+}
 
 
 class ScoringQueue(Answer):
@@ -60,77 +74,81 @@ class Console(Answer):
     ]
 
 
-class PauseRequest(Sent):
-    """A pause: the message shown to uploaders, and optionally a new closing date."""
-
-    message: Text = ""
-    closes_at: Moment | None = None
-
-
 class ResumeRequest(Sent):
     """The end of a pause, and optionally a new closing date."""
 
     closes_at: Moment | None = None
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str, *, problem: Any = None) -> str:
-    """Show the console."""
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        health = _health(session, competition, now)
-        acts = log.list_page(session, competition=competition)
-        failed_count = retries.count_failed(session, competition=competition)
-        counts = _counts(session, competition, now)
-        broken = organizer_jobs.broken(session, competition=competition)
-        tasks = list(console_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
-        act = console_view.next_act(session, competition, tasks, now=now)
-        keep = lookups.keep(session, competition, now)
-        found = keep("activity", lambda: activity.of(session, competition=competition, now=now))
-    return render_template(
-        "competitions/console.html",
-        competition=CompetitionView(competition, now),
-        health=HealthView(health, now),
-        counts=counts,
-        activity=ActivityView(counts, found, health, now=now),
-        free_bytes=_free_bytes(),
-        tasks=tasks,
-        act=act,
-        dates=console_view.next_dates(competition, now),
-        failed_count=failed_count,
-        recent=[EntryView(entry, acts) for entry in acts.rows[:RECENT_COUNT]],
-        message=request.form.get("message", competition.pause_message),
-        closes_date=request.form.get("closes_at_date", ""),
-        closes_time=request.form.get("closes_at_time", "23:59"),
-        export_kinds=[kind.value for kind in tables.TableKind],
-        problem=problem.message if problem else "",
+class PauseRequest(ResumeRequest):
+    """A pause: the message shown to uploaders, and optionally a new closing date."""
+
+    message: Text = ""
+
+
+class Task(NamedTuple):
+    """A task for organizers: its text, URL and link label, and whether it reports a fault."""
+
+    words: str
+    url: str
+    act: str = "Answer"
+    is_fault: bool = False
+
+
+class NextAct(NamedTuple):
+    """A sentence about the competition's state, and the next action; `url` is empty if there is none.
+
+    `missing` lists the reasons why a draft cannot be published.
+    """
+
+    sentence: str
+    words: str = ""
+    url: str = ""
+    missing: tuple[str, ...] = ()
+
+
+def _page(ask: Ask, shown: Console) -> dict[str, Any]:
+    """Return what the page shows beside the status."""
+    session, competition, now = ask.session, ask.competition, ask.now
+    keep = lookups.keep(session, competition, now)
+    health, counts = ask.shown["health"], ask.shown["counts"]
+    acts, names = log.list_after(session, competition=competition, part=Part(size=RECENT_COUNT))
+    tasks = list(_tasks(session, competition, counts, health, failed=shown.failed_count))
+    dates = (
+        ("Opens", competition.opens_at),
+        ("Entry ends", competition.entry_deadline),
+        ("Mergers end", competition.merger_deadline),
+        ("Closes", competition.closes_at),
+        ("Reveal", None if competition.revealed_at else competition.reveals_at),
     )
+    coming = [(words, at, formats.span(at - now)) for words, at in dates if at is not None and at > now]
+    ages = [(each, each.oldest_open_at and formats.span(now - each.oldest_open_at)) for each in health.queues]
+    open_since = [each.oldest_open_at for each in health.queues if each.oldest_open_at]
+    return {
+        "queues": ages,
+        "health_sentence": _sentence(health, now),
+        "activity": keep("activity", lambda: activity.of(session, competition=competition, now=now)),
+        "oldest": formats.span(now - min(open_since)) if open_since else "",
+        "free_bytes": _free_bytes(),
+        "tasks": tasks,
+        "act": next_act(session, competition, tasks, now=now),
+        "dates": sorted(coming, key=lambda each: each[1]),
+        "recent": [
+            (each, log.action_text(each.action, log.with_names(each.subject, names))) for each in acts.rows
+        ],
+        "export_kinds": [kind.value for kind in tables.TableKind],
+    }
 
 
-def _health(session: Any, competition: Competition, now: datetime) -> queue_health.Health:
-    keep = lookups.keep(session, competition, now)
-    return keep("health", lambda: queue_health.of_competition(session, competition=competition, now=now))
-
-
-def _counts(session: Any, competition: Competition, now: datetime) -> activity.Counts:
-    keep = lookups.keep(session, competition, now)
-    files = keep("files", lambda: activity.files(session, competition=competition))
-    return activity.counts(session, competition=competition, files=files)
-
-
-@api.blueprint.get(DESK)
-@organizers_operation(Role.VIEWER, answers=Console, tag="running")
-def console(slug: str) -> Console:
+@CONSOLE.read("", Console, endpoint="index", page="competitions/console.html", extra=_page)
+def console(ask: Ask) -> Console:
     """Return the status of a competition: its scoring queue, its activity and the tasks for organizers."""
-    with reading() as session:
-        return _console(session, competition_of(session, slug))
-
-
-def _console(session: Any, competition: Competition) -> Console:
-    now = db.now(session)
-    health = _health(session, competition, now)
-    counts = _counts(session, competition, now)
+    session, competition, now = ask.session, ask.competition, ask.now
+    keep = lookups.keep(session, competition, now)
+    health = keep("health", lambda: queue_health.of_competition(session, competition=competition, now=now))
+    files = keep("files", lambda: activity.files(session, competition=competition))
+    counts = activity.counts(session, competition=competition, files=files)
+    ask.shown |= {"health": health, "counts": counts}
     return Console.of(
         competition,
         phase=phases.phase(competition, now),
@@ -153,21 +171,10 @@ def _free_bytes() -> int | None:
     return min(disk.free_bytes(folder) for folder in disk.folders(settings))
 
 
-CONSOLE = Family(
-    pages=blueprint,
-    tag="running",
-    refusals=(pauses.MessageNeeded, pauses.NotPaused, InvalidCompetition),
-    show=index,
-    home=lambda slug: url_for("organize_console.index", slug=slug),
-    answers=Console,
-    answer=lambda act, _outcome: _console(act.session, act.competition),
-    role=Role.EDITOR,
-)
-
-
-@CONSOLE.action(
+@CONSOLE.act(
     "/pause",
-    page="pause",
+    back=console,
+    form="pause",
     done="Submissions are paused. Leaderboards stay visible, and accepted submissions are still scored.",
 )
 def pause_submissions(act: Act, sent: PauseRequest) -> None:
@@ -175,11 +182,82 @@ def pause_submissions(act: Act, sent: PauseRequest) -> None:
     pauses.pause(act, message=sent.message, closes_at=sent.closes_at)
 
 
-@CONSOLE.action(
-    "/resume",
-    page="resume",
-    done="Submissions are open again.",
-)
+@CONSOLE.act("/resume", back=console, form="resume", done="Submissions are open again.")
 def resume_submissions(act: Act, sent: ResumeRequest) -> None:
     """Resume submissions, optionally with a new closing date."""
     pauses.resume(act, closes_at=sent.closes_at)
+
+
+def _tasks(
+    session: Any, competition: Competition, counts: activity.Counts, health: Health, *, failed: int
+) -> Iterator[Task]:
+    """Yield the open tasks, most urgent first."""
+
+    def at(endpoint: str, **values: Any) -> str:
+        return url_for(endpoint, slug=competition.slug, **values)
+
+    if health.sign is HealthSign.STALLED:
+        yield Task("Scoring seems to have stopped", "#queue", "See", is_fault=True)
+    if failed:
+        words = f"{formats.counted(failed, 'submission')} failed"
+        yield Task(words, at("organize_submissions.index", state="failed"), "See", is_fault=True)
+    broken = organizer_jobs.broken(session, competition=competition)
+    for words, endpoint in (BROKEN[kind] for kind in broken if kind in BROKEN):
+        yield Task(f"{words} failed", at(endpoint), "See", is_fault=True)
+    if counts.held:
+        words = f"{formats.counted(counts.held, 'data file')} held back"
+        yield Task(words, at("organize_data.index"), "See", is_fault=True)
+    if counts.asking:
+        yield Task(f"{formats.counted(counts.asking, 'request')} to join", at("entry.requests"))
+    for queue in health.queues:
+        if queue.state is ScoringVersionState.PREPARING:
+            is_busy = queue.counts.get(JobState.WAITING) or queue.counts.get(JobState.CLAIMED)
+            words = f"Scoring version {queue.number} is {'being prepared' if is_busy else 'ready to publish'}"
+            label = "See" if is_busy else "Review"
+            yield Task(words, at("organize_rescoring.show", number=queue.number), label)
+    if competition.paused_at and competition.revealed_at is None:
+        yield Task("Submissions are paused", "#pause", "Resume")
+
+
+def _sentence(health: Health, now: Any) -> str:
+    last = health.last_finished_at
+    done = f"The last result on this site arrived {formats.span(now - last)} ago." if last else ""
+    if health.sign is HealthSign.WORKING:
+        return f"Workers are scoring submissions. {done}"
+    if health.sign is not HealthSign.STALLED:
+        return f"Nothing is waiting to be scored. {done}"
+    waits = formats.span(now - health.overdue_since) if health.overdue_since else "a minute"
+    return (
+        f"Scoring seems to have stopped: a submission has been waiting for {waits} and no worker has claimed "
+        f"it. {done} Check that the workers and the sweeper are running."
+    )
+
+
+def next_act(session: Any, competition: Competition, tasks: Sequence[Task], *, now: Any) -> NextAct:
+    """Return the next action: a draft's setup, a running competition's open tasks, or the close."""
+    slug = competition.slug
+    if competition.state is CompetitionState.DRAFT:
+        faults = checklist.missing(session, competition, now)
+        review = url_for("organize_settings.show", slug=slug, _anchor="publish")
+        if not faults:
+            return NextAct("This draft is complete.", "Review and publish", review)
+        count = formats.counted(len(faults), "item is missing", "items are missing")
+        sentence = f"Only organizers can see this draft. {count}."
+        return NextAct(sentence, "Continue setup", review, tuple(each.sentence for each in faults))
+    if competition.state is CompetitionState.ARCHIVED:
+        return NextAct("The competition is archived. It stays readable but accepts no files.")
+    stage = phases.stage(competition, now)
+    if tasks and stage in (Stage.RUNNING, Stage.REVEALED):
+        start = "The private leaderboard is public. " if stage is Stage.REVEALED else ""
+        return NextAct(f"{start}{tasks[0].words}.", tasks[0].act, tasks[0].url)
+    if stage is Stage.RUNNING:
+        is_scheduled = phases.phase(competition, now) is Phase.SCHEDULED
+        state = "published but not open yet" if is_scheduled else "open"
+        return NextAct(f"The competition is {state}. There are no open tasks.")
+    here = url_for("organize_close.index", slug=slug)
+    sentence = CloseView(closing.state(session, competition=competition, now=now)).explanation
+    return {
+        Stage.CLOSED: NextAct(sentence, "See open items", here),
+        Stage.SETTLED: NextAct(sentence, "Reveal", f"{here}#reveal"),
+        Stage.REVEALED: NextAct(sentence, "Download results bundle", f"{here}#results"),
+    }[stage]

@@ -22,12 +22,16 @@ from grader.services.teams import limits, rosters
 from grader.services.teams.waiting import Waiting
 from grader.visibility import Field, Viewer, visible
 from webapp.competitions import home, prose
+from webapp.competitions.answers import LogEntry, PublicLog
 from webapp.competitions.views import CompetitionView
 from webapp.http import errors, lookups, open_requests
+from webapp.http.api import ending
 from webapp.http.context import competition_of, reading
+from webapp.http.fields import Asked
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
 from webapp.presentation.terms import EXACTNESS, terms_of
+from webapp.surface import Access, Ask, Surface
 
 GROUPS = {
     "open": "Running",
@@ -40,6 +44,7 @@ GROUPS = {
 SAMPLE_LINES = 4
 FEWEST_TEAMS, FRONT_ROWS = 3, 5  # on the leaderboard of the front page
 blueprint = Blueprint("competitions", __name__)
+PUBLIC = Surface(blueprint, tag="competitions", role=Access.PUBLIC)
 KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
 # These tabs show a page even without a solution. All other URLs return the error.
 TABS = {"leaderboards.public": "Leaderboard", "submissions.index": "Submissions"}
@@ -220,15 +225,12 @@ def figure(slug: str, name: str) -> Response:
     return answer
 
 
-@blueprint.get("/competitions/<slug>/log")
-def public_log(slug: str) -> ResponseReturnValue:
-    """Show a page of the public log, newest first."""
-    number = asked_page()
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        page = log.public_page(session, competition=competition, page=number)
-    return render_template("competitions/log.html", competition=view, page=page)
+@PUBLIC.read("/competitions/<slug>/log", PublicLog, endpoint="public_log", page="competitions/log.html")
+def public_log(ask: Ask, query: Asked) -> PublicLog:
+    """List organizers' actions that change standings, deadlines or rules, newest first."""
+    logged = log.public_slice(ask.session, competition=ask.competition, part=query.part)
+    entries = [LogEntry(at=entry.at, text=text) for entry, text in logged.rows]
+    return PublicLog(entries=entries, **ending(logged))
 
 
 def init_app(app: Flask) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session, undefer
 
-from grader.errors import ErrorKind, OrganizerError, SeveralProblems
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import (
     Announcement,
     Competition,
@@ -23,22 +23,8 @@ TITLE_MAX_LENGTH = 200
 BODY_MAX_LENGTH = 20_000
 
 
-class InvalidAnnouncement(SeveralProblems, OrganizerError):
-    """The announcement cannot be posted."""
-
-    public_name = "invalid_announcement"
-
-
-class UnknownAnnouncement(OrganizerError):
-    """The announcement does not exist or was withdrawn."""
-
-    public_name = "unknown_announcement"
-    kind = ErrorKind.NOT_FOUND
-    message = "Announcement {announcement_id} does not exist or was withdrawn."
-
-
 def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
-    """Post an announcement, and e-mail it if `by_mail` is true; raise InvalidAnnouncement."""
+    """Post an announcement, and e-mail it if `by_mail` is true; raise OrganizerRefusal."""
     session, competition, now = act.session, act.competition, act.now
     title, body = _checked(title, body)
     made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
@@ -56,10 +42,7 @@ def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
 def edit(
     act: Act, *, announcement_id: int, title: str | None = None, body: str | None = None
 ) -> Announcement:
-    """Edit an announcement; fields that are None stay unchanged.
-
-    Raise UnknownAnnouncement or InvalidAnnouncement.
-    """
+    """Edit an announcement; fields that are None stay unchanged. Raise OrganizerRefusal."""
     post = _shown(act.session, act.competition, announcement_id, lock=True)
     title, body = _checked(post.title if title is None else title, post.body if body is None else body)
     before, after = {"title": post.title, "body": post.body}, {"title": title, "body": body}
@@ -70,12 +53,12 @@ def edit(
 
 
 def get(session: Session, *, competition: Competition, announcement_id: int) -> Announcement:
-    """Return an announcement; raise UnknownAnnouncement if it is missing or withdrawn."""
+    """Return an announcement; raise OrganizerRefusal if it is missing or withdrawn."""
     return _shown(session, competition, announcement_id)
 
 
 def withdraw(act: Act, *, announcement_id: int) -> Announcement:
-    """Hide an announcement but keep its row; raise UnknownAnnouncement."""
+    """Hide an announcement but keep its row; raise OrganizerRefusal."""
     post = _shown(act.session, act.competition, announcement_id, lock=True)
     post.withdrawn_at = act.now
     act.record("announcement.withdraw", f"announcement {post.id}", before={"title": post.title})
@@ -106,15 +89,16 @@ def _shown(
 ) -> Announcement:
     post = session.get(Announcement, announcement_id, with_for_update=True if lock else None)
     if post is None or post.competition_id != competition.id or post.withdrawn_at is not None:
-        raise UnknownAnnouncement(announcement_id=announcement_id)
+        message = f"Announcement {announcement_id} does not exist or was withdrawn."
+        raise OrganizerRefusal("unknown_announcement", ErrorKind.NOT_FOUND, message)
     return post
 
 
 def _checked(title: str, body: str) -> tuple[str, str]:
-    """Return the title and text in their stored form; raise InvalidAnnouncement."""
+    """Return the title and text in their stored form; raise OrganizerRefusal."""
     title, body = one_line(title, TITLE_MAX_LENGTH), plain_text(body)
     if problems := list(_problems(title, body)):
-        raise InvalidAnnouncement(problems)
+        raise OrganizerRefusal("invalid_announcement", ErrorKind.CONFLICT, problems=problems)
     return title, body
 
 

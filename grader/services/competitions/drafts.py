@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from grader.db import Base
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import (
     AnnouncedUpload,
     Announcement,
@@ -67,13 +67,6 @@ STORED: tuple[type[Base], ...] = (
     ScoringVersion,
     Solution,
 )
-
-
-class NotDraft(OrganizerError):
-    """The competition is not a draft."""
-
-    public_name = "not_draft"
-    message = "{competition.slug} is already published. To change its solution or metric, start a rescoring."
 
 
 def may_create(session: Session, *, user: User) -> bool:
@@ -130,10 +123,11 @@ def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> l
 
 
 def lock(session: Session, competition: Competition) -> Competition:
-    """Lock a draft and return its current row; raise NotDraft."""
+    """Lock a draft and return its current row; raise OrganizerRefusal."""
     draft = lookup.lock(session, competition_id=competition.id)
     if draft.state is not CompetitionState.DRAFT:
-        raise NotDraft(competition=draft)
+        message = f"{draft.slug} is already published. To change its solution or metric, start a rescoring."
+        raise OrganizerRefusal("not_draft", ErrorKind.CONFLICT, message)
     return draft
 
 
@@ -218,7 +212,7 @@ def count_submissions(session: Session, *, competition: Competition) -> int:
 
 
 def delete_draft(act: Act) -> None:
-    """Delete a draft with all its data; raise NotDraft.
+    """Delete a draft with all its data; raise OrganizerRefusal.
 
     Its blobs are deleted later, with other orphaned blobs. A check in progress ends without a result. Empty
     rows of its test and benchmark submissions are kept, so that their ids are never reused.

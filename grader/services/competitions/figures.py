@@ -11,7 +11,7 @@ import imagesize
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, Refusal
 from grader.models import Announcement, Competition, Figure
 from grader.models.competitions import TEXTS
 from grader.services.competitions.acting import Act
@@ -61,14 +61,6 @@ class InvalidFigure(OrganizerError):
     public_name = "invalid_figure"
 
 
-class UnknownFigure(ParticipantError):
-    """The competition has no such figure."""
-
-    public_name = "unknown_figure"
-    kind = ErrorKind.NOT_FOUND
-    message = "This competition has no figure {name!r}."
-
-
 def list_all(session: Session, *, competition: Competition) -> Sequence[Figure]:
     """Return the figures of a competition by name."""
     query = select(Figure).where(Figure.competition_id == competition.id).order_by(Figure.name)
@@ -76,11 +68,12 @@ def list_all(session: Session, *, competition: Competition) -> Sequence[Figure]:
 
 
 def get(session: Session, *, competition: Competition, name: str) -> Figure:
-    """Return a figure of a competition; raise UnknownFigure."""
+    """Return a figure of a competition; raise Refusal."""
     query = select(Figure).where(Figure.competition_id == competition.id, Figure.name == name)
     figure = session.scalar(query) if is_storable(name) else None
     if figure is None:
-        raise UnknownFigure(name=name)
+        message = f"This competition has no figure {name!r}."
+        raise Refusal("unknown_figure", ErrorKind.NOT_FOUND, message)
     return figure
 
 
@@ -124,7 +117,7 @@ def add(act: Act, *, name: str, picture: Picture, blob: StoredBlob) -> Figure:
 
 
 def remove(act: Act, *, name: str) -> None:
-    """Delete a figure; raise UnknownFigure. Its blob is deleted later, with other orphaned blobs."""
+    """Delete a figure; raise Refusal. Its blob is deleted later, with other orphaned blobs."""
     figure = get(act.session, competition=act.competition, name=name)
     act.session.delete(figure)
     _format_again(act.session, act.competition)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError, SeveralProblems
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, SeveralProblems
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import boards
 from grader.services.competitions import settings as competition_settings
@@ -21,13 +21,6 @@ from grader.services.competitions.settings_problems import Fault, problems, sent
 from grader.services.solutions import data_files as files
 
 SOLUTION = "solution"
-
-
-class AlreadyPublished(OrganizerError):
-    """The competition is already published."""
-
-    public_name = "already_published"
-    message = "{competition.slug} is already published."
 
 
 class NotReady(SeveralProblems, OrganizerError):
@@ -43,20 +36,6 @@ class NotReady(SeveralProblems, OrganizerError):
     def details(self) -> Mapping[str, Any]:
         """All problems with their fields."""
         return {"problems": [each.as_problem() for each in self._faults]}
-
-
-class NotArchivable(OrganizerError):
-    """A draft cannot be archived."""
-
-    public_name = "not_archivable"
-    message = "A draft cannot be archived. Publish it first or delete it."
-
-
-class NotArchived(OrganizerError):
-    """The competition is not archived."""
-
-    public_name = "not_archived"
-    message = "{competition.slug} is not archived."
 
 
 def missing(competition: Competition, *, now: datetime) -> list[Fault]:
@@ -92,11 +71,12 @@ def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault
 def publish(act: Act) -> Competition:
     """Publish a draft, which opens at its opening time or, if it has none, immediately.
 
-    Missing dates are derived from the close. Raise AlreadyPublished or NotReady.
+    Missing dates are derived from the close. Raise OrganizerRefusal or NotReady.
     """
     competition, now = act.competition, act.now
     if competition.state is not CompetitionState.DRAFT:
-        raise AlreadyPublished(competition=competition)
+        message = f"{competition.slug} is already published."
+        raise OrganizerRefusal("already_published", ErrorKind.CONFLICT, message)
     lacking = [*missing(competition, now=now), *files.faults(act.session, competition=competition)]
     if lacking:
         raise NotReady(lacking)
@@ -109,10 +89,11 @@ def publish(act: Act) -> Competition:
 def archive(act: Act, *, reason: str = "") -> Competition:
     """Archive a competition, which stays visible but is closed to submissions.
 
-    Raise NotArchivable or Archived.
+    Raise OrganizerRefusal or Archived.
     """
     if act.competition.state is CompetitionState.DRAFT:
-        raise NotArchivable
+        message = "A draft cannot be archived. Publish it first or delete it."
+        raise OrganizerRefusal("not_archivable", ErrorKind.CONFLICT, message)
     if act.competition.state is CompetitionState.ARCHIVED:
         raise Archived
     sentence = "The competition was archived."
@@ -121,9 +102,10 @@ def archive(act: Act, *, reason: str = "") -> Competition:
 
 
 def unarchive(act: Act, *, reason: str = "") -> Competition:
-    """Return an archived competition to its previous state; raise NotArchived."""
+    """Return an archived competition to its previous state; raise OrganizerRefusal."""
     if act.competition.state is not CompetitionState.ARCHIVED:
-        raise NotArchived(competition=act.competition)
+        message = f"{act.competition.slug} is not archived."
+        raise OrganizerRefusal("not_archived", ErrorKind.CONFLICT, message)
     state = CompetitionState.REVEALED if act.competition.revealed_at else CompetitionState.PUBLISHED
     sentence = "The competition was unarchived."
     _change(act, state, "competition.unarchive", sentence, reason=reason)

@@ -1,12 +1,11 @@
 """Organizers, their roles, and the permissions of each role."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, ParticipantError, Refusal
 from grader.models import Competition, Organizer, Role, User
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
@@ -28,30 +27,6 @@ class NotOrganizer(ParticipantError):
         has = f"Your role is {role}" if role else "You have no role"
         super().__init__(f"Only {needs} can do this. {has} in this competition.")
         self.needed = needed
-
-
-class AlreadyOrganizer(OrganizerError):
-    """The user already has a role."""
-
-    public_name = "already_organizer"
-    message = "{organizer.user.name} already has the role {organizer.role}. Change the role instead."
-
-
-class OnlyOwner(ParticipantError):
-    """An account cannot be deleted while it is the only owner of a competition."""
-
-    public_name = "only_owner"
-
-    def __init__(self, titles: Sequence[str]) -> None:
-        listed = ", ".join(titles)
-        super().__init__(f"This account is the only owner of {listed}. Make someone else an owner first.")
-
-
-class UnknownOrganizer(OrganizerError):
-    """The user has no role in the competition."""
-
-    public_name = "unknown_organizer"
-    message = "{user.name} is not an organizer of this competition."
 
 
 class LastOwner(OrganizerError):
@@ -144,10 +119,11 @@ def make_owner(session: Session, *, competition: Competition, actor: Actor, now:
 def add(
     session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
 ) -> Organizer:
-    """Add a user as an organizer; raise AlreadyOrganizer."""
+    """Add a user as an organizer; raise OrganizerRefusal if there is a role."""
     _lock(session, competition)
     if existing := _find(session, competition, user):
-        raise AlreadyOrganizer(organizer=existing)
+        message = f"{user.name} already has the role {existing.role}. Change the role instead."
+        raise OrganizerRefusal("already_organizer", ErrorKind.CONFLICT, message)
     organizer = Organizer(competition_id=competition.id, user_id=user.id, role=role, added_at=now)
     session.add(organizer)
     _record(Act(session, competition, actor, now), user, "organizer.add", None, role)
@@ -157,7 +133,7 @@ def add(
 def change(
     session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
 ) -> Organizer:
-    """Change an organizer's role; raise UnknownOrganizer or LastOwner."""
+    """Change an organizer's role; raise OrganizerRefusal or LastOwner."""
     organizer = _found(session, competition, user)
     before, organizer.role = organizer.role, role
     if before is not role:
@@ -167,7 +143,7 @@ def change(
 
 
 def remove(session: Session, *, competition: Competition, user: User, actor: Actor, now: datetime) -> None:
-    """Remove an organizer; raise UnknownOrganizer or LastOwner."""
+    """Remove an organizer; raise OrganizerRefusal or LastOwner."""
     organizer = _found(session, competition, user)
     before = organizer.role
     session.delete(organizer)
@@ -176,7 +152,7 @@ def remove(session: Session, *, competition: Competition, user: User, actor: Act
 
 
 def leave_all(session: Session, *, user: User, actor: Actor, now: datetime) -> None:
-    """Remove all roles of a user whose account the actor deletes; raise OnlyOwner."""
+    """Remove all roles of a user whose account the actor deletes; raise Refusal if it is an only owner."""
     alone = []
     held = select(Organizer.competition_id).where(Organizer.user_id == user.id)
     for competition in session.scalars(
@@ -187,7 +163,8 @@ def leave_all(session: Session, *, user: User, actor: Actor, now: datetime) -> N
         except LastOwner:
             alone.append(competition.title)
     if alone:
-        raise OnlyOwner(alone)
+        message = f"This account is the only owner of {', '.join(alone)}. Make someone else an owner first."
+        raise Refusal("only_owner", ErrorKind.CONFLICT, message)
 
 
 def _lock(session: Session, competition: Competition) -> None:
@@ -212,7 +189,8 @@ def _found(session: Session, competition: Competition, user: User) -> Organizer:
     _lock(session, competition)
     organizer = _find(session, competition, user)
     if organizer is None:
-        raise UnknownOrganizer(user=user)
+        message = f"{user.name} is not an organizer of this competition."
+        raise OrganizerRefusal("unknown_organizer", ErrorKind.CONFLICT, message)
     return organizer
 
 

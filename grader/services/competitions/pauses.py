@@ -6,7 +6,7 @@ During a pause, all pages stay available, accepted submissions are scored, and s
 from datetime import datetime
 from typing import Any
 
-from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerRefusal, ParticipantError
 from grader.models import Competition
 from grader.services.competitions import settings
 from grader.services.competitions.acting import Act
@@ -26,24 +26,10 @@ class SubmissionsPaused(ParticipantError):
     )
 
 
-class MessageNeeded(OrganizerError):
-    """A pause needs a message for participants."""
-
-    public_name = "message_needed"
-    message = "The message is missing. Write the message that participants see during the pause."
-
-
-class NotPaused(OrganizerError):
-    """Only a paused competition can be resumed."""
-
-    public_name = "not_paused"
-    message = "Submissions are not paused."
-
-
 def pause(act: Act, *, message: str, closes_at: datetime | None = None) -> Competition:
     """Pause submissions or change the message of a pause, and optionally move the close.
 
-    Raise MessageNeeded or InvalidCompetition.
+    Raise OrganizerRefusal or InvalidCompetition.
     """
     message, competition = _sentence(message), act.competition
     before = _state(competition)
@@ -55,10 +41,10 @@ def pause(act: Act, *, message: str, closes_at: datetime | None = None) -> Compe
 
 
 def resume(act: Act, *, closes_at: datetime | None = None) -> Competition:
-    """Resume submissions and optionally move the close; raise NotPaused or InvalidCompetition."""
+    """Resume submissions and optionally move the close; raise OrganizerRefusal or InvalidCompetition."""
     competition = act.competition
     if competition.paused_at is None:
-        raise NotPaused
+        raise OrganizerRefusal("not_paused", ErrorKind.CONFLICT, "Submissions are not paused.")
     before = _state(competition)
     _move_close(act, closes_at, "Submissions were paused.")
     competition.paused_at, competition.pause_message = None, ""
@@ -69,7 +55,8 @@ def resume(act: Act, *, closes_at: datetime | None = None) -> Competition:
 def _sentence(message: str) -> str:
     message = one_line(message, MESSAGE_MAX_LENGTH)
     if not message:
-        raise MessageNeeded
+        needed = "The message is missing. Write the message that participants see during the pause."
+        raise OrganizerRefusal("message_needed", ErrorKind.CONFLICT, needed)
     return message if message.endswith((".", "!", "?", "。")) else f"{message}."
 
 

@@ -68,7 +68,7 @@ def add(
 def set_first(
     session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
 ) -> ScoringVersion:
-    """Make a checked solution with its metric the live version of a draft; raise NotDraft."""
+    """Make a checked solution with its metric the live version of a draft; raise OrganizerRefusal."""
     draft = drafts.lock(session, competition)
     before = draft.live_scoring_version
     if before is not None:
@@ -113,7 +113,7 @@ def accept_check(act: Act, *, job_id: int) -> None:
 
 
 def accept_settings(act: Act, *, job_id: int) -> None:
-    """Use a metric that was checked with a draft's solution; raise NotAcceptable or NotDraft."""
+    """Use a metric that was checked with a draft's solution; raise NotAcceptable or OrganizerRefusal."""
     solution = check_jobs.accepted_settings(act.session, competition=act.competition, job_id=job_id)
     set_first(**act.parts, solution=solution)
 

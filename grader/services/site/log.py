@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competitions import DELETED
-from grader.services.site.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
+from grader.services.site.paging import FIRST, Part, Slice, slice_of_query
 from grader.text import one_line, plain_text
 
 # Each text follows the actor's name; `{}` is replaced with the entry's subject.
@@ -137,21 +137,6 @@ class Actor:
         return self.user.name if self.user else self.origin
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPage(Page[AuditEntry]):
-    """A page of audit log entries, newest first, with the current names of teams and users."""
-
-    names: Mapping[str, str]
-
-    def with_names(self, text: str) -> str:
-        """Return an entry's text with the current names of the teams and users that it mentions."""
-        return with_names(text, self.names)
-
-    def sentence(self, entry: AuditEntry) -> str:
-        """Return the description of an entry's action, which follows the actor's name."""
-        return action_text(entry.action, self.with_names(entry.subject))
-
-
 def mention(who: Team | User) -> str:
     """Return the placeholder for a team or a user in an entry's text."""
     return f"[{'team' if isinstance(who, Team) else 'person'} {who.id}]"
@@ -199,34 +184,28 @@ def record(
     return entry
 
 
-def list_page(
-    session: Session, *, competition: Competition | None, action: str = "", person: str = "", page: int = 1
-) -> AuditPage:
-    """Return a page of a competition's audit log, or of the site's if it is None, newest first.
+def list_after(
+    session: Session,
+    *,
+    competition: Competition | None,
+    action: str = "",
+    person: str = "",
+    part: Part = FIRST,
+) -> tuple[Slice[AuditEntry], dict[str, str]]:
+    """Return entries of a competition's audit log, or of the site's if it is None, newest first.
 
     The site's audit log contains entries without a competition and entries of deleted drafts. `action` is an
-    action or only its noun, such as `team`. `person` is the name of an account or an origin.
+    action or only its noun, such as `team`. `person` is the name of an account or an origin. Also return the
+    names that `with_names` needs.
     """
-    query = _wanted(competition, action, person)
-    return _page(session, query, page=page, page_size=PAGE_SIZE)
-
-
-def list_after(
-    session: Session, *, competition: Competition | None, action: str = "", person: str = "", part: Part
-) -> tuple[Slice[AuditEntry], dict[str, str]]:
-    """Return a slice of the entries that `list_page` lists, and the names that `with_names` needs."""
     query = _wanted(competition, action, person).options(joinedload(AuditEntry.actor))
     entries = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
     return entries, names(session, entries.rows)
 
 
-def public_page(session: Session, *, competition: Competition, page: int = 1) -> AuditPage:
-    """Return a page of the public log, newest first."""
-    query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
-    return _page(session, query, page=page, page_size=PAGE_SIZE, has_aliases=competition.is_anonymous)
-
-
-def public_slice(session: Session, *, competition: Competition, part: Part) -> Slice[tuple[AuditEntry, str]]:
+def public_slice(
+    session: Session, *, competition: Competition, part: Part = FIRST
+) -> Slice[tuple[AuditEntry, str]]:
     """Return a slice of the public log with its texts, newest first."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
     key = AuditEntry.__table__.c.id
@@ -277,15 +256,6 @@ def _wanted(competition: Competition | None, action: str, person: str) -> Select
         nobody = AuditEntry.actor_id.is_(None) & (AuditEntry.origin == person)
         query = query.where(or_(AuditEntry.actor_id.in_(named), nobody))
     return query
-
-
-def _page(
-    session: Session, query: Select[AuditEntry], *, page: int, page_size: int, has_aliases: bool = False
-) -> AuditPage:
-    query = query.options(joinedload(AuditEntry.actor)).order_by(AuditEntry.id.desc())
-    part = page_of_query(session, query, page=page, page_size=page_size)
-    known = names(session, part.rows, has_aliases=has_aliases)
-    return AuditPage(part.rows, part.page, part.page_count, part.count, known)
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import event, select
 
+from grader.errors import OrganizerRefusal
 from grader.models import Mail, User
 from grader.services.competitions import acting, announcements
-from grader.services.competitions.announcements import InvalidAnnouncement, UnknownAnnouncement
 from grader.services.teams import participations
 
 
@@ -30,7 +30,7 @@ def test_newest_is_listed_first_and_a_withdrawn_one_is_hidden(service):
     assert shown(service, competition) == ["Second", "First"]
     withdraw(service, competition, first.id)
     assert shown(service, competition) == ["Second"]
-    with pytest.raises(UnknownAnnouncement):
+    with pytest.raises(OrganizerRefusal):
         withdraw(service, competition, first.id)
     with service.database.read() as session:
         assert len(announcements.list_all(session, competition=competition)) == 2
@@ -70,6 +70,6 @@ def test_mails_to_many_recipients_are_written_in_a_few_statements(service):
 
 
 def test_missing_title_and_text_are_both_reported(service):
-    with pytest.raises(InvalidAnnouncement) as refused:
+    with pytest.raises(OrganizerRefusal) as refused:
         post(service, service.competition(), title=" ", body="\n")
     assert len(refused.value.problems) == 2

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.db import Base
+from grader.errors import OrganizerRefusal
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Score, ScoringJob, ScoringVersion, Submission
 from grader.services.competitions import acting, announcements, drafts, lookup
@@ -99,7 +100,7 @@ def test_slug_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: C
         again = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
     assert again.id != draft.id
     with service.database.read() as session:
-        page = log.list_page(session, competition=again)
+        page, _ = log.list_after(session, competition=again)
         assert [entry.action for entry in page.rows] == ["competition.create"]
 
 
@@ -132,7 +133,7 @@ def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_r
 
 
 def test_published_competition_cannot_be_deleted(service):
-    with pytest.raises(drafts.NotDraft):
+    with pytest.raises(OrganizerRefusal):
         delete(service, service.competition())
 
 

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from grader.errors import OrganizerRefusal
 from grader.models import AuditEntry
 from grader.services.competitions import pauses
-from grader.services.competitions.pauses import MessageNeeded, NotPaused, SubmissionsPaused
+from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.submissions import refusal
 from grader.services.submissions.refusal import CompetitionNotOpen
@@ -61,9 +62,9 @@ def test_invalid_close_leaves_everything_unchanged(service):
 
 def test_pause_needs_a_message_and_resuming_needs_a_pause(service):
     competition = service.competition()
-    with pytest.raises(MessageNeeded):
+    with pytest.raises(OrganizerRefusal):
         pause(service, competition, message=" \n")
-    with pytest.raises(NotPaused):
+    with pytest.raises(OrganizerRefusal):
         resume(service, competition)
 
 

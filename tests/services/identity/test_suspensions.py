@@ -8,6 +8,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import select
 
+from grader.errors import Refusal
 from grader.models import AuditEntry, KeptIdentity, LinkPurpose, Role, Team, User
 from grader.services.competitions import lookup, organizers
 from grader.services.identity import (
@@ -288,7 +289,7 @@ def test_another_member_leads_the_team_of_a_suspended_leader(service, act):
 def test_audit_log_names_the_administrator_who_ends_the_roles_of_a_deleted_user(service):
     root, ada = service.user("root", is_admin=True), service.user("ada")
     competition = service.competition(actor=Actor.of(ada))
-    with pytest.raises(organizers.OnlyOwner, match="This account is the only owner"):
+    with pytest.raises(Refusal, match="This account is the only owner"):
         moderate(service, suspensions.remove, "ada", actor=Actor.of(root), secret=SECRET)
     service.act(organizers.add, competition=competition, user=root, role=Role.OWNER, actor=OPERATOR)
     moderate(service, suspensions.remove, "ada", actor=Actor.of(root), secret=SECRET)

@@ -14,7 +14,7 @@ from grader.services.competitions import acting, settings
 from grader.services.identity import accounts
 from grader.services.site import log
 from grader.services.site.log import Actor, UnknownAction
-from grader.services.site.paging import Part
+from grader.services.site.paging import PAGE_SIZE, Part
 from grader.services.submissions import decisions
 from grader.services.teams import participations
 from grader.visibility import Anonymity
@@ -36,14 +36,13 @@ PUBLISHED = "The competition was published."
 def entries(service, competition, **asked) -> list[AuditEntry]:
     """Return the entries since the competition was created."""
     with service.database.read() as session:
-        found = log.list_page(session, competition=competition, **asked).rows
+        found = log.list_after(session, competition=competition, **asked)[0].rows
     return [entry for entry in found if entry.action not in MAKING]
 
 
 def public_texts(service, competition) -> list[str]:
     with service.database.read() as session:
-        page = log.public_page(session, competition=competition)
-        texts = [page.with_names(entry.public_text) for entry in page.rows]
+        texts = [text for _, text in log.public_slice(session, competition=competition).rows]
     return [text for text in texts if text != PUBLISHED]
 
 
@@ -55,9 +54,7 @@ def test_public_log_has_only_public_entries_and_aliases_of_an_anonymous_competit
     record(service, competition, public_text=f"{log.mention(team)} was renamed.")
     record(service, competition, reason="For organizers only.")
     with service.database.read() as session:
-        part = log.public_slice(session, competition=competition, part=Part(None, 10))
-        listed = [text for _, text in part.rows if text != PUBLISHED]
-    assert listed == public_texts(service, competition) == [f"{team.alias} was renamed."]
+        assert public_texts(service, competition) == [f"{team.alias} was renamed."]
 
 
 @pytest.mark.both_databases
@@ -121,8 +118,9 @@ def test_entry_is_rendered_as_a_sentence_with_current_names(service):
     service.submit(competition, user="bob")
     service.act(decisions.disqualify, competition=competition, team="bob", reason="Two.")
     with service.database.read() as session:
-        page = log.list_page(session, competition=competition)
-    assert page.sentence(page.rows[0]) == "disqualified team bob"
+        page, names = log.list_after(session, competition=competition)
+    newest = page.rows[0]
+    assert log.action_text(newest.action, log.with_names(newest.subject, names)) == "disqualified team bob"
 
 
 def test_rolled_back_act_leaves_no_entry(service):
@@ -163,7 +161,7 @@ def test_entries_are_found_by_action_by_its_noun_and_by_user(service):
 def test_pages_show_one_competition_newest_first(service):
     competition, other = service.competition(), service.competition("other")
     with service.database.write() as session:
-        for number in range(log.PAGE_SIZE + 5):
+        for number in range(PAGE_SIZE + 5):
             log.record(
                 session,
                 competition=competition,
@@ -173,13 +171,11 @@ def test_pages_show_one_competition_newest_first(service):
                 now=service.now,
             )
     with service.database.read() as session:
-        first, second, beyond = (
-            log.list_page(session, competition=competition, action="announcement.post", page=page)
-            for page in (1, 2, 99)
-        )
-    assert first.rows[0].subject == str(log.PAGE_SIZE + 4)
-    assert (len(first.rows), len(second.rows), first.page_count) == (log.PAGE_SIZE, 5, 2)
-    assert (beyond.rows, beyond.page, beyond.page_count) == ((), 99, 2)
+        posts = {"competition": competition, "action": "announcement.post"}
+        first, _ = log.list_after(session, **posts)
+        second, _ = log.list_after(session, **posts, part=Part(first.following))
+    assert first.rows[0].subject == str(first.size + 4)
+    assert (len(first.rows), len(second.rows), second.following) == (first.size, 5, None)
     assert [entry.action for entry in entries(service, other)] == []
 
 

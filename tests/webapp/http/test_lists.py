@@ -21,8 +21,6 @@ PAGES = (
     f"{HERE}/leaderboard?q=n&sort=team&order=asc",
     f"{HERE}/leaderboard/private",
     f"{HERE}/submissions",
-    f"{HERE}/log",
-    f"{HERE}/organize/audit?by=tests",
 )
 NO_PAGES = ("x", "", "0", "-1", "1.5", "+1", "1_0", "%201", "%D9%A1", "1e3", "2147483648", "9" * 5000, "1%00")
 
