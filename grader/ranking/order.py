@@ -172,11 +172,6 @@ def error_text(error: float) -> str:
     return f"{Decimal(exact if exact.startswith('1') else rounded):f}"
 
 
-def rounded_term(term: float) -> float:
-    """Return a term of the score as displayed, with 4 decimals."""
-    return float(round_half_even(term, TERM_DECIMALS))
-
-
 def rounded_cell(value: float | None) -> float | None:
     """Return a cell of a per-identity table as displayed, with 2 decimals; None if undefined."""
     return None if value is None else float(round_half_even(value, CELL_DECIMALS))

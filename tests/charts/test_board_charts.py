@@ -8,10 +8,9 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.charts import steps as step_charts
 from grader.charts.frontier import Cloud, cloud, front, frontier_chart, labeled
 from grader.charts.steps import Steps, step_chart
-from grader.charts.svg import NAME_LENGTH, WIDE, Place, shortened, spread
+from grader.charts.svg import WIDE, Place
 from grader.ranking.order import TeamEntry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -58,29 +57,6 @@ def test_steps_go_right_or_up_inside_the_area_and_end_at_its_edge(shown: list[St
     assert lasts == sorted(lasts)
 
 
-@given(teams())
-def test_floor_is_named_only_if_a_score_is_below_it(shown: list[Steps]):
-    chart = step_chart(shown, until=NOON)
-    assert chart is not None
-    lowest = min(team.steps[0].score_units for team in shown)
-    assert chart.floor is None or lowest < round(float(chart.floor) * 100_000)
-    ends = [team.steps[-1].score_units for team in shown]
-    assert chart.floor is None or sorted(ends)[(len(ends) - 1) // 2] >= round(float(chart.floor) * 100_000)
-
-
-def test_baselines_do_not_compress_the_best_teams_in_any_chart():
-    good = [93_000 + 60 * place for place in range(9)]
-    units = [*good, 50_000, 39_000, 44_000]
-    steps = step_chart(
-        [Steps(1, "Best", False, [TeamEntry(1, 1, max(good), NOON)])],
-        until=NOON,
-        others=[[TeamEntry(2, 2, each, NOON)] for each in units],
-    )
-    assert steps is not None and steps.floor is not None and float(steps.floor) > 0.92
-    drawn = cloud([(each / 100_000, each / 100_000) for each in units], NAMES)
-    assert drawn is not None and drawn.outside == 3 and min(drawn.x.low, drawn.y.low) > 0.92
-
-
 def test_no_teams_have_no_chart():
     assert step_chart([], until=NOON) is None
 
@@ -111,49 +87,6 @@ def test_names_are_escaped_and_charts_have_no_styles():
     }
 
 
-def test_long_name_is_shortened():
-    assert shortened("a" * NAME_LENGTH) == "a" * NAME_LENGTH
-    assert shortened("a" * (NAME_LENGTH + 1)) == "a" * (NAME_LENGTH - 1) + "…"
-    assert shortened("name " * 9) == "name name name name n…"
-
-
-@given(st.lists(st.floats(0, 100), max_size=12), st.floats(0, 20))
-def test_labels_keep_their_order_and_a_gap_if_there_is_space(wanted: list[float], gap: float):
-    places = spread(wanted, gap=gap, lowest=0, highest=100)
-    assert all(-1e-6 <= place <= 100 + 1e-6 for place in places)
-    kept = min(gap, 100 / max(1, len(wanted) - 1))
-    assert all(later - place >= kept - 1e-6 for place, later in pairwise(sorted(places)))
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    assert [places[each] for each in order] == sorted(places)
-
-
-def test_colors_repeat_after_ten_teams():
-    shown = [Steps(rank, "t", False, [TeamEntry(rank, rank, 99 - rank, NOON)]) for rank in range(1, 13)]
-    chart = step_chart(shown, until=NOON)
-    assert chart is not None
-    drawn = re.findall(r'class="step s(\d+)"', chart.svg)
-    assert sorted(map(int, drawn)) == sorted([*range(step_charts.COLOURS), 0, 1])
-
-
-@given(teams(), st.integers(0, 10**5))
-def test_crowd_is_an_ordered_band_inside_the_chart(shown: list[Steps], until: int):
-    others = [team.steps for team in shown] * 15
-    chart = step_chart(shown[:3], until=NOON + until * MINUTE, others=others)
-    assert chart is not None
-    assert all(level.low <= level.middle <= level.high for level in chart.band)
-    found = re.findall(r'<polygon class="band" points="([^"]*)"', chart.svg)
-    places = [tuple(map(float, place.split(","))) for each in found for place in each.split()]
-    assert all(AREA.left - 0.1 <= x <= AREA.right + 0.1 for x, _ in places)
-    assert all(AREA.top - 0.1 <= y <= AREA.bottom + 0.1 for _, y in places)
-    assert "narrow" in chart.narrow_svg and 'viewBox="0 0 360' in chart.narrow_svg
-
-
-def test_single_entry_is_rendered_as_a_point_with_ticks_on_both_axes():
-    chart = step_chart([Steps(1, "Ann", True, [TeamEntry(1, 1, 90_000, NOON)])], until=NOON)
-    assert chart is not None and chart.svg.count("<circle") == 1
-    assert chart.svg.count('class="tick"') >= 2 and chart.svg.count('class="level-text"') >= 2
-
-
 values = st.integers(5_000, 10_000).map(lambda units: units / 10_000)
 spots = st.lists(st.tuples(values, values), min_size=1, max_size=40)
 
@@ -171,18 +104,6 @@ def drawn(shown: list[Place], *, is_narrow: bool = False) -> tuple[Cloud, str]:
     found = cloud(shown, NAMES)
     assert found is not None
     return found, frontier_chart(found, names={0: '<a> & "b"'}, own=0)[is_narrow]
-
-
-@given(spots, st.booleans())
-def test_frontier_chart_shows_each_place_once_or_counts_teams_outside(shown: list[Place], is_narrow: bool):
-    found, svg = drawn(shown, is_narrow=is_narrow)
-    dots = svg.count('class="dot"')
-    assert min(1, len(shown) - found.outside) <= dots <= len(shown) - found.outside
-    assert svg.count('class="dot best"') == len(front(shown))
-    assert '<a> & "b"' in [text.text for text in ElementTree.fromstring(svg).iter("text")]
-    _, many = drawn(shown * 1000, is_narrow=is_narrow)
-    assert 1 <= many.count('class="dot"') <= len(set(shown))
-    assert cloud([], NAMES) is None
 
 
 def test_the_lowest_values_are_at_the_top_right_if_they_are_the_best():

@@ -88,7 +88,6 @@ def test_displayed_score_has_five_decimals_and_can_be_parsed_back(units: int):
 
 
 def test_terms_have_four_decimals_and_cells_two():
-    assert order.rounded_term(0.123456) == 0.1235
     assert order.rounded_cell(0.123456) == 0.12
     assert order.rounded_cell(None) is None
 

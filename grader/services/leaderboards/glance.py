@@ -224,17 +224,10 @@ def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
 
 
 def count_entries(session: Session, *, competition: Competition) -> int:
-    """Return the number of scored submissions of all teams.
-
-    Two index-only counts take a tenth of the time that one count over both columns takes.
-    """
-    scored = (
+    """Return the number of scored submissions of all teams."""
+    is_entry = (
         Submission.competition_id == competition.id,
+        Submission.kind == SubmissionKind.NORMAL,
         Submission.status == SubmissionStatus.SCORED,
     )
-    others = Submission.kind.in_([kind for kind in SubmissionKind if kind is not SubmissionKind.NORMAL])
-    all_of_them, not_counted = (
-        select(func.count()).where(*conditions).scalar_subquery()
-        for conditions in (scored, (*scored, others))
-    )
-    return session.scalar(select(all_of_them - not_counted)) or 0
+    return session.scalar(select(func.count()).where(*is_entry)) or 0

@@ -184,8 +184,8 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
     points = []
     for rank, (team_id, units, stored) in enumerate(rows, 1):
         if means:
-            others = [_rounded(stored[name]) for name in means]
-            worst, overall = min(others), _rounded(stored[terms[0].name])
+            others = [round(stored[name], order.TERM_DECIMALS) + 0.0 for name in means]
+            worst, overall = min(others), round(stored[terms[0].name], order.TERM_DECIMALS) + 0.0
             points.append(TermPoint(rank, team_id, overall, worst, means[others.index(worst)]))
         elif group := worst_of(stored, is_lowest_best=version.scale.is_lowest_best):
             name = f"{group.column} = {group.name}"
@@ -213,11 +213,6 @@ def names(
     """Return the names of teams by id, as a viewer with this team sees them."""
     own = case((Team.id == own_team_id, Team.name), else_=team_names.column(competition, viewer))
     return dict(session.execute(select(Team.id, own).where(Team.id.in_(team_ids))).all())
-
-
-def _rounded(term: float) -> float:
-    """Compute the same as `order.rounded_term`, but fast enough for 10,000 teams."""
-    return round(term, order.TERM_DECIMALS) + 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.ranking import order
 from grader.ranking.order import Scale
 from grader.ranking.selection import Scored
 from grader.services.competitions import boards
@@ -64,7 +63,8 @@ def term_decimals(version: ScoringVersion) -> int:
 
 def rounded_terms(values: Mapping[str, float], names: Sequence[str], decimals: int) -> dict[str, float]:
     """Return rounded terms of a score in the given order; a term that the score does not have is left out."""
-    return {name: float(order.round_half_even(values[name], decimals)) for name in names if name in values}
+    # Like `order.round_half_even`, `round` rounds half to even on the exact value. Adding 0 removes a minus.
+    return {name: round(values[name], decimals) + 0.0 for name in names if name in values}
 
 
 def shown_errors(errors: Mapping[str, float] | None, terms: Collection[str]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.rows import change_settings, to_entry
 from grader.services.leaderboards.submission_results import Overview
 from grader.services.submissions import decisions
-from grader.visibility import Field, Phase, Viewer
+from grader.visibility import Phase, Viewer
 
 MINUTE = timedelta(minutes=1)
 TEAMS = ("ada", "bob", "cleo", "dan", "eve")
@@ -218,23 +218,6 @@ def test_tables_of_both_splits_are_public_after_the_reveal(service, competition)
     summary = summary_of(service, 1, Viewer.PUBLIC, Phase.REVEALED)
     assert summary.private is not None and summary.private.identities
     assert summary.public is not None and summary.public.identities
-
-
-def test_unscored_submission_has_an_empty_summary(service):
-    accepted = service.submit(service.competition())
-    assert summary_of(service, accepted.submission.id, Viewer.TEAM) == Overview()
-
-
-def test_scores_of_a_list_are_read_in_one_query(service, competition):
-    from grader.models import Submission
-
-    with service.database.read() as session:
-        submissions = session.scalars(select(Submission)).all()
-        found = submission_results.public_scores(
-            session, submissions=submissions, version=lookup.live(competition), allowed=set(Field)
-        )
-    assert found.keys() == {submission.id for submission in submissions}
-    assert all(result.identities == () for result in found.values())
 
 
 @pytest.mark.both_databases

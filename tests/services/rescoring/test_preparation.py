@@ -18,10 +18,7 @@ from grader.services.competitions import lookup
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
 from grader.services.site.leased_rows import Rejection
-from grader.services.site.log import Actor
-from grader.services.solutions.acceptance import UnusableSolution
 from grader.services.solutions.truth import Truth
-from grader.services.submissions import benchmark_entries
 from grader.services.submissions import scoring_jobs as jobs
 from tests.fixtures.rescorings import TESTS, board, prepare, publish, waiting
 
@@ -106,25 +103,6 @@ def test_file_uploaded_during_preparation_is_scored_under_both_versions(
     service.run(*waiting(service, version))
     publish(service, version)
     assert board(service, competition).team_count == 4
-
-
-def test_benchmark_added_during_preparation_is_scored_under_both_versions(
-    service, competition, corrected_csv: bytes, predictions_csv
-):
-    version = prepare(service, competition, corrected_csv)
-    ada = service.user("ada", is_admin=True)
-    entered = service.act(
-        benchmark_entries.add,
-        competition=competition,
-        blob=service.storage.put(predictions_csv()),
-        file_name="baseline.csv",
-        user=ada,
-        actor=Actor.of(ada),
-    )
-    assert len(entered.job_ids) == 2
-    service.run(*waiting(service, version))
-    publish(service, version)
-    assert service.submission(entered).status is SubmissionStatus.SCORED
 
 
 def test_file_scored_only_by_the_new_version_is_scored_after_the_switch(
@@ -222,22 +200,3 @@ def test_publication_after_the_reveal_rewrites_the_private_standings(
         )
         expected = {each.submission_id: order.SCALE.units(each.score) for each in scores}
     assert all(row.score_units == expected[row.submission_id] for row in after.rows)
-
-
-def test_solution_with_other_rows_is_rejected_before_anything_is_scored(
-    service, competition, corrected_csv: bytes
-):
-    with pytest.raises(UnusableSolution) as caught:
-        prepare(service, competition, corrected_csv.replace(b"\nr7,", b"\nr7000,"))
-    assert len(caught.value.problems) == 2
-    assert "r7." in caught.value.problems[0] and "r7000" in caught.value.problems[1]
-    with service.database.read() as session:
-        assert session.scalar(select(func.count()).select_from(ScoringVersion)) == 1
-
-
-def test_solution_with_one_class_in_a_split_is_rejected(service, competition):
-    live = lookup.live(competition).solution
-    ids = service.storage.read(live.row_ids_sha256).decode().split()
-    lines = [f"{row_id},0,1,0,{('Public', 'Private')[number % 2]}" for number, row_id in enumerate(ids)]
-    with pytest.raises(UnusableSolution):
-        prepare(service, competition, "\n".join(["id,toxicity,female,muslim,Usage", *lines]).encode())

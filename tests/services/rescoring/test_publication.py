@@ -226,23 +226,6 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
             selections.reopen(act, until=close + 9 * DAY, reason="No.")
 
 
-def test_progress_contains_the_rate_of_the_last_minute(service, competition, prepare):
-    version = prepare(scored=False)
-    with service.database.write() as session:
-        jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id)).all()
-        for job, seconds in zip(jobs, (10, 20), strict=False):
-            job.state, job.finished_at = JobState.DONE, service.now + timedelta(seconds=seconds)
-    with service.database.read() as session:
-        at = [
-            preparation.progress(
-                session, scoring_version_id=version.id, now=service.now + timedelta(seconds=seconds)
-            )
-            for seconds in (40, 75, 200)
-        ]
-    assert [each.per_second for each in at] == [2 / 40, 1 / 60, None]
-    assert (at[0].total, at[0].open) == (3, 1)
-
-
 @pytest.mark.both_databases
 def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service, competition, prepare):
     before = board(service, competition)
@@ -314,18 +297,6 @@ def test_only_one_of_a_simultaneous_publication_and_cancellation_succeeds(servic
     assert sorted(type(each).__name__ for each in results) == ["NotPreparing", "ScoringVersion"]
     live = [number for number, state in states(service).items() if state is ScoringVersionState.LIVE]
     assert len(live) == 1 and board(service, competition).scoring_version == live[0]
-
-
-@pytest.mark.both_databases
-def test_only_one_of_two_simultaneous_rollbacks_switches(service, competition, prepare):
-    publish(service, prepare())
-    publish(service, prepare(seed=3))
-    results = race(*[lambda number=number: roll_back(service, competition, number) for number in (1, 2)])
-    assert all(isinstance(each, ScoringVersion) for each in results)
-    assert sorted(states(service).values()) == ["live", "retired", "retired"]
-    again = race(*[lambda: roll_back(service, competition, 3)] * 2)
-    assert sorted(type(each).__name__ for each in again) == ["NotRetired", "ScoringVersion"]
-    assert board(service, competition).scoring_version == 3
 
 
 @pytest.mark.both_databases

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import inspect, select
+from sqlalchemy import select
 
 from grader.models import (
     AuditEntry,
@@ -21,7 +21,6 @@ from grader.models import (
 from grader.services.closing import close
 from grader.services.rescoring import publication
 from grader.services.rescoring.publication import (
-    NotRetired,
     RescoringIncomplete,
     RescoringLosesScores,
 )
@@ -121,23 +120,6 @@ def test_scores_are_lost_only_with_the_organizers_consent(service, competition, 
     # The previous version has these scores. Additional scores are not a loss.
     roll_back(service, competition)
     assert statuses(service) == [SubmissionStatus.SCORED] * 2
-
-
-def test_one_lost_score_is_reported_in_the_singular(service, competition, version):
-    one, other = jobs_of(service, version)
-    service.run(one)
-    end(service, other, JobState.REJECTED)
-    with pytest.raises(RescoringLosesScores, match=r"^1 submission would lose its score"):
-        publish(service, version)
-    publish(service, version, lose_scores=True)
-    with pytest.raises(NotRetired, match=r"^Scoring version 2 is live\. You can only") as refused:
-        roll_back(service, competition, number=2)
-    assert inspect(refused.value.version).identity == (version.id,)
-    roll_back(service, competition)
-    with pytest.raises(RescoringLosesScores):
-        roll_back(service, competition, number=2)
-    roll_back(service, competition, number=2, lose_scores=True)
-    assert statuses(service) == [SubmissionStatus.SCORED, SubmissionStatus.REJECTED]
 
 
 def test_switch_is_logged_with_its_versions_and_its_reason(

@@ -4,27 +4,18 @@ import csv
 import io
 import re
 from codecs import BOM_UTF8
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from sqlalchemy import event, select, update
+from sqlalchemy import select, update
 
-from fairboard import MetricSettings, Weights
-from fairboard.bias.metric import BiasMetric
 from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind, Team
-from grader.ranking.order import SCALE, error_text
-from grader.receipts.recount import TERMS
+from grader.ranking.order import error_text
 from grader.services.competitions import acting, lookup
-from grader.services.leaderboards.board import Board, BoardRequest, ShownRow
 from grader.services.site.log import Actor
 from grader.services.submissions import decisions
 from grader.text import safe
-from grader.visibility import Feedback, Step
-from webapp.leaderboards.views import BoardView
-from webapp.presentation import formats
+from grader.visibility import Feedback
 
 HERE = "/competitions/toxicity"
 BOARD = f"{HERE}/leaderboard"
@@ -123,88 +114,6 @@ def test_the_viewers_row_is_pinned_on_pages_that_do_not_contain_it(arena, crowd)
     assert _json(arena, f"{API}?page=2", **crowd.bearer).json["own"] is None
 
 
-def test_a_row_shows_the_gap_to_the_leader_computed_from_displayed_digits(arena, crowd):
-    first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
-    assert re.findall(r'<small class="gap">([^<]*)<', first) == [
-        "\N{MINUS SIGN}0.89999",  # The viewer's row, which is pinned at the top.
-        "",
-        *(f"\N{MINUS SIGN}{number / 100_000:.5f}" for number in range(1, 50)),
-    ]
-    assert '<small class="gap">\N{MINUS SIGN}0.00050<' in second
-
-
-def test_the_weakest_term_of_each_row_is_marked_once(arena, crowd):
-    page = arena.app.test_client().get(BOARD).text
-    assert page.count(' weakest">') == page.count('<span class="unseen"> weakest<') == 50
-    assert "low = false alarms" in page
-
-
-def test_a_weak_outlier_does_not_flatten_bars(arena, crowd):
-    with arena.database.write() as session:
-        for standing in session.scalars(select(Standing).order_by(Standing.score_units.desc())).all()[49:]:
-            standing.score_units = 9
-    page = arena.app.test_client().get(BOARD).text
-    assert page.count("score-bar clipped") == 1
-
-
-def shades(values: Sequence[tuple[float, ...]], **errors: float) -> list[tuple[str, ...]]:
-    """Return the shades of the terms of teams that have these Overall, Subgroup, BPSN and BNSP AUCs."""
-    rows = [
-        ShownRow(
-            rank=rank,
-            team_id=rank,
-            team="",
-            members=(),
-            submission_id=rank,
-            score="",
-            score_units=0,
-            terms=dict(zip(TERMS, terms, strict=True)),
-            entry_count=1,
-            last_submitted_at=MOMENT,
-            errors=errors,
-        )
-        for rank, terms in enumerate(values, start=1)
-    ]
-    board = Board(
-        split=Split.PUBLIC,
-        rows=tuple(rows),
-        pinned=None,
-        page=1,
-        page_count=1,
-        team_count=len(rows),
-        leader_units=0,
-        scale=SCALE,
-        found_count=len(rows),
-        has_terms=True,
-        about=BiasMetric((), MetricSettings(weights=Weights(0.97, 0.01, 0.01, 0.01))).describe(),
-        scoring_version=1,
-        row_share=0.5,
-        following=None,
-    )
-    classes: Any = SimpleNamespace(positive_name="harmful", negative_name="harmless", row_name="comments")
-    view = BoardView(board, BoardRequest(), own_team_id=None, classes=classes)
-    shown = [view.lines.row(row) for row in board.rows]
-    marked = [[cell.is_weakest for cell in row.terms] for row in shown]
-    assert marked == [[True, False, False, False]] * len(rows)  # the term with the highest cost
-    found = [tuple(cell.shade for cell in row.terms) for row in shown]
-    assert view.has_shades is any(shade != "plain" for row in found for shade in row)
-    return found
-
-
-def test_all_columns_have_the_same_shades_for_the_same_value():
-    first, second = shades([(0.9412, 0.9333, 0.8941, 0.8), (0.9, 0.8941, 0.9333, 0.9412)])
-    assert first == tuple(map(formats.shade, (0.9412, 0.9333, 0.8941, 0.8)))
-    assert second == tuple(map(formats.shade, (0.9, 0.8941, 0.9333, 0.9412)))
-
-
-def test_a_column_whose_values_differ_by_less_than_the_standard_error_has_no_shades():
-    values = [(0.94, 0.931, 0.891, 0.8), (0.94, 0.929, 0.859, 0.8), (0.94, 0.93, 0.87, 0.8)]
-    found = shades(values, overall_auc=0.001, subgroup_auc=0.003, bpsn_auc=0.03)
-    assert [row[2] for row in found] == ["h5", "h5", "h5"]
-    assert {row[place] for row in found for place in (0, 1, 3)} == {"plain"}
-    assert shades(values[:1]) == [("plain",) * 4]
-
-
 def test_only_exact_scores_have_a_standard_error(arena):
     arena.competition()
     ann = arena.person("Ann")
@@ -278,12 +187,6 @@ def test_hidden_columns_cannot_be_sorted(arena, crowd, query: str):
     assert _json(arena, f"{API}?{query}").json["error"] in ("unknown_column", "unknown_order")
 
 
-def test_page_links_keep_search_and_sorting(arena, crowd):
-    page = crowd.browser.get(f"{BOARD}?sort=team&order=desc&q=team").text
-    assert re.search(r'rel="next" href="[^"]*page=2&amp;q=team&amp;sort=team&amp;order=desc"', page)
-    assert 'aria-sort="descending"' in page
-
-
 @pytest.fixture
 def divided(arena, crowd):
     """The crowd in two divisions: Ann and the even teams are Students."""
@@ -316,19 +219,6 @@ def test_a_division_has_its_own_ranks_and_pages(arena, divided):
     whole = {row["team"]: row["rank"] for row in _json(arena, f"{API}?per_page=200").json["rows"]}
     students = sorted((line["team"] for line in lines), key=whole.__getitem__)
     assert [line["team"] for line in lines] == students
-
-
-def test_the_page_links_the_divisions_and_keeps_the_chosen_one(arena, divided):
-    whole = divided.browser.get(BOARD).text
-    assert 'href="/competitions/toxicity/leaderboard?division=Open+%26+free"' in whole
-    assert '<small class="division"><bdi>Students</bdi></small>' in whole
-    inside = divided.browser.get(f"{BOARD}?division=Students&q=Team 1").text
-    assert '<input type="hidden" name="division" value="Students">' in inside
-    assert '<small class="division">' not in inside
-    links = re.findall(r'href="[^"]*leaderboard(?:\.csv)?\?([^"#]*)', inside)
-    assert sum("division=Students" in link for link in links) >= 8
-    assert "31st" in divided.browser.get(f"{BOARD}?division=Students").text
-    assert 'class="to-own"' not in divided.browser.get(f"{BOARD}?division=Open+%26+free").text
 
 
 @pytest.mark.parametrize("path", [API, BOARD, f"{BOARD}.csv"])
@@ -455,39 +345,6 @@ def test_the_version_endpoint_changes_only_with_new_scores_and_the_reveal(arena)
     assert look().json["version"] != blind.json["version"]
 
 
-def test_the_number_of_queries_is_independent_of_the_number_of_teams(arena, crowd):
-    def queries(path: str) -> int:
-        asked: list[str] = []
-        listener = lambda *args: asked.append(args[2])  # noqa: E731
-        event.listen(arena.database.engine, "before_cursor_execute", listener)
-        try:
-            assert crowd.browser.get(path).status_code == 200
-        finally:
-            event.remove(arena.database.engine, "before_cursor_execute", listener)
-        return len(asked)
-
-    queries(BOARD)  # The first request updates the login's last use.
-    whole = queries(BOARD)
-    with arena.database.write() as session:
-        for row in session.scalars(select(Standing).where(Standing.score_units.between(2, 89998))):
-            session.delete(row)
-    assert queries(BOARD) <= whole + 1
-
-
-def test_the_step_chart_has_no_inline_styles_and_a_table_alternative(arena):
-    arena.competition()
-    for number, name in enumerate(("Ann", "Bob")):
-        person = arena.person(name)
-        for noise in (3, 2, 1.5):
-            arena.submit(person, arena.truth.predictions(noise=noise + number / 10, seed=number))
-    arena.score_all()
-    page = arena.app.test_client().get(BOARD).text
-    assert page.count('<polyline class="step') == 4  # Two teams, each in the charts of both widths.
-    assert " style=" not in page and "The chart as a table" in page
-    scores = re.findall(r'<td class="score">(0\.\d{5})</td></tr>', page)
-    assert scores and all(score in page for score in scores)
-
-
 def test_the_fairness_chart_names_the_front_and_matches_the_leaderboard(arena):
     arena.competition()
     ann = arena.person("Ann")
@@ -525,64 +382,3 @@ def test_the_results_page_explains_which_submissions_counted_and_shows_the_shake
     assert "derive" in private
     stranger = arena.person("Carol").browser.get(f"{HERE}/results").text
     assert "You have no team in this competition." in stranger
-
-
-def test_the_reveal_date_is_shown_from_the_opening(arena):
-    closes_at = arena.now() + timedelta(days=3)
-    arena.competition(closes_at=closes_at)
-    moment = closes_at + timedelta(days=7)
-    assert f"revealed automatically on {moment.day} {moment:%b %Y, %H:%M} UTC" in _json(arena, BOARD).text
-
-
-@pytest.mark.parametrize(("step", "decimals"), [(Step.OF_0_005, 3), (Step.OF_0_0005, 4)])
-def test_displayed_scores_have_the_decimals_of_the_step_on_every_page(arena, step: Step, decimals: int):
-    arena.competition(feedback=Feedback.TIERED, feedback_step=step)
-    ann, bob = arena.person("Ann"), arena.person("Bob")
-    arena.submit(bob, arena.truth.predictions(noise=0.2, seed=3))
-    for number, noise in enumerate((3.0, 0.5)):
-        submission_id = arena.submit(ann, arena.truth.predictions(noise=noise, seed=number))
-    arena.score_all()
-    own, compared = f"{HERE}/submissions", f"{HERE}/submissions/compare"
-    for path in ("/", HERE, BOARD, own, f"{own}/{submission_id}", compared):
-        page = re.sub(r"<svg.*?</svg>", "", ann.browser.get(path).text, flags=re.S)
-        assert {len(each) - 2 for each in re.findall(r"\b[01]\.\d{2,}\b", page)} - {2} <= {decimals}, path
-        assert "Scores are exact" not in page or path == "/"
-    board = ann.browser.get(BOARD).text
-    assert "± is the standard error" not in board
-    assert 'data-unit="entry">1<' in board and 'data-unit="entries">2<' in board
-
-
-def test_the_footer_states_that_scores_are_exact_only_if_they_are(arena):
-    arena.competition()
-    assert "Scores are exact" in arena.app.test_client().get(BOARD).text
-
-
-def _podium(page: str) -> list[tuple[str, str]]:
-    """Return the teams on the podium with the texts of their steps."""
-    steps = re.findall(r'<li class="step-\d.*?</li>', page, re.DOTALL)
-    shown = r"<bdi>([^<]*)</bdi>.*?<strong[^>]*>([^<]*?) ?(?:<small>([^<]*)</small>)?</strong>"
-    return [
-        (team, place + note) for each in steps for team, place, note in re.findall(shown, each, re.DOTALL)
-    ]
-
-
-def test_the_podium_shows_the_first_teams_of_the_revealed_standings(arena):
-    arena.competition()
-    for noise, name in enumerate(("Ann", "Bob", "Cem", "Dan"), start=1):
-        arena.submit(arena.person(name), arena.truth.predictions(noise=noise))
-    arena.score_all()
-    visitor = arena.app.test_client()
-    assert _podium(visitor.get(BOARD).text) == []
-    arena.reveal("toxicity")
-    assert _podium(visitor.get(BOARD).text) == [] == _podium(visitor.get(f"{BOARD}/private?q=a").text)
-    ranked = [row["team"] for row in visitor.get(f"{API}?split=private").json["rows"]]
-    shown = _podium(visitor.get(f"{BOARD}/private").text)
-    assert shown == [(ranked[place], f"{place + 1}{each}") for place, each in enumerate(("st", "nd", "rd"))]
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
-        for team in ranked[:2]:
-            decisions.disqualify(act, team=team, reason="Two accounts.")
-    page = visitor.get(f"{BOARD}/private").text
-    assert _podium(page) == [(ranked[2], "1st"), (ranked[3], "2nd")]
-    assert "Worst bias term" in page
