@@ -11,7 +11,6 @@ from webapp.identity import api as accounts
 from webapp.identity import people
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import document
-from webapp.rescoring import api as rescoring
 from webapp.site import audit
 from webapp.solutions import data_files, metric_file, solution
 from webapp.submissions import organized_submissions as organizers_submissions
@@ -32,7 +31,6 @@ ROUTES = (
     publishing,
     creating,
     metric_file,
-    rescoring,
     closing,
     console,
     organizers_submissions,

@@ -31,7 +31,6 @@ from webapp.identity import access, own_account, people, second_factors, single_
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.presentation import assets
 from webapp.rescoring import pages as rescoring_pages
-from webapp.rescoring import version_page
 from webapp.site import audit
 from webapp.solutions import data_files, metric_file, solution
 from webapp.submissions import comparison, submit_page
@@ -53,7 +52,6 @@ ADDED_TO_FAMILIES = (
     single_sign_on,
     second_factors,
     comparison,
-    version_page,
     metric_file,
 )
 # Blueprints of the organizers' navigation, in order, with their labels.

@@ -70,6 +70,7 @@ class ScoringVersionDetails(ScoringVersionLine):
     progress: RescoringProgress
     metric: dict[str, Any]
     changes: dict[str, Any] | None
+    is_final: bool
 
 
 class PublicationRequest(Confirmation):
@@ -151,11 +152,6 @@ class DifferenceAnswer(Answer):
     table: Annotated[str, Field(description="The URL of the CSV file with the scores of all submissions.")]
 
 
-def line(version: ScoringVersion) -> ScoringVersionLine:
-    """Return a scoring version as the API model for lists."""
-    return ScoringVersionLine.of(version, solution=version.solution.number)
-
-
 def details(version: ScoringVersion, progress: JobProgress, gaps: Any) -> ScoringVersionDetails:
     """Return a scoring version and its progress as the API model."""
     return ScoringVersionDetails.of(
@@ -166,6 +162,7 @@ def details(version: ScoringVersion, progress: JobProgress, gaps: Any) -> Scorin
         ),
         metric=Rules.of(version).as_dict(),
         changes=version.solution.report.get("changes"),
+        is_final=not progress.open,
     )
 
 

@@ -1,101 +1,131 @@
-"""Rescoring pages: version list, and new rescorings from a solution or settings."""
+"""Rescoring (pages and API): versions, difference, settings, publication, rollback."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, Self
 
-from flask import Blueprint, Response, render_template, request, stream_with_context
+from flask import Blueprint, Response, request, stream_with_context, url_for
 from flask.typing import ResponseReturnValue
 
-from grader import db
 from grader.metrics import registry
 from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import NamedMetric, Rules
+from grader.services.competitions.metric import NamedMetric, Rules, is_other_file
 from grader.services.competitions.settings_problems import RefusedSettings
-from grader.services.rescoring import difference as rescoring_difference
-from grader.services.rescoring import preparation
+from grader.services.rescoring import difference, preparation, publication
 from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.solutions import check_jobs
+from grader.text import counted
 from webapp.competitions import settings_form
 from webapp.competitions.settings_form import FORMULA, Group
-from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http import api, lookups
+from webapp.http import organizer_operations as organizing
 from webapp.http.actions import sentences
 from webapp.http.auth import organizers_only
+from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import competition_of, reading
+from webapp.http.fields import Confirmation
+from webapp.http.organizer_operations import DESK, Started, organizers_operation
 from webapp.http.parameters import asked_number, whole_number
 from webapp.http.site import current_site
-from webapp.rescoring.views import DifferenceView, ProgressView, SettingsCheckView, movement
+from webapp.rescoring import answers, views
+from webapp.rescoring.answers import (
+    DifferenceAnswer,
+    MetricInUse,
+    MetricRequest,
+    PublicationRequest,
+    RescoringRequest,
+    RollbackRequest,
+    ScoringVersionDetails,
+    ScoringVersionLine,
+    ScoringVersionList,
+    VersionStarted,
+)
 from webapp.solutions import metrics, receiving
 from webapp.solutions.solution_view import check_status
+from webapp.surface import Ask, Surface
 
+TAG = "rescoring"
 # The settings that a rescoring may change: the identities and the formula of the bias metric, or the options.
 OF_BIAS = (Group("Identities in the score", ("identities",)), *FORMULA)
 OF_OTHERS = (Group("", ("name", "positive", "cutoff", "weight", "reported")),)
 blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/<slug>/organize/rescoring")
+RESCORING = Surface(blueprint, tag=TAG, role=Role.VIEWER, acts=Role.EDITOR)
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str, *, problem: Any = None) -> str:
-    """List the scoring versions, with the forms to start a rescoring and their entered values."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        versions = preparation.list_all(session, competition=competition)
-        preparing = next((each for each in versions if each.state is ScoringVersionState.PREPARING), None)
-        progress = preparing and preparation.progress(session, scoring_version_id=preparing.id)
-        checks = [
-            job
-            for job in check_jobs.newest(session, competition=competition)
-            if check_jobs.why_not_acceptable(competition, job) is None
-        ]
-        check_job = None if preparing else check_jobs.newest_settings_check(session, competition=competition)
-        settings_check = check_job and SettingsCheckView(check_job, lookup.live(competition))
-        view = CompetitionView(competition, db.now(session))
-    return render_template(
-        "rescoring/versions.html",
-        competition=view,
-        versions=versions,
-        preparing=preparing,
-        progress=progress and ProgressView(progress),
-        checks=checks,
-        settings_check=settings_check,
-        settings_etag=check_status(check_job).headers["ETag"],
-        chosen=whole_number(request.form.get("solution", ""))
+def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
+    """Return what the list's page shows above: the rescoring in preparation, or the ways to start one."""
+    session, competition = ask.session, ask.competition
+    number = next(
+        (each.number for each in made.versions if each.state is ScoringVersionState.PREPARING), None
+    )
+    version = number and preparation.get(session, competition=competition, number=number)
+    progress = preparation.progress(session, scoring_version_id=version.id) if version else None
+    checks = [
+        job
+        for job in check_jobs.newest(session, competition=competition)
+        if check_jobs.why_not_acceptable(competition, job) is None
+    ]
+    job = None if version else check_jobs.newest_settings_check(session, competition=competition)
+    return {
+        "preparing": number,
+        "is_ready": progress is not None and not progress.open,
+        "progress": progress and views.progress_sentence(progress),
+        "checks": checks,
+        "settings_check": job and views.SettingsCheckView(job, lookup.live(competition)),
+        "settings_etag": check_status(job).headers["ETag"],
+        "chosen": whole_number(request.form.get("solution", ""))
         or asked_number("solution")
         or (checks[0].id if checks else None),
-        reason=request.form.get("reason", ""),
-        problem=problem.message if problem else "",
+    }
+
+
+@RESCORING.read("", ScoringVersionList, endpoint="index", page="rescoring/versions.html", extra=_starts)
+def scoring_versions(ask: Ask) -> ScoringVersionList:
+    """List the scoring versions."""
+    found = preparation.list_all(ask.session, competition=ask.competition)
+    return ScoringVersionList(
+        versions=[ScoringVersionLine.of(each, solution=each.solution.number) for each in found], next=None
     )
 
 
-@blueprint.get("/settings")
-@organizers_only(Role.EDITOR)
-def settings(slug: str, *, problem: Any = None) -> str:
-    """Show the settings that a rescoring may change, with the entered values after an error."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        live = Rules.of(lookup.live(competition))
-        in_use = competition_settings.of(competition)
-        used = in_use.changed(identities=live.identities, metric=live.metric)
-        groups = _groups(live.form)
-        names = [name for group in groups for name in group.names]
-        fields = settings_form.fields_of(used, names, is_sent=problem is not None)
-        view = CompetitionView(competition, db.now(session))
-    options = metrics.options()
-    fitting = live.form.alternatives
+def _settings_form(ask: Ask, _made: MetricInUse) -> dict[str, Any]:
+    """Return the form of the settings that a rescoring may change, with the entered values."""
+    live, problem = Rules.of(lookup.live(ask.competition)), ask.problem
+    used = competition_settings.of(ask.competition).changed(identities=live.identities, metric=live.metric)
+    groups, options, fitting = _groups(live.form), metrics.options(), live.form.alternatives
+    names = [name for group in groups for name in group.names]
+    fields = settings_form.fields_of(used, names, is_sent=problem is not None)
     faults = problem.faults if isinstance(problem, RefusedSettings) else ()
     others = settings_form.tell(fields, faults)
-    return render_template(
-        "rescoring/metric_settings.html",
-        competition=view,
-        groups=groups,
-        metrics={name: options[name] for name in fitting},
-        has_metric_file=registry.PYTHON in fitting and receiving.may_upload_metrics(),
-        fields=fields,
-        problems=others if faults else sentences(problem),
+    return {
+        "groups": groups,
+        "metrics": {name: options[name] for name in fitting},
+        "has_metric_file": registry.PYTHON in fitting and receiving.may_upload_metrics(),
+        "fields": fields,
+        "problems": others if faults else sentences(problem),
+    }
+
+
+@replace(RESCORING, role=Role.EDITOR).read(
+    "/settings",
+    MetricInUse,
+    endpoint="settings",
+    page="rescoring/metric_settings.html",
+    extra=_settings_form,
+)
+def rescoring_settings(ask: Ask) -> MetricInUse:
+    """Return the settings that a rescoring may change, and the newest settings check."""
+    rules = Rules.of(lookup.live(ask.competition))
+    job = check_jobs.newest_settings_check(ask.session, competition=ask.competition)
+    return MetricInUse(
+        identities=list(rules.identities),
+        metric=rules.metric.as_dict(),
+        check=organizing.job(job) if job else None,
     )
 
 
@@ -113,40 +143,56 @@ def _groups(metric: NamedMetric) -> tuple[Group, ...]:
     return OF_BIAS if metric.takes_identities else OF_OTHERS
 
 
-def entered_settings(act: Act) -> dict[str, Any]:
-    """Return the settings entered in the form; raise RefusedSettings."""
-    before = competition_settings.of(act.competition)
-    names = [name for group in _groups(before.metric_choice.form) for name in group.names]
-    changes, faults = settings_problems.read(settings_form.changes(before, names))
-    if faults:
-        raise RefusedSettings(faults)
-    after = before.changed(**changes)
-    return {"identities": after.identities or (), "metric": after.metric}
+@RESCORING.read("/<int:number>", ScoringVersionDetails, endpoint="show", page="rescoring/version.html")
+def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
+    """Return a scoring version and its progress."""
+    session, competition = ask.session, ask.competition
+    version = preparation.get(session, competition=competition, number=number)
+    progress = preparation.progress(session, scoring_version_id=version.id, now=ask.now)
+    gaps = difference.gaps(session, competition=competition, version=version)
+    if ask.is_page:
+        versions = difference.versions_of(session, competition=competition, version=version)
+        is_preparing = version.state is ScoringVersionState.PREPARING
+        ask.shown |= {
+            "progress": views.progress_sentence(progress),
+            "versions": versions,
+            "settings": views.changed_settings(versions) if versions else [],
+            "has_identities": Rules.of(version).form.takes_identities,
+            "form": request.form
+            or {"notice": views.suggested_notice(version, competition.full_title) if is_preparing else ""},
+        }
+    return answers.details(version, progress, gaps)
 
 
-@blueprint.get("/<int:number>/difference")
-@organizers_only(Role.VIEWER)
-def difference(slug: str, number: int) -> ResponseReturnValue:
-    """Show the changes that a version makes to the leaderboards, before and after its publication."""
-    with reading() as session:
-        competition, version = lookups.scoring_version_of(session, slug, number)
-        versions = compared(session, competition, version)
-        found = _preview(session, competition, versions)
-        view = CompetitionView(competition, db.now(session))
-    return render_template(
-        "rescoring/difference.html",
-        competition=view,
-        scoring_version=version,
-        difference=DifferenceView(found),
-        movement=movement,
-        changes=version.solution.report.get("changes") if versions.after is version else None,
-    )
+@RESCORING.read(
+    "/<int:number>/difference",
+    DifferenceAnswer,
+    endpoint="difference",
+    page="rescoring/difference.html",
+)
+def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
+    """Return the changes that a version makes to the leaderboards, before and after its publication."""
+    version = preparation.get(ask.session, competition=ask.competition, number=number)
+    versions = compared(ask.session, ask.competition, version)
+    found = _preview(ask.session, ask.competition, versions)
+    made = answers.difference(found, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number))
+    if ask.is_page:
+        changes = version.solution.report.get("changes") if versions.after is version else None
+        ask.shown |= {"number": number, "changes": changes, **views.difference_tables(found, made)}
+    return made
 
 
 @blueprint.get("/<int:number>/submissions.csv")
 @organizers_only(Role.VIEWER)
-def table(slug: str, number: int) -> ResponseReturnValue:
+def table(slug: str, number: int) -> Response:
     """Send the scores of all submissions under both versions as CSV."""
+    return send_table(slug, number)
+
+
+@api.blueprint.get(f"{DESK}/rescoring/<int:number>/submissions.csv")
+@organizers_operation(Role.VIEWER, tag=TAG, answers_file="text/csv")
+def rescoring_table(slug: str, number: int) -> Response:
+    """Return the scores of all submissions under both versions."""
     return send_table(slug, number)
 
 
@@ -161,14 +207,213 @@ def send_table(slug: str, number: int) -> Response:
         with database.read() as session:
             competition, version = lookups.scoring_version_of(session, slug, number)
             versions = compared(session, competition, version)
-            yield from rescoring_difference.submissions_csv(
-                session, competition=competition, versions=versions
-            )
+            yield from difference.submissions_csv(session, competition=competition, versions=versions)
 
     answer = Response(stream_with_context(pieces()), mimetype="text/csv")
     name = f"{slug}-submissions-v{before}-v{after}.csv"
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer
+
+
+def _prepared(started: Any, slug: str) -> tuple[str, str]:
+    if started.is_preparing:
+        message = f"Scoring version {started.number} is being prepared. The leaderboards do not change yet."
+    else:
+        message = f"Scoring version {started.number} already uses these inputs."
+    return message, scoring_version.url(slug=slug, number=started.number)
+
+
+@RESCORING.act("", form="prepare", back=scoring_versions, done=_prepared, answers=VersionStarted, status=202)
+def prepare_rescoring(act: Act, sent: RescoringRequest) -> Any:
+    """Prepare a rescoring with a checked solution or checked settings, without changing any leaderboard.
+
+    If the same rescoring is already being prepared or was published, its version is returned.
+    """
+    here: dict[str, Any] = {"session": act.session, "competition": act.competition}
+    changes = None
+    if sent.settings:
+        solution = check_jobs.accepted_settings(**here, job_id=sent.settings)
+    else:
+        check = check_jobs.get(**here, job_id=sent.solution or 0)
+        solution = check_jobs.accepted(**here, job_id=check.id)
+        changes = {**(check.result["changes"] or {}), "check": check.id}
+    version = preparation.begun(**here, solution=solution) or preparation.prepare(
+        **act.parts, solution=solution, reason=sent.reason, changes=changes
+    )
+    url = url_for("api.scoring_version", slug=act.competition.slug, number=version.number)
+    is_preparing = version.state is ScoringVersionState.PREPARING
+    return SimpleNamespace(number=version.number, url=url, is_preparing=is_preparing)
+
+
+class SettingsRequest(MetricRequest):
+    """The changed settings as the page's form sends them."""
+
+    @staticmethod
+    def of_form(act: Act) -> dict[str, Any]:
+        """Return the settings entered in the form; raise RefusedSettings."""
+        before = competition_settings.of(act.competition)
+        names = [name for group in _groups(before.metric_choice.form) for name in group.names]
+        changes, faults = settings_problems.read(settings_form.changes(before, names))
+        if faults:
+            raise RefusedSettings(faults)
+        after = before.changed(**changes)
+        return {"identities": after.identities or (), "metric": after.metric}
+
+
+@RESCORING.act(
+    "/settings",
+    form="check_settings",
+    back=rescoring_settings,
+    done=lambda _, slug: (
+        "The settings are being checked against the live solution.",
+        scoring_versions.url(slug=slug),
+    ),
+    answers=Started,
+    status=202,
+)
+def check_rescoring_settings(act: Act, sent: SettingsRequest) -> Started:
+    """Check changed settings against the live solution."""
+    rules = Rules(identities=tuple(sent.identities), metric=sent.metric)
+    if is_other_file(Rules.of(lookup.live(act.competition)).metric, rules.metric):
+        raise check_jobs.NotAcceptable("Upload the metric.py to change it.")
+    job = check_jobs.add_settings_check(**act.parts, rules=rules)
+    return Started(id=job.id, url=url_for("api.rescoring_settings", slug=act.competition.slug))
+
+
+def _compute_difference(slug: str, number: int) -> None:
+    """Fill the cache, so that the locked transaction does not have to compute the difference."""
+    with reading() as session:
+        summary(session, *lookups.scoring_version_of(session, slug, number))
+
+
+def _switched(made: ScoringVersionDetails, slug: str, number: int) -> tuple[str, str]:
+    message = f"All leaderboards now use scoring version {number}."
+    if made.state is not ScoringVersionState.LIVE:
+        message = (
+            f"Scoring version {number} is being prepared again to score the submissions that have arrived "
+            "since then."
+        )
+    return message, scoring_version.url(slug=slug, number=number)
+
+
+@RESCORING.act(
+    "/<int:number>/publish",
+    form="publish",
+    back=scoring_version,
+    before=_compute_difference,
+    done=_switched,
+)
+def publish_rescoring(act: Act, sent: PublicationRequest, number: int) -> ScoringVersionDetails:
+    """Publish a prepared version on all leaderboards at once, and e-mail the message to all teams."""
+    version = preparation.get(act.session, competition=act.competition, number=number)
+    service = partial(publication.publish, act.session, scoring_version_id=version.id)
+    return _switch(act, sent, Switch.publication(number), service)
+
+
+@RESCORING.act(
+    "/<int:number>/rollback",
+    form="roll_back",
+    back=scoring_version,
+    before=_compute_difference,
+    done=_switched,
+)
+def roll_back_rescoring(act: Act, sent: RollbackRequest, number: int) -> ScoringVersionDetails:
+    """Make an earlier version live again, or prepare it again if submissions lack scores."""
+    here: dict[str, Any] = {"competition": act.competition, "number": number, "reason": sent.reason}
+    service = partial(publication.roll_back, act.session, **here)
+    return _switch(act, sent, Switch.rollback(number), service)
+
+
+def _switch(
+    act: Act, sent: PublicationRequest, switch: "Switch", service: Callable[..., Any]
+) -> ScoringVersionDetails:
+    """Switch the leaderboards to a version once the user has confirmed the changes.
+
+    The service runs before the confirmation is requested, so that its errors are reported first. Requesting
+    the confirmation rolls its work back.
+    """
+    version = preparation.get(act.session, competition=act.competition, number=switch.number)
+    changes = summary(act.session, act.competition, version)
+    service(notice=sent.notice, lose_scores=sent.lose_scores, actor=act.actor, now=act.now)
+    if version.state is ScoringVersionState.LIVE and changes is not None:
+        fields = sent.model_dump_json(exclude={FIELD})
+        confirm(switch.question(act.competition.slug, changes, notice=sent.notice, fields=fields))
+    progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
+    gaps = difference.gaps(act.session, competition=act.competition, version=version)
+    return answers.details(version, progress, gaps)
+
+
+@RESCORING.act(
+    "/<int:number>",
+    method="DELETE",
+    form="drop",
+    back=scoring_version,
+    done=lambda _, slug, number: (
+        f"Rescoring cancelled. Scoring version {number} was discarded. The leaderboards are unchanged.",
+        scoring_versions.url(slug=slug),
+    ),
+    status=204,
+)
+def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
+    """Drop a version that is being prepared; the leaderboards stay unchanged."""
+    version = preparation.get(act.session, competition=act.competition, number=number)
+    progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
+    preparation.drop(act.session, scoring_version_id=version.id, actor=act.actor, now=act.now)
+    discarded = (
+        f"The scores of {counted(progress.finished, 'submission')} under this version will be discarded. "
+        "The leaderboards stay unchanged."
+    )
+    confirm(
+        Question(
+            heading=f"Cancel the rescoring with scoring version {number}?",
+            sentences=(discarded,),
+            button="Cancel this rescoring",
+            back=scoring_version.url(slug=act.competition.slug, number=number),
+            state=f"drop {version.id}",
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """The question for making a version live, which is bound to the changes and the request's fields."""
+
+    number: int
+    heading: str
+    button: str
+
+    @classmethod
+    def publication(cls, number: int) -> Self:
+        """Return the texts for a prepared version."""
+        return cls(number, f"Publish scoring version {number}?", f"Publish scoring version {number}")
+
+    @classmethod
+    def rollback(cls, number: int) -> Self:
+        """Return the texts for an earlier version."""
+        return cls(number, f"Roll back to scoring version {number}?", f"Roll back to version {number}")
+
+    def question(self, slug: str, summary: Changes, *, notice: str, fields: str) -> Question:
+        """Return the question with the changes and the way in which participants are notified."""
+        return Question(
+            heading=self.heading,
+            sentences=(*summary.sentences, _notification(notice)),
+            button=self.button,
+            back=url_for("organize_rescoring.show", slug=slug, number=self.number),
+            state=f"{summary.digest} {fields}",
+            links=(
+                ("Full difference", url_for("organize_rescoring.difference", slug=slug, number=self.number)),
+            ),
+            can_change=True,
+        )
+
+
+def _notification(notice: str) -> str:
+    """Describe how participants are notified; shown first, because e-mails cannot be recalled."""
+    if not current_site().settings.sends_mail():
+        return "No e-mail is sent because this site sends none."
+    if notice.strip():
+        return "All teams get the message by e-mail."
+    return "No e-mail is sent because the message is blank."
 
 
 def _preview(session: Any, competition: Competition, versions: Compared) -> Preview:
@@ -184,7 +429,7 @@ def summary(session: Any, competition: Competition, version: ScoringVersion) -> 
 
 def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:
     """Return the versions to compare; raise NothingToCompare."""
-    versions = rescoring_difference.versions_of(session, competition=competition, version=version)
+    versions = difference.versions_of(session, competition=competition, version=version)
     if versions is None:
-        raise rescoring_difference.NothingToCompare(version=version)
+        raise difference.NothingToCompare(version=version)
     return versions

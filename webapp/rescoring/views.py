@@ -9,34 +9,21 @@ from typing import Any
 from grader.models import JobState, OrganizerJob, ScoringVersion, Split
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules, of_version
-from grader.services.rescoring.difference import Changes, Compared, Preview
+from grader.services.rescoring.difference import Compared, Preview
 from grader.services.rescoring.preparation import JobProgress
 from grader.services.site import organizer_jobs
 from grader.services.solutions.check_jobs import asked_settings
 from webapp.leaderboards.views import change
 from webapp.presentation import formats
-from webapp.rescoring import answers
+from webapp.rescoring.answers import BoardDifference, DifferenceAnswer
 
 SHOWN_TEAMS = 50
 SHOWN_SELECTIONS = 50
 SHOWN_DIGITS = 12  # of the hash of a metric.py
 
 
-class ProgressView:
-    """The progress of a scoring version."""
-
-    def __init__(self, progress: JobProgress) -> None:
-        self.total = progress.total
-        self.finished = progress.finished
-        self.is_complete = not progress.open
-        self.sentence = _progress_sentence(progress)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON that the rescoring page polls."""
-        return {"finished": self.finished, "total": self.total, "is_final": self.is_complete}
-
-
-def _progress_sentence(progress: JobProgress) -> str:
+def progress_sentence(progress: JobProgress) -> str:
+    """Return the progress of a scoring version as a sentence."""
     done = f"{progress.finished:,} of {formats.counted(progress.total, 'submission')} scored"
     if not progress.open:
         return f"{done}."
@@ -122,22 +109,6 @@ def movement(team: TeamChange) -> tuple[str, str]:
     return change(team.rank_change) if team.rank_change is not None else ("new", "up")
 
 
-class BoardChangeView:
-    """The changes on one leaderboard."""
-
-    def __init__(self, key: str, name: str, found: Preview, board: BoardChange) -> None:
-        self.key = key
-        self.name = name
-        self.team_count = len(board.teams)
-        self.moved_count = len(board.moved)
-        self.lines = board.teams[:SHOWN_TEAMS]
-        self.movers = [team for team in board.most_moved(10) if team not in self.lines]
-        self.tops = [each for each in answers.tops(found, board) if each.top < max(2, len(board.teams))]
-        self.leader_changes = bool(board.entering(1))
-        changes = [team.score_change for team in board.teams if team.score_change is not None]
-        self.sentence = _board_sentence(found, board, changes)
-
-
 def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> str:
     """Return a sentence on the rank changes, the largest of them and the range of score changes."""
     count, moved = len(board.teams), len(board.moved)
@@ -175,40 +146,44 @@ def _signed(change: float) -> str:
     return "0" if not round(change, 4) else f"{change:+.4f}"
 
 
-class DifferenceView:
-    """All changes between a version and the one before it, as shown on the difference page."""
+def difference_tables(found: Preview, made: DifferenceAnswer) -> dict[str, Any]:
+    """Return the tables of the difference page beside the read model."""
+    specs = of_version(found.versions.after).describe().terms
+    names = {spec.name: spec.heading or spec.title for spec in specs}
+    # The value of predictions that are not related to the target, if the terms have the same one.
+    chance = {spec.chance for spec in specs}
+    difference = found.difference
+    before, after = found.versions.scales
+    return {
+        "found": found,
+        "before_text": before.text,
+        "text": after.text,
+        "movement": movement,
+        "settings": changed_settings(found.versions),
+        "has_identities": Rules.of(found.versions.after).form.takes_identities,
+        "boards": [
+            _board("public", found, difference.public, made.public),
+            _board("private", found, difference.private, made.private),
+        ],
+        "chance": f"{chance.pop():g}" if len(chance) == 1 and None not in chance else None,
+        "terms": _mean_lines(found.term_means, names.__getitem__),
+        "groups": _mean_lines(found.group_means, " = ".join),
+        "selections": difference.selections[:SHOWN_SELECTIONS],
+    }
 
-    def __init__(self, found: Preview) -> None:
-        difference = found.difference
-        self.teams, self.change_text = found.teams, found.change_text
-        self.before_text, self.text = (each.text for each in found.versions.scales)
-        self.before, self.after = found.versions
-        self.settings = changed_settings(found.versions)
-        self.has_identities = Rules.of(self.after).form.takes_identities
-        self.is_complete = found.is_complete
-        self.unfinished, self.lost = found.gaps
-        self.summary = Changes.of(found).text
-        self.boards = (
-            BoardChangeView("public", "Public leaderboard", found, difference.public),
-            BoardChangeView("private", "Private leaderboard", found, difference.private),
-        )
-        specs = of_version(self.after).describe().terms
-        names = {spec.name: spec.heading or spec.title for spec in specs}
-        # The value of predictions that are not related to the target, if the terms have the same one.
-        chance = {spec.chance for spec in specs}
-        self.chance = f"{chance.pop():g}" if len(chance) == 1 and None not in chance else None
-        self.terms = _mean_lines(found.term_means, names.__getitem__)
-        self.groups = _mean_lines(found.group_means, " = ".join)
-        self.largest = difference.largest
-        self.selection_count = len(difference.selections)
-        self.selections = [
-            (
-                found.teams[each.team_id],
-                ", ".join(f"#{submission_id}" for submission_id in each.entering),
-                ", ".join(f"#{submission_id}" for submission_id in each.leaving),
-            )
-            for each in difference.selections[:SHOWN_SELECTIONS]
-        ]
+
+def _board(key: str, found: Preview, change: BoardChange, made: BoardDifference) -> dict[str, Any]:
+    lines = change.teams[:SHOWN_TEAMS]
+    changes = [team.score_change for team in change.teams if team.score_change is not None]
+    return {
+        "key": key,
+        "name": f"{key.capitalize()} leaderboard",
+        "page": made,
+        "lines": lines,
+        "movers": [team for team in change.most_moved(10) if team not in lines],
+        "tops": [each for each in made.tops if each.top < max(2, made.team_count)],
+        "sentence": _board_sentence(found, change, changes),
+    }
 
 
 def suggested_notice(version: ScoringVersion, competition_title: str) -> str:
