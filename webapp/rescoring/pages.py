@@ -175,7 +175,9 @@ def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
     version = preparation.get(ask.session, competition=ask.competition, number=number)
     versions = compared(ask.session, ask.competition, version)
     found = _preview(ask.session, ask.competition, versions)
-    made = answers.difference(found, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number))
+    made = answers.difference(
+        found, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number)
+    )
     if ask.is_page:
         changes = version.solution.report.get("changes") if versions.after is version else None
         ask.shown |= {"number": number, "changes": changes, **views.difference_tables(found, made)}
