@@ -2,8 +2,8 @@
 
 from flask import Flask
 
-from webapp.closing import api as closing
 from webapp.closing import exports
+from webapp.closing import pages as closing
 from webapp.competitions import announcements, console, creating, organizers, publishing, setup
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint

@@ -1,49 +1,85 @@
-"""Close & results page: reveal, results bundle, publication of the solution."""
+"""Close & results (page and API): close now, reveal, publish the solution."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, url_for
+from pydantic import Field
 
-from grader import db
-from grader.models import Role
+from grader.models import OrganizerJobKind, Role
 from grader.services.closing import checklist
+from grader.services.closing import close as closing
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import score_history
+from grader.services.rescoring import preparation
+from grader.services.site import organizer_jobs
+from grader.services.solutions import publication
+from grader.services.submissions import selections
 from webapp.closing.views import CloseView, ShakeUpView
 from webapp.competitions.views import CompetitionView
-from webapp.http.auth import organizers_only
-from webapp.http.confirmation import Question
-from webapp.http.context import competition_of, reading
+from webapp.http.confirmation import Question, confirm
+from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
+from webapp.http.organizer_operations import ConfirmedReason
 from webapp.presentation import formats
+from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slug>/organize/close")
+CLOSE = Surface(blueprint, tag="closing", role=Role.VIEWER, acts=Role.EDITOR)
 
 
-@blueprint.get("")
-@organizers_only(Role.VIEWER)
-def index(slug: str, *, problem: Any = None) -> str:
-    """Show the state of the close, or the reason why an action was rejected."""
-    with reading() as session:
-        now = db.now(session)
-        competition = competition_of(session, slug)
-        state = checklist.state(session, competition=competition, now=now)
-        view = CompetitionView(competition, now)
-        scale = competition.scale
-        is_ranked = state.stage not in (Stage.RUNNING, Stage.CLOSED)
-        moves = score_history.shake_up(session, competition=competition) if is_ranked else []
+class CloseAnswer(Answer):
+    """The stage of a competition's close, and the open items."""
+
+    stage: Stage
+    explanation: str
+    missing: list[str]
+    is_final: Annotated[bool, Field(description="Whether the published solution's file is written.")]
+    waiting_count: int
+    failed_count: int
+    selection_open_until: Moment | None
+    revealed_at: Moment | None
+    solution_published_at: Moment | None
+    commitment: str | None
+
+
+class CloseRequest(Confirmation):
+    """A close before the closing date, and the reason."""
+
+    reason: Annotated[Text, Field(description="The reason, for the audit log.")] = ""
+
+
+class SelectionRequest(Sent):
+    """A later deadline of the final selection, and the public reason."""
+
+    until: Moment
+    reason: Text
+
+
+def _shake_up(ask: Ask, page: CloseAnswer) -> dict[str, Any]:
+    """Return the shake-up once teams are ranked."""
+    is_ranked = page.stage not in (Stage.RUNNING, Stage.CLOSED)
+    moves = score_history.shake_up(ask.session, competition=ask.competition) if is_ranked else []
+    return {"shake_up": ShakeUpView(moves, ask.competition.scale) if moves else None}
+
+
+@CLOSE.read("", CloseAnswer, endpoint="index", page="closing/show.html", extra=_shake_up)
+def closing_state(ask: Ask) -> CloseAnswer:
+    """Return the stage of the close and its open items."""
+    session, competition = ask.session, ask.competition
+    state = checklist.state(session, competition=competition, now=ask.now)
+    jobs = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SOLUTION)
     version = competition.live_scoring_version
-    return render_template(
-        "closing/show.html",
-        competition=view,
-        close=CloseView(state),
-        shake_up=ShakeUpView(moves, scale) if moves else None,
+    view = CloseView(state)
+    ask.shown["close"] = view
+    return CloseAnswer.of(
+        state,
+        stage=view.stage,
+        explanation=view.explanation,
+        missing=view.missing,
+        is_final=not any(map(organizer_jobs.is_open, jobs)),
         revealed_at=competition.revealed_at,
         solution_published_at=competition.solution_published_at,
         commitment=version.solution.commitment if version else None,
-        problem=problem.message if problem else "",
-        reason=request.form.get("reason", ""),
-        tokens=tokens(slug),
     )
 
 
@@ -58,7 +94,7 @@ EFFECTS = {
 }
 
 
-def close_now(act: Act) -> Question:
+def _close_now(act: Act) -> Question:
     """Return the question for closing a competition early. Call this before the close."""
     view = CompetitionView(act.competition, act.now)
     state = checklist.state(act.session, competition=act.competition, now=act.now)
@@ -82,20 +118,35 @@ def close_now(act: Act) -> Question:
     )
 
 
-def irreversible(slug: str, heading: str, button: str) -> Question:
-    """Return the question that the checkbox of a form on the page confirms."""
+def _irreversible(slug: str, heading: str, button: str) -> Question:
+    """Return the question of an action that cannot be undone."""
     back = url_for("organize_close.index", slug=slug)
     return Question(heading, (EFFECTS[heading],), button, back, is_final=True, can_change=True)
 
 
-def tokens(slug: str) -> dict[str, str]:
-    """Return the values of the page's checkboxes, by the names of the forms."""
+@CLOSE.act("/now", form="now", back=closing_state, done="The competition is closed.")
+def close_competition(act: Act, sent: CloseRequest) -> None:
+    """Close an open competition now. Entry and mergers end too; unset dates depend on the new close."""
+    question = _close_now(act)
+    closing.close_now(act, reason=sent.reason.strip())
+    confirm(question)
 
-    def token(form: str, heading: str, button: str) -> str:
-        path = url_for(f"organize_close.{form}", slug=slug)
-        return irreversible(slug, heading, button).token_at(path)
 
-    return {
-        "reveal": token("reveal", REVEAL, "Reveal"),
-        "publish_solution": token("publish_solution", PUBLISH_SOLUTION, "Publish the solution"),
-    }
+@CLOSE.act("/selection", form="reopen_selection", back=closing_state, done="The final selection is open.")
+def reopen_selection(act: Act, sent: SelectionRequest) -> None:
+    """Let teams change their final selection until a time after the close, which delays the reveal."""
+    selections.reopen(act, until=sent.until, reason=preparation.checked_reason(sent.reason))
+
+
+@CLOSE.act("/reveal", form="reveal", back=closing_state, done="The private leaderboard is revealed.")
+def reveal_standings(act: Act, sent: Confirmation) -> None:
+    """Make the private leaderboard public, and close the competition if it is still open."""
+    closing.reveal(**act.parts)
+    confirm(_irreversible(act.competition.slug, REVEAL, "Reveal"))
+
+
+@CLOSE.act("/solution", form="publish_solution", back=closing_state, done="The solution is public.")
+def publish_solution(act: Act, sent: ConfirmedReason) -> None:
+    """Publish the solution."""
+    publication.publish(**act.parts, reason=sent.reason.strip())
+    confirm(_irreversible(act.competition.slug, PUBLISH_SOLUTION, "Publish the solution"))

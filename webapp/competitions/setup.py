@@ -189,9 +189,6 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
         "data_files": data_files.list_all(session, competition=competition),
         "usual_dates": competition_settings.default_dates(competition, published_at=now),
         "submission_count": drafts.count_submissions(session, competition=competition),
-        "delete_token": delete_question(competition.slug).token_at(
-            url_for("organize_publishing.delete", slug=competition.slug)
-        ),
     }
 
 

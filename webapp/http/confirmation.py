@@ -46,11 +46,7 @@ class Question:
     @property
     def token(self) -> str:
         """The value that confirms this action, and only in this state."""
-        return self.token_at(request.path)
-
-    def token_at(self, path: str) -> str:
-        """Return the value that confirms this action at a path."""
-        parts = (path, self.heading, self.state or self.sentences)
+        parts = (request.path, self.heading, self.state or self.sentences)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -92,7 +92,7 @@ class ReleaseRequest(Confirmation):
 
 
 def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
-    """Return what the page shows beside the files: their findings, and tokens for their release."""
+    """Return what the page shows beside the files: their findings and states."""
     session, competition = ask.session, ask.competition
     waiting = {file.name for file in data_checks.stale(session, competition=competition)}
     checks = {}
@@ -108,9 +108,6 @@ def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
             "sentences": found.sentences,
             "is_held": is_held,
             "can_be_released": file.name not in waiting and (is_held or is_unopened),
-            "token": _release(competition.slug, file).token_at(
-                url_for("organize_data.allow", slug=competition.slug, name=file.name)
-            ),
         }
     return {
         "states": checklist.sections(session, competition, ask.now),

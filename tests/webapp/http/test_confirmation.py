@@ -23,6 +23,7 @@ ASKS = """
 account.revoke_token organize_announcements.post organize_announcements.withdraw
 organize_close.now organize_publishing.archive account.unlink_identity people.unlink
 account.remove_factor people.reset_second_factors people.suspend people.delete
+organize_close.publish_solution organize_data.allow organize_publishing.delete
 organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
 organize_publishing.publish organize_rescoring.drop organize_rescoring.publish organize_rescoring.roll_back
 organize_settings.save organize_teams.disqualify teams.answer_merge
@@ -33,8 +34,7 @@ TICKED_OR_TYPED = """
 account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
 account.sign_up_by_link account.link_identity account.sign_up_with entry.join
 account.add_factor account.second_factor account.unlock_factors
-organize_close.publish_solution organize_close.reopen_selection
-organize_data.allow organize_publishing.delete
+organize_close.reopen_selection
 organize_teams.rename submissions.submit
 """
 # Actions that can be undone or repeated, or that only add something.
