@@ -95,14 +95,6 @@ def test_generated_password_works_and_no_password_is_stored_in_plain_text(servic
     assert password not in user.password_hash
 
 
-def test_account_is_found_by_name_and_an_unknown_name_is_an_error(service):
-    user = sign_up(service, "ada")
-    with service.database.read() as session:
-        assert names.get_user(session, name="ADA").id == user.id
-        with refused("unknown_user", match="'bob'"):
-            names.get_user(session, name="bob")
-
-
 def test_login_expires_after_its_lifetime_and_its_token_is_not_stored(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:

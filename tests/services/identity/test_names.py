@@ -105,10 +105,6 @@ def test_length_is_counted_in_visible_characters(name: str):
     assert clean_name(name) == name
 
 
-def test_variation_selector_for_colored_emoji_is_removed():
-    assert clean_name("❤\ufe0f ada") == "❤ ada"
-
-
 def test_numbered_name_is_a_valid_name():
     assert names.numbered("Ada", 2) == "Ada (2)"
     for name in ("a" * 64, "g\u0308" * 64, "नमस्ते" * 16, "\U0001f469\U0001f3fd" * 60 + "x"):

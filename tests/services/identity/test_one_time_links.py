@@ -49,20 +49,6 @@ def test_sign_up_by_mail_creates_an_account_with_a_confirmed_address(service, pa
     assert (ada.email, ada.email_key, ada.email_verified_at) == ("Ada@example.org", ADA, service.now)
 
 
-def test_sign_up_link_redirects_to_the_original_page(service):
-    letter = ask(service, sign_ups.ask, ADA, then="/competitions/toxicity/team/link/a?b=c d")
-    assert re.search(r"/sign-up/[\w-]+\?next=/competitions/toxicity/team/link/a%3Fb%3Dc%20d\n", letter.body)
-
-
-def test_letters_to_an_existing_account_keep_the_original_page(service, passwords):
-    sign_up(service, passwords)
-    onward = r"\?next=/competitions/new\n"
-    for use_case in (sign_ups.ask, password_resets.ask):
-        letter = ask(service, use_case, ADA, then="/competitions/new")
-        assert re.search(rf"/reset/[\w-]+{onward}", letter.body)
-    assert "/login." in ask(service, sign_ups.ask, ADA).body
-
-
 def test_sign_up_link_works_once_and_for_a_day(service, passwords):
     token = token_of(ask(service, sign_ups.ask, ADA))
 

@@ -8,15 +8,13 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from grader.errors import Refusal
-from grader.models import AuditEntry, KeptIdentity, LinkPurpose, Role, Team, User
-from grader.services.competitions import lookup, organizers
+from grader.models import AuditEntry, KeptIdentity, LinkPurpose, Team, User
+from grader.services.competitions import lookup
 from grader.services.identity import (
     accounts,
     administrators,
     api_tokens,
     email_addresses,
-    identities,
     logins,
     one_time_links,
     sign_ups,
@@ -205,56 +203,6 @@ def test_sign_up_link_of_a_deleted_suspended_person_creates_no_account(service):
         )
 
 
-@pytest.mark.parametrize("sends_mail", [False, True])
-def test_suspended_person_cannot_return_with_another_provider_that_has_verified_the_address(
-    service, make_settings, sends_mail
-):
-    if sends_mail:
-        mail = {"base_url": "https://fair.example", "smtp_host": "m.example", "smtp_sender": "f@fair.example"}
-        providers = SecretStr(f"{CAMPUS}\n{LIBRARY}")
-        service.settings = make_settings(oidc_providers=providers, secret_key=SecretStr(SECRET), **mail)
-    arrive(service, sub="17", email="mallory@example.org")
-    sign_up_at_campus(service, "Mallory", subject="17")
-    suspend(service, "Mallory")
-    library = {"provider": service.settings.providers()[1], "settings": service.settings}
-    claims = {"sub": "99", "email": "Mallory@Example.org", "email_verified": True}
-    service.act(identities.arrive, claims=claims, **library)
-    with refused("suspended_person"):
-        service.act(
-            identities.sign_up,
-            subject="99",
-            arrived_at=service.now,
-            name="Mallory2",
-            is_admin=None,
-            **library,
-        )
-    with refused("suspended_person"):
-        service.act(identities.link, user=service.user("bob"), claims=claims, **library)
-
-
-def test_other_account_with_an_address_of_a_suspended_person_can_be_suspended_and_deleted(service):
-    for name, address in (("ada", "x@example.org"), ("ada", "y@example.org"), ("bob", "x@example.org")):
-        verify(service, name, address)
-    suspend(service, "ada")
-    verify(service, "bob", "z@example.org")
-    suspend(service, "bob")
-    moderate(service, suspensions.reinstate, "bob")
-    service.act(accounts.delete_account, user=service.user("bob"), secret=SECRET)
-
-
-@pytest.mark.both_databases
-@pytest.mark.parametrize(("sent", "stored"), [("a\0b\nc", "a b c"), ("x" * 9_000, "x" * 500)])
-def test_reason_is_one_short_line(service, sent, stored):
-    service.user("ada")
-    suspend(service, "ada", reason=sent)
-    with service.database.read() as session:
-        entry, person = session.scalars(select(AuditEntry)).one(), session.scalars(select(User)).one()
-    assert (entry.reason, person.suspension_reason) == (stored, stored)
-    for empty in ("\0", "\x1f \n"):
-        with refused("reason_missing"):
-            suspend(service, "ada", reason=empty)
-
-
 def test_suspended_user_cannot_become_an_administrator(service):
     root, ada = service.user("root", is_admin=True), service.user("ada")
     suspend(service, "ada")
@@ -284,18 +232,6 @@ def test_another_member_leads_the_team_of_a_suspended_leader(service, act):
         suspend(service, name)
         with service.database.read() as session:
             assert session.scalars(select(Team.leader_id)).one() == service.user(leader).id
-
-
-def test_audit_log_names_the_administrator_who_ends_the_roles_of_a_deleted_user(service):
-    root, ada = service.user("root", is_admin=True), service.user("ada")
-    competition = service.competition(actor=Actor.of(ada))
-    with pytest.raises(Refusal, match="This account is the only owner"):
-        moderate(service, suspensions.remove, "ada", actor=Actor.of(root), secret=SECRET)
-    service.act(organizers.add, competition=competition, user=root, role=Role.OWNER, actor=OPERATOR)
-    moderate(service, suspensions.remove, "ada", actor=Actor.of(root), secret=SECRET)
-    with service.database.read() as session:
-        removed = select(AuditEntry.actor_id).where(AuditEntry.action == "organizer.remove")
-        assert session.scalars(removed).all() == [root.id]
 
 
 @pytest.mark.both_databases

@@ -1,10 +1,9 @@
 """Stages: the draft of a next stage, and the teams that are carried over to it."""
 
-import random
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import select, update
 
 from grader.files import read_solution
 from grader.models import (
@@ -14,14 +13,8 @@ from grader.models import (
     EntryMode,
     KeptIdentity,
     Organizer,
-    Participation,
-    RequestState,
     Role,
-    Split,
-    Standing,
-    Submission,
     Team,
-    TeamMember,
     User,
 )
 from grader.services.competitions import acting, drafts, lifecycle, lookup, organizers
@@ -38,7 +31,6 @@ from grader.visibility import Anonymity
 from tests.fixtures.races import race
 from tests.fixtures.refusals import refused
 from tests.fixtures.service import write_solution
-from tests.fixtures.statements import recorded
 
 DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
@@ -210,41 +202,6 @@ def test_top_teams_need_a_revealed_leaderboard_and_follow_the_private_ranks(serv
     assert (more.teams, len(more.skipped)) == (["Team cleo"], 2)
 
 
-def test_law_carried_teams_are_the_top_of_a_ranking_by_brute_force(service, follow):
-    competition = service.competition()
-    for number in range(10):
-        service.score(service.submit(competition, user=f"user{number}"))
-    service.reveal(competition)
-    stage, version_id = follow(competition), service.reload(competition).live_scoring_version_id
-    for seed in range(30):
-        chance = random.Random(seed)
-        with service.database.write() as session:
-            lookup.lock(session, competition_id=competition.id)
-            session.execute(delete(Standing).where(Standing.split == Split.PRIVATE))
-            files = session.execute(select(Submission.team_id, Submission.id)).all()
-            lines = []
-            for team_id, submission_id in files[: chance.randint(1, 9)]:
-                fate, at = chance.random(), service.now + timedelta(seconds=chance.randint(0, 3))
-                merged, out = ({"merged_into_id": files[9][0]}, {"disqualified_at": at})
-                changed = merged if fate < 0.2 else out if fate < 0.4 else {}
-                if changed:
-                    session.execute(update(Team).where(Team.id == team_id).values(**changed))
-                    continue
-                units = chance.randint(0, 3)
-                row = {"scoring_version_id": version_id, "split": Split.PRIVATE, "team_id": team_id}
-                values = row | {"submission_id": submission_id, "score_units": units, "submitted_at": at}
-                session.execute(insert(Standing), values)
-                lines.append((-units, at, submission_id, team_id))
-            top = chance.randint(1, 10)
-            act = acting.begin(session, competition=stage, actor=SHELL, now=service.now)
-            result = carry_over.carry_over(act, top=top)
-            sources = select(Team.carried_from_id).where(Team.competition_id == stage.id)
-            assert set(session.scalars(sources)) == {line[-1] for line in sorted(lines)[:top]}
-            again = carry_over.carry_over(act, top=top)
-            assert (again.teams, len(again.skipped)) == ([], len(result.teams))
-            session.rollback()
-
-
 def test_merged_teams_are_carried_once_and_a_merger_in_the_new_stage_is_kept(service, act, follow):
     competition = service.competition()
     for name in ("ada", "bob", "cleo"):
@@ -352,48 +309,6 @@ def test_carried_while_members_leave_and_the_same_request_runs_twice(service, ac
         carried = session.scalars(select(Team.name).where(Team.competition_id == stage.id)).all()
         assert {"ada", "cleo"} <= set(carried)
         assert len(carried) == len(set(carried)) == len(results[0].teams) + len(results[2].teams)
-
-
-def test_a_thousand_teams_are_carried_in_a_few_statements(service, follow):
-    competition = service.competition()
-    count = 1000
-    with service.database.write() as session:
-        names = [f"team {number:05}" for number in range(count)]
-        users = [
-            {
-                "name": name,
-                "name_folded": name,
-                "name_key": name,
-                "password_hash": "",
-                "created_at": service.now,
-            }
-            for name in names
-        ]
-        user_ids = session.scalars(insert(User).returning(User.id, sort_by_parameter_order=True), users).all()
-        here = {"competition_id": competition.id}
-        rows = [
-            here
-            | {
-                "name": name,
-                "name_key": name,
-                "created_at": service.now,
-                "leader_id": who,
-            }
-            for name, who in zip(names, user_ids, strict=True)
-        ]
-        team_ids = session.scalars(insert(Team).returning(Team.id, sort_by_parameter_order=True), rows).all()
-        pairs = zip(team_ids, user_ids, strict=True)
-        members = [here | {"team_id": t, "user_id": u, "joined_at": service.now} for t, u in pairs]
-        session.execute(insert(TeamMember), members)
-    stage = follow(competition)
-    with recorded(service.database) as sent:
-        assert len(carry(service, stage).teams) == count
-    assert sent.count < 60
-    with service.database.read() as session:
-        entered = select(func.count()).where(
-            Participation.competition_id == stage.id, Participation.state == RequestState.ACCEPTED
-        )
-        assert session.scalar(entered) == count
 
 
 def test_ids_of_carried_teams_do_not_tell_which_alias_had_which_name(service, act, follow):

@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import (
-    Mail,
     MergeRequest,
     RequestState,
     Split,
@@ -15,7 +14,6 @@ from grader.models import (
     Submission,
     Team,
     TeamMember,
-    User,
 )
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
@@ -100,16 +98,6 @@ def test_merge_combines_members_submissions_selections_and_slots(service, scene,
         assert (taken.merged_into_id, taken.leader_id) == (team.id, None)
     used = allowance(service, competition, "bob")
     assert (used.used_today, used.used_total, used.left_today) == (3, 3, 0)
-
-
-def test_no_remaining_submissions_is_a_valid_state(service, scene, send, merge):
-    competition = scene(max_daily_submissions=2, max_total_submissions=4)
-    for name in ("ada", "bob"):
-        for _ in range(2):
-            send(competition, name, after=DAY)
-    merge(competition, "ada", "bob", after=DAY)
-    used = allowance(service, competition, "ada", after=DAY)
-    assert (used.used_today, used.left_today, used.used_total, used.left_total) == (4, 0, 4, 0)
 
 
 def test_teams_can_merge_once_one_team_could_have_submitted_as_many_files(service, scene, act, send, merge):
@@ -306,23 +294,6 @@ def test_file_scored_after_the_merge_counts_for_the_merged_team(service, scene, 
         assert (
             session.scalars(select(Standing.team_id).where(Standing.split == Split.PUBLIC)).one() == team.id
         )
-
-
-def test_affected_users_are_notified(service, scene, act):
-    competition = scene()
-    with service.database.write() as session:
-        for user in session.scalars(select(User)):
-            user.email = user.email_key = f"{user.name}@example.org"
-            user.email_verified_at = service.now
-    request = act(mergers.request, competition, "ada", name="Team bob")
-    act(mergers.accept, competition, "bob", request_id=request.id)
-    with service.database.read() as session:
-        letters = [(each.to_address, each.subject) for each in session.scalars(select(Mail))]
-    assert sorted(letters) == [
-        ("ada@example.org", "Toxicity: the teams merged"),
-        ("bob@example.org", "Toxicity: Team ada wants to merge"),
-        ("bob@example.org", "Toxicity: the teams merged"),
-    ]
 
 
 @pytest.mark.both_databases

@@ -96,21 +96,6 @@ def test_changed_rules_must_be_accepted_before_the_next_upload(service):
     require(service, competition)
 
 
-def test_identical_rules_create_no_new_version(service):
-    competition = service.competition(rules="Be kind.\n")
-    change(service, competition, rules="Be kind.", max_team_size=3)
-    changed = service.reload(competition)
-    assert (changed.rules_version, changed.max_team_size) == (1, 3)
-
-
-def test_changed_rules_can_be_accepted_after_the_entry_deadline(service):
-    competition = service.competition(rules="Be kind.", closes_at=service.now + 20 * DAY)
-    join(service, competition, accepted_rules_version=1)
-    change(service, competition, rules="Be very kind.")
-    join(service, competition, accepted_rules_version=2, after=15 * DAY)
-    require(service, competition, after=15 * DAY)
-
-
 def test_code_allows_entry(service):
     competition = service.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
     for wrong in ("", "fair", "fair-2026x", "\ud800"):

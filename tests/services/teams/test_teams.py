@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import Split, Standing, Submission, SubmissionStatus, Team, TeamInvite, TeamMember
+from grader.models import Submission, SubmissionStatus, Team, TeamInvite, TeamMember
 from grader.services.competitions import acting
 from grader.services.identity import accounts
 from grader.services.site.log import Actor
@@ -194,15 +194,6 @@ def test_disqualified_team_keeps_its_members(together, act, service):
             attempt()
     decide(decisions.reinstate)
     act(teams.leave, competition, "ada")
-
-
-def test_standing_exists_only_in_teams_that_cannot_be_left(together, act, service):
-    competition = together("bob")
-    service.score(service.submit(competition, user="ada"))
-    with service.database.read() as session:
-        assert session.scalars(select(Standing.team_id).where(Standing.split == Split.PUBLIC)).one()
-    with refused("team_has_submitted"):
-        act(teams.leave, competition, "bob")
 
 
 def test_new_link_replaces_the_old_one_and_a_revoked_one_is_invalid(together, act, service):

@@ -137,22 +137,6 @@ def test_links_in_mails_use_the_base_url_and_ignore_a_forged_host(mailing, post)
     assert "evil.example" not in "".join(message.as_string() for message in post.received)
 
 
-def test_notices_are_selected_by_kind(mailing):
-    ada = mailing.person("Ada")
-    assert ada.browser.get("/account").text.count(" checked>") == 4
-    ada.post("/account/notices", {"notice": ["team", "results"]})
-    assert ada.browser.get("/account").text.count(" checked>") == 2
-
-
-def test_without_mail_the_reset_page_names_the_contact(make_arena):
-    arena = make_arena(contact="Grace (room 12)")
-    page = arena.app.test_client().get("/reset").text
-    assert "does not send e-mail" in page and "Grace (room 12)" in page
-    browser = arena.app.test_client()
-    assert send(browser, arena, "/reset", email=ADA).status_code == 404
-    assert "Ask the organizers" in make_arena().app.test_client().get("/reset").text
-
-
 def test_without_mail_organizers_create_reset_links(arena):
     ada, root = arena.person("Ada"), admin(arena)
     ada.post("/account/email", {"email": ADA, "current_password": PASSWORD})
@@ -216,16 +200,6 @@ def _row(page: str, words: str) -> str:
 def _token(arena, person, **form: str) -> dict[str, str]:
     page = person.post("/account/tokens", {"token_name": "t", **form}).text
     return {"Authorization": "Bearer " + re.findall(r"<code>(fb_[^<…]+)</code>", page)[0]}
-
-
-def test_an_unknown_competition_of_a_token_is_reported_and_the_form_keeps_its_values(arena):
-    ada = arena.person("Ada")
-    entered = {"token_name": "nightly", "scope": "read", "lifetime": "7", "competition": "toxicty"}
-    answer = ada.post("/account/tokens", entered)
-    assert answer.status_code == 404
-    assert "toxicty" in answer.text.partition('id="token-fault"')[2].partition("</p>")[0]
-    for kept in ('value="nightly"', 'value="toxicty"', '<option value="read" selected', 'value="7" selected'):
-        assert kept in answer.text
 
 
 def test_a_token_has_the_chosen_scope_and_expires_after_its_lifetime(arena):

@@ -107,22 +107,6 @@ def test_a_suspended_person_can_neither_log_in_nor_return_after_a_deletion(
     assert (again.status_code, "was suspended" in again.text) == (403, True)
 
 
-def test_the_login_page_offers_each_provider_and_the_password(arena: Arena):
-    page = arena.app.test_client().get("/login?next=/account").text
-    assert 'href="/login/with/campus?next=/account"' in page
-    assert 'name="password"' in page
-
-
-def test_a_taken_or_reserved_name_is_rejected_and_the_form_keeps_it(arena: Arena, campus: DjangoProvider):
-    arena.person("Ada")
-    browser = arena.app.test_client()
-    answer = sign_up_with(arena, campus, browser, "ada", name="ADA")
-    assert (answer.status_code, "taken" in answer.text, 'value="ADA"' in answer.text) == (422, True, True)
-    form = {"csrf_token": arena.form_token(browser), "name": "Admin"}
-    assert browser.post("/sign-up/with/campus", data=form).status_code == 422
-    assert browser.post("/sign-up/with/campus", data=form | {"name": "Ada L"}).status_code == 302
-
-
 def test_a_verified_address_is_used_only_if_it_is_free_and_never_links_accounts(
     make_arena: Callable[..., Arena], campus: DjangoProvider, library: DjangoProvider
 ):

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from grader.models import CompetitionState, TeamInvite
+from grader.models import CompetitionState
 from grader.services.competitions import lookup
 from tests.fixtures.arena import without_form_tokens
 from tests.webapp.teams.test_pages import TEAM, link_of
@@ -60,19 +60,3 @@ def test_a_link_of_a_draft_or_after_the_merger_deadline_reveals_nothing(arena, a
     assert answer.status_code == unknown.status_code == 404
     assert "Duo" not in answer.text and "Toxicity" not in answer.text
     assert answer.text.replace(path.rpartition("/")[2], "guessed") == unknown.text
-
-
-def test_a_full_team_is_reported_before_sign_up(arena):
-    arena.competition(max_team_size=2)
-    ann, bob = arena.person("Ann"), arena.person("Bob")
-    ann.post(TEAM, {"name": "Duo"})
-    path = link_of(ann)
-    assert bob.post(path).status_code == 303
-    page = arena.app.test_client().get(path).text
-    assert "The team is full" in page and 'class="button"' not in page
-
-
-def test_an_invitation_records_its_creator(arena, ann):
-    link_of(ann)
-    with arena.database.read() as session:
-        assert session.query(TeamInvite).one().created_by.name == "Ann"

@@ -1,15 +1,12 @@
 """Join page and Team page for every role in every state."""
 
 import re
-from datetime import timedelta
 from html import unescape
 
 import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, EntryMode, Team
-from grader.services.competitions import acting, settings
-from grader.services.site.log import Actor
 from tests.fixtures.arena import main_text
 
 HERE = "/competitions/toxicity"
@@ -136,17 +133,6 @@ def test_the_api_shows_the_rules_joins_and_shows_the_team(arena):
     assert team()["selection"]["counts"] == [{"submission": sent_id, "reason": "automatic"}]
 
 
-def test_an_api_client_joins_by_code_or_waits_for_an_organizer(arena):
-    arena.competition(entry_mode=EntryMode.CODE, entry_code="open sesame")
-    ann, client = arena.person("Ann"), arena.app.test_client()
-    for code, status in (("guessed", 403), (None, 403), ("open sesame", 200)):
-        sent = client.post(f"{API}/join", json={"code": code}, headers=ann.bearer)
-        assert sent.status_code == status
-    arena.competition(slug="asked", entry_mode=EntryMode.APPROVAL)
-    waits = client.post("/api/v1/competitions/asked/join", headers=ann.bearer)
-    assert (waits.status_code, waits.json["entry"]) == (200, "waiting")
-
-
 def test_a_new_user_returns_to_the_invitation_after_signing_up(arena, duo):
     link, browser = link_of(duo[0]), arena.app.test_client()
     page = browser.get(link, follow_redirects=True)
@@ -158,43 +144,6 @@ def test_a_new_user_returns_to_the_invitation_after_signing_up(arena, duo):
     answer = browser.post(address, data={**form, "csrf_token": token[1]})
     assert answer.headers["Location"] == link
     assert "Join Duo ?" in main_text(browser.get(link))
-
-
-def test_a_page_redirects_to_the_login_and_back(arena):
-    arena.competition()
-    stranger = arena.app.test_client()
-    assert f'href="/login?next={HERE}/leaderboard?sort%3Dteam"' in stranger.get(
-        f"{HERE}/leaderboard?sort=team"
-    ).text.replace("%2F", "/").replace("%3F", "?")
-    assert 'href="/login"' in stranger.get("/").text
-    assert (
-        "<title>Public leaderboard · Toxicity · Fairboard</title>" in stranger.get(f"{HERE}/leaderboard").text
-    )
-
-
-def test_changed_rules_are_shown_until_they_are_accepted(arena, join):
-    competition = arena.competition(rules="Be kind.")
-    ann = arena.person("Ann")
-    join(ann)
-    with arena.database.write() as session:
-        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"), now=arena.now())
-        settings.change(act, changes={"rules": "Be kinder."})
-    page = ann.browser.get(f"{HERE}/join")
-    assert "The rules have changed since you accepted them." in main_text(page)
-    assert buttons(page) == {"Accept"}
-    assert ">Accept the changed rules</a>" in ann.browser.get(HERE).text
-    assert join(ann).status_code == 403  # An old form still accepts version 1.
-    assert join(ann, accepted_rules_version="2").status_code == 303
-
-
-def test_a_code_is_required(arena, join):
-    arena.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
-    ann = arena.person("Ann")
-    assert "Entry code" in main_text(ann.browser.get(f"{HERE}/join"))
-    assert "fair-2026" not in ann.browser.get(f"{HERE}/join").text
-    wrong = join(ann, code="fair")
-    assert (wrong.status_code, "This entry code is wrong" in main_text(wrong)) == (403, True)
-    assert join(ann, code="fair-2026").status_code == 303
 
 
 def test_an_administrator_decides_on_entry_requests(arena, join):
@@ -214,28 +163,6 @@ def test_an_administrator_decides_on_entry_requests(arena, join):
     assert "did not admit you" in main_text(bob.browser.get(f"{HERE}/join"))
     unknown = root.post(f"{HERE}/entries", {"name": "Nobody", "admit": "yes"})
     assert (unknown.status_code, "no account named" in main_text(unknown)) == (404, True)
-
-
-def test_after_the_entry_deadline_the_page_has_no_form(arena):
-    now = arena.now()
-    arena.competition(
-        rules="Be kind.",
-        opens_at=now - timedelta(days=30),
-        closes_at=now + timedelta(days=5),
-    )
-    ann = arena.person("Ann")
-    page = ann.browser.get(f"{HERE}/join")
-    assert "You can no longer join: entry closed on" in main_text(page)
-    assert buttons(page) == set()
-    assert "Entry to this competition is closed." in main_text(ann.browser.get(TEAM))
-
-
-def test_unrestricted_entry_has_no_tab_but_a_working_page(arena, join):
-    arena.competition()
-    ann = arena.person("Ann")
-    assert f"{HERE}/join" not in ann.browser.get(HERE).text
-    assert buttons(ann.browser.get(f"{HERE}/join")) == {"Join"}
-    assert join(ann).status_code == 303
 
 
 def test_a_user_without_a_team_creates_one(arena):
@@ -260,12 +187,6 @@ def test_leader_and_member_see_the_actions_they_may_use(duo):
     }
     assert buttons(ann.browser.get(TEAM)) == leading
     assert buttons(bob.browser.get(TEAM)) == {"Leave"}
-
-
-def test_a_json_request_gets_the_error_as_json(duo):
-    _, bob, _ = duo
-    answer = bob.post(f"{TEAM}/name", {"name": "Bobs"}, headers={"Accept": "application/json"})
-    assert (answer.status_code, answer.json["error"]) == (403, "not_leader")
 
 
 def test_a_link_is_shown_once_and_joins_the_team(arena, duo):
@@ -311,28 +232,6 @@ def test_teams_merge_through_their_pages(arena, duo):
     page = main_text(bob.browser.get(TEAM))
     assert "3 members of at most 5, 1 submission used." in page
     assert "Cleo" in page
-
-
-def test_an_impossible_merger_shows_the_reason_and_no_button(arena):
-    arena.competition(max_daily_submissions=1)
-    ann, bob = arena.person("Ann"), arena.person("Bob")
-    ann.post(TEAM, {"name": "One"})
-    bob.post(TEAM, {"name": "Two"})
-    arena.submit(ann, arena.truth.predictions())
-    ann.post(f"{TEAM}/mergers", {"name": "Two"})
-    arena.submit(bob, arena.truth.predictions(seed=2))
-    page = bob.browser.get(TEAM)
-    assert "have used 2 submissions. One team could have used at most 1 so far" in main_text(page)
-    assert "Accept" not in buttons(page)
-    assert bob.confirm(f"{TEAM}/mergers/1/accept").status_code == 409
-
-
-def test_the_home_page_shows_deadlines_and_limits(arena):
-    closes_at = arena.now() + timedelta(days=30)
-    arena.competition(closes_at=closes_at, max_daily_submissions=5, max_total_submissions=100)
-    page = main_text(arena.app.test_client().get(HERE))
-    for words in ("Entry ends", "Mergers end", "up to 5 people", "5 a day 100 in total", "Results"):
-        assert words in page
 
 
 def test_guesses_of_an_entry_code_are_limited(make_arena):
