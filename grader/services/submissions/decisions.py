@@ -53,7 +53,7 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
         raise AlreadyDisqualified(team=target)
     target.disqualified_at, target.disqualification_reason = act.now, reason
     _show(act, target.id)
-    mail.disqualified(act.session, competition=act.competition, team=target, now=act.now)
+    mail.moderated(act.session, "disqualified", competition=act.competition, team=target, now=act.now)
     act.record(
         "team.disqualify",
         f"team {log.mention(target)}",
@@ -73,7 +73,7 @@ def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
     before = {"disqualified_at": target.disqualified_at, "reason": target.disqualification_reason}
     target.disqualified_at, target.disqualification_reason = None, ""
     _show(act, target.id)
-    mail.reinstated(act.session, competition=act.competition, team=target, now=act.now)
+    mail.moderated(act.session, "reinstated", competition=act.competition, team=target, now=act.now)
     act.record(
         "team.reinstate",
         f"team {log.mention(target)}",

@@ -35,37 +35,27 @@ def decided(session: Session, *, competition: Competition, user: User, admits: b
     _send(session, "admitted" if admits else "not-admitted", [user], competition, key, now)
 
 
-def merge_asked(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
-    """E-mail a merge request to the leader who decides on it."""
-    leader = request.to_team.leader
-    _send_merger(session, "merge-asked", [leader], competition, request, now)
-
-
-def merge_refused(
-    session: Session, *, competition: Competition, request: MergeRequest, now: datetime
+def about_merger(
+    session: Session, letter: str, *, competition: Competition, request: MergeRequest, now: datetime
 ) -> None:
-    """E-mail the leader of the requesting team about the rejection of its merge request."""
-    _send_merger(session, "merge-refused", [request.from_team.leader], competition, request, now)
+    """E-mail the leader who decides or who asked about a merge request, or the members of the merged team."""
+    other = {"merge-asked": request.from_team, "merge-refused": request.to_team}.get(letter)
+    asking, asked = (
+        team_names.shown(team, competition) if team is other else team.name
+        for team in (request.from_team, request.to_team)
+    )
+    users = {"merge-asked": [request.to_team.leader], "merge-refused": [request.from_team.leader]}.get(letter)
+    to = users or _people(session, request.from_team)
+    _send(session, letter, to, competition, f"{letter}:{request.id}", now, asking=asking, asked=asked)
 
 
-def merged(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
-    """E-mail the members of the merged team."""
-    _send_merger(session, "merged", _people(session, request.from_team), competition, request, now)
-
-
-def disqualified(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """E-mail a team about its disqualification, the reason and how to appeal."""
-    _moderated(session, competition, team, "disqualified", now)
-
-
-def reinstated(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """E-mail a team about its reinstatement."""
-    _moderated(session, competition, team, "reinstated", now)
-
-
-def renamed(session: Session, *, competition: Competition, team: Team, reason: str, now: datetime) -> None:
-    """E-mail a team about its new name and the reason."""
-    _moderated(session, competition, team, "renamed", now, reason=reason)
+def moderated(
+    session: Session, letter: str, *, competition: Competition, team: Team, now: datetime, **values: Any
+) -> None:
+    """E-mail a team about a decision of the organizers, the reason and how to appeal."""
+    key = f"team-{letter}:{team.id}:{now:%Y%m%dT%H%M%S}"
+    values |= {"team": team, "appeal": how_to_appeal(competition.contact)}
+    _send(session, letter, _people(session, team), competition, key, now, **values)
 
 
 def how_to_appeal(contact: str) -> str:
@@ -73,38 +63,8 @@ def how_to_appeal(contact: str) -> str:
     return f"To appeal, write to the organizers: {contact}"
 
 
-def _moderated(
-    session: Session,
-    competition: Competition,
-    team: Team,
-    letter: str,
-    now: datetime,
-    **values: Any,
-) -> None:
-    key = f"team-{letter}:{team.id}:{now:%Y%m%dT%H%M%S}"
-    values |= {"team": team, "appeal": how_to_appeal(competition.contact)}
-    _send(session, letter, _people(session, team), competition, key, now, **values)
-
-
 def _people(session: Session, team: Team) -> list[User]:
     return [member.user for member in rosters.members(session, team=team)]
-
-
-def _send_merger(
-    session: Session,
-    letter: str,
-    users: Iterable[User | None],
-    competition: Competition,
-    request: MergeRequest,
-    now: datetime,
-) -> None:
-    other = {"merge-asked": request.from_team, "merge-refused": request.to_team}.get(letter)
-    asking, asked = (
-        team_names.shown(team, competition) if team is other else team.name
-        for team in (request.from_team, request.to_team)
-    )
-    key = f"{letter}:{request.id}"
-    _send(session, letter, users, competition, key, now, asking=asking, asked=asked)
 
 
 def _send(

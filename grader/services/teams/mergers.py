@@ -81,7 +81,7 @@ def request(act: Act, *, name: str) -> MergeRequest:
     made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=act.now)
     act.session.add(made)
     act.session.flush()
-    mail.merge_asked(act.session, competition=act.competition, request=made, now=act.now)
+    mail.about_merger(act.session, "merge-asked", competition=act.competition, request=made, now=act.now)
     return made
 
 
@@ -105,7 +105,7 @@ def accept(act: Act, *, request_id: int) -> Team:
     merge_request.state = RequestState.ACCEPTED
     taken, into = merge_request.to_team, merge_request.from_team
     _merge(act.session, act.competition, taken=taken, into=into, now=act.now)
-    mail.merged(act.session, competition=act.competition, request=merge_request, now=act.now)
+    mail.about_merger(act.session, "merged", competition=act.competition, request=merge_request, now=act.now)
     return into
 
 
@@ -113,7 +113,9 @@ def refuse(act: Act, *, request_id: int) -> MergeRequest:
     """Reject a request to the team that the person leads; raise Refusal."""
     own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
-    mail.merge_refused(act.session, competition=act.competition, request=merge_request, now=act.now)
+    mail.about_merger(
+        act.session, "merge-refused", competition=act.competition, request=merge_request, now=act.now
+    )
     merge_request.state = RequestState.REFUSED
     return merge_request
 

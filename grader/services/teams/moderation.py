@@ -56,7 +56,9 @@ def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
     rosters.set_name(target, shown)
     target.is_name_fixed = True
     act.session.flush()
-    mail.renamed(act.session, competition=act.competition, team=target, reason=reason, now=act.now)
+    mail.moderated(
+        act.session, "renamed", competition=act.competition, team=target, reason=reason, now=act.now
+    )
     act.record(
         "team.rename",
         f"team {log.mention(target)}",
