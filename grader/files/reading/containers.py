@@ -9,7 +9,8 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -76,7 +77,7 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
     NotReadable
         The file is neither a CSV nor a gzip or ZIP file with one CSV, or it exceeds the cap.
     """
-    with _raw(source) as raw:
+    with _opened(source) as raw:
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
         signature = unreadable.identify(raw.read(unreadable.HEAD_BYTES))
@@ -84,12 +85,12 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
             message = f"The file is {megabytes(size)}; the limit is {megabytes(cap)}."
             raise NotReadable("file_too_large", message, f"at most {megabytes(cap)}", megabytes(size))
         if signature is unreadable.GZIP:
-            content = Content((_GZIP_NOTE,), lambda: _buffered(_Gunzip(_raw(source), cap)))
+            content = Content((_GZIP_NOTE,), lambda: _stream(_gunzip(source), cap))
         elif signature is unreadable.ZIP:
             name = _single_csv(raw)
-            content = Content((_ZIP_NOTE,), lambda: _buffered(_Unzip(_raw(source), name, cap)))
+            content = Content((_ZIP_NOTE,), lambda: _stream(_unzip(source, name), cap))
         else:
-            content = Content((), lambda: _raw(source))
+            content = Content((), lambda: _plain(source, cap))
     with content.open() as stream:
         inner = unreadable.identify(stream.read(unreadable.HEAD_BYTES))
     if inner:
@@ -97,62 +98,49 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
     return content
 
 
-def _raw(source: Path | bytes | BinaryIO) -> BinaryIO:
+def _opened(source: Path | bytes | BinaryIO) -> AbstractContextManager[BinaryIO]:
+    """Open a source at its start; a stream of the caller stays open."""
     if isinstance(source, Path):
         return source.open("rb")
     if isinstance(source, (bytes, bytearray)):
         return io.BytesIO(source)
-    return _buffered(_Borrowed(source))
+    source.seek(0)
+    return nullcontext(source)
 
 
-def _buffered(raw: io.RawIOBase) -> BinaryIO:
-    return io.BufferedReader(raw, CHUNK_BYTES)
+def _plain(source: Path | bytes | BinaryIO, cap: int) -> BinaryIO:
+    opened = _opened(source)
+    if isinstance(opened, io.IOBase):
+        return opened
+    with opened as raw:
+        return _stream(_chunks(raw), cap)
 
 
-class _Stream(io.RawIOBase):
+def _chunks(raw: BinaryIO) -> Generator[bytes]:
+    while data := raw.read(CHUNK_BYTES):
+        yield data
+
+
+def _stream(pieces: Generator[bytes], cap: int) -> BinaryIO:
+    return io.BufferedReader(_Pieces(pieces, cap), CHUNK_BYTES)
+
+
+class _Pieces(io.RawIOBase):
+    """A stream of pieces, which is refused after `cap` bytes."""
+
+    def __init__(self, pieces: Generator[bytes], cap: int) -> None:
+        self._pieces = pieces
+        self._cap = cap
+        self._size = 0
+        self._rest = b""
+
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._more(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def _more(self, most: int) -> bytes:
-        """Return 1 to `most` bytes, or none at the end."""
-        raise NotImplementedError
-
-
-class _Borrowed(_Stream):
-    """A stream of the caller, read from its start and left open for the caller to close."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        stream.seek(0)
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def _more(self, most: int) -> bytes:
-        return self._stream.read(most)
-
-
-class _Capped(_Stream):
-    """Base class of decompressing streams, which are refused after `cap` bytes."""
-
-    def __init__(self, raw: BinaryIO, cap: int) -> None:
-        self._source = raw
-        self._cap = cap
-        self._size = 0
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        count = super().readinto(buffer)
+        data = self._rest or next(self._pieces, b"")
+        count = min(len(data), len(buffer))
+        buffer[:count], self._rest = data[:count], data[count:]
         self._size += count
         if self._size > self._cap:
             limit = megabytes(self._cap)
@@ -161,73 +149,47 @@ class _Capped(_Stream):
         return count
 
     def close(self) -> None:
-        self._source.close()
+        self._pieces.close()
         super().close()
 
 
-class _Gunzip(_Capped):
-    """A stream of all members of a gzip file, whose checksums are verified."""
-
-    def __init__(self, raw: BinaryIO, cap: int) -> None:
-        super().__init__(raw, cap)
-        self._rest = b""
-        self._tiny_members = 0
-        self._begin()
-
-    def _begin(self) -> None:
-        self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._member_bytes = 0
-
-    def _more(self, most: int) -> bytes:
-        while True:
-            piece = self._rest or self._source.read(_PIECE_BYTES)
-            if self._member.eof:
-                if not piece:
-                    return b""
-                self._rest = piece = piece.lstrip(b"\0")  # padding between members, as in gzip itself
-                if piece:
-                    self._begin()
+def _gunzip(source: Path | bytes | BinaryIO) -> Generator[bytes]:
+    """Yield the content of all members of a gzip file, and verify their checksums."""
+    tiny_members, rest = 0, b""
+    with _opened(source) as raw:
+        while piece := rest or raw.read(_PIECE_BYTES):
+            rest = piece.lstrip(b"\0")  # padding between members, as in gzip itself
+            if not rest:
                 continue
-            if not piece:
-                raise _damaged("gzip data", "truncated")
-            try:
-                data = self._member.decompress(piece, most)
-            except zlib.error as error:
-                raise _damaged("gzip data", str(error).split(": ")[-1]) from error
-            self._rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
-            self._member_bytes += len(data)
-            if self._member.eof and self._member_bytes < _TINY_BYTES:
-                self._count_tiny_member()
-            if data:
-                return data
-
-    def _count_tiny_member(self) -> None:
-        self._tiny_members += 1
-        if self._tiny_members > _MOST_TINY_MEMBERS:
-            most = f"{_MOST_TINY_MEMBERS:,} members (separately compressed pieces)"
-            message = (
-                f"The gzip data has more than {most} of less than {_TINY_BYTES:,} bytes each. Compress the "
-                "file as a whole."
-            )
-            raise NotReadable("too_many_members", message, f"at most {most}", "more members")
+            member, size = zlib.decompressobj(zlib.MAX_WBITS | 16), 0
+            while not member.eof:
+                piece = rest or raw.read(_PIECE_BYTES)
+                if not piece:
+                    raise _damaged("gzip data", "truncated")
+                try:
+                    data = member.decompress(piece, CHUNK_BYTES)
+                except zlib.error as error:
+                    raise _damaged("gzip data", str(error).split(": ")[-1]) from error
+                rest = member.unused_data if member.eof else member.unconsumed_tail
+                size += len(data)
+                if data:
+                    yield data
+            tiny_members += size < _TINY_BYTES
+            if tiny_members > _MOST_TINY_MEMBERS:
+                most = f"{_MOST_TINY_MEMBERS:,} members (separately compressed pieces)"
+                message = f"The gzip data has more than {most} of less than {_TINY_BYTES:,} bytes each."
+                message += " Compress the file as a whole."
+                raise NotReadable("too_many_members", message, f"at most {most}", "more members")
 
 
-class _Unzip(_Capped):
-    """A stream of one entry of a ZIP archive, whose checksum is verified."""
-
-    def __init__(self, raw: BinaryIO, name: str, cap: int) -> None:
-        super().__init__(raw, cap)
-        try:
-            self._archive = zipfile.ZipFile(raw)
-            self._entry = self._archive.open(name)
-        except _ZIP_ERRORS as error:
-            raise _damaged("ZIP archive", str(error)) from error
-
-    def _more(self, most: int) -> bytes:
-        try:
-            return self._entry.read(most)
-        except _ZIP_ERRORS as error:
-            raise _damaged("ZIP archive", str(error)) from error
+def _unzip(source: Path | bytes | BinaryIO, name: str) -> Generator[bytes]:
+    """Yield the content of an entry of a ZIP archive, and verify its checksum."""
+    try:
+        with _opened(source) as raw, zipfile.ZipFile(raw) as archive, archive.open(name) as entry:
+            while data := entry.read(CHUNK_BYTES):
+                yield data
+    except _ZIP_ERRORS as error:
+        raise _damaged("ZIP archive", str(error)) from error
 
 
 def _damaged(container: str, reason: str) -> NotReadable:
