@@ -78,6 +78,11 @@ class Ask:
         user: User = g.user
         return user
 
+    @property
+    def problems(self) -> list[str]:
+        """The messages of the refused act's error."""
+        return [] if self.problem is None else list(getattr(self.problem, "problems", [self.problem.message]))
+
     @cached_property
     def competition(self) -> Competition:
         """The competition of the URL; raises UnknownCompetition, also for other users' drafts."""
@@ -254,7 +259,7 @@ class Read:
                 "query": asked.get("query"),
                 "etag": lambda: f'"{_etag(made, ask)}"',
                 "problem": problem,
-                "problems": [] if problem is None else getattr(problem, "problems", [problem.message]),
+                "problems": ask.problems,
                 "form": request.form,
                 **({"competition": ask.competition_view} if slug is not None else {}),
                 **(made if isinstance(made, Mapping) else {}),

@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from flask import url_for
 from pydantic import Field
 
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
-from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import Fault
 from grader.services.identity.api_tokens import Scope
 from grader.services.site import organizer_jobs
@@ -77,20 +75,6 @@ def organizers_operation(role: Role, **described: Any) -> Callable[[Callable[...
 def job(found: OrganizerJob) -> Job:
     """Return a job as the API model."""
     return Job.of(found, is_final=not organizer_jobs.is_open(found))
-
-
-def started(begun: OrganizerJob, url: str) -> tuple[Started, int, dict[str, str]]:
-    """Return the response to a request that started a job."""
-    return Started(id=begun.id, url=url), 202, {"Location": url}
-
-
-def starts(endpoint: str) -> dict[str, Any]:
-    """Return the description of an action that starts a job, whose progress is at `endpoint`."""
-
-    def answer(act: Act, job: OrganizerJob, **given: Any) -> Any:
-        return started(job, url_for(endpoint, slug=act.competition.slug, **given))
-
-    return {"answers": Started, "answer": answer, "status": 202}
 
 
 def fault(found: Fault) -> FaultAnswer:

@@ -24,7 +24,6 @@ from webapp.competitions import settings_form
 from webapp.competitions.settings_form import FORMULA, Group
 from webapp.http import api, lookups
 from webapp.http import organizer_operations as organizing
-from webapp.http.actions import sentences
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import competition_of, reading
@@ -107,7 +106,7 @@ def _settings_form(ask: Ask, _made: MetricInUse) -> dict[str, Any]:
         "metrics": {name: options[name] for name in fitting},
         "has_metric_file": registry.PYTHON in fitting and receiving.may_upload_metrics(),
         "fields": fields,
-        "problems": others if faults else sentences(problem),
+        "problems": others if faults else ask.problems,
     }
 
 
