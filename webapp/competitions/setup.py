@@ -5,11 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
 
-from flask import Blueprint, Response, after_this_request, flash, g, render_template, request, url_for
+from flask import Blueprint, Response, after_this_request, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from pydantic import ConfigDict, Field, field_serializer
 
-from grader import db
 from grader.models import Competition, CompetitionState, Role
 from grader.models.competitions import TEXTS
 from grader.services.competitions import drafts, figures, settings_file, settings_warnings
@@ -156,10 +155,8 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
     fields = settings_form.fields_of(settings, locks=shown.locked, is_sent=is_sent)
     faults = problem.faults if isinstance(problem, RefusedSettings) else ()
     others = settings_form.tell(fields, faults)
-    entered = {name: value for name, value in settings_form.changes(settings).items() if name in DATES}
     is_stale = isinstance(problem, competition_settings.ChangedMeanwhile)
     proposal = settings_warnings.proposed_step(competition)
-    dated = {n: value for n, value in entered.items() if isinstance(value, datetime)} if is_sent else {}
     texts = prose.Texts.of(session, competition)
     return {
         "sections": list(settings_form.iterate_sections(settings.metric_choice.form)),
@@ -170,7 +167,7 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
         "settings_version": request.form["version"] if is_sent and not is_stale else shown.version,
         "warnings": {
             name: fault.sentence
-            for fault in settings_warnings.warnings(competition, now, entered=dated)
+            for fault in settings_warnings.warnings(competition, now)
             for name in fault.names
         },
         "proposals": {"feedback_step": proposal.sentence} if proposal else {},
@@ -248,8 +245,6 @@ def _saved(changed: SettingsChanged, slug: str) -> Any:
     names = set(changed.changed)
     with reading() as session:
         competition = competition_of(session, slug)
-        for fault in settings_warnings.date_warnings_of_change(competition, names, db.now(session)):
-            flash(fault.sentence)
         job = check_jobs.newest(session, competition=competition, limit=1) if names & set(METRIC) else []
     if job and organizer_jobs.is_open(job[0]):
         url = url_for("organize_solution.show", slug=slug, job_id=job[0].id)

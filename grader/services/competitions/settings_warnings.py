@@ -3,14 +3,12 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any
 
 from fairboard.bias.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import metric, phases
 from grader.services.competitions.settings_model import (
-    DATES,
     FOLLOWING_DATES,
     SETTINGS,
 )
@@ -28,7 +26,7 @@ _OF_A_DRAFT = {
     "merger_deadline": "teams could neither add members nor merge",
     "reveals_at": "the private leaderboard would be revealed at the close",
 }
-_UNTIL_THE_CLOSE = {
+_BEFORE_THE_CLOSE = {
     "entry_deadline": "no one can join any longer",
     "merger_deadline": "teams can no longer add members or merge",
     "division_deadline": "teams can no longer choose their division",
@@ -46,72 +44,50 @@ _SOON = {
 }
 
 
-def warnings(
-    competition: Competition,
-    now: datetime,
-    *,
-    entered: Mapping[str, datetime | None] = MappingProxyType({}),
-) -> list[Fault]:
-    """Return all warnings; the dates in `entered` will replace the stored ones."""
+def warnings(competition: Competition, now: datetime) -> list[Fault]:
+    """Return all warnings."""
     return [
-        *date_warnings(competition, now, entered=entered),
+        *date_warnings(competition, now),
         *joined_names_warnings(competition),
         *small_step_warnings(competition),
     ]
 
 
-def date_warnings(
-    competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
-) -> list[Fault]:
-    """Return a warning for each past date that would take effect; for `entered`, see `warnings`."""
-    return list(_found(competition, now, _effects(competition, now), entered))
-
-
-def date_warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
-    """Return the warnings about changed dates, including dates derived from a changed close."""
-    names = set(changed) & set(DATES)
-    if names & {"opens_at", "closes_at"}:
-        names |= set(FOLLOWING_DATES)
-    effects = {"opens_at": "the competition is open now"} | dict(_effects(competition, now))
-    return [fault for fault in _found(competition, now, effects, {}) if set(fault.names) & names]
+def date_warnings(competition: Competition, now: datetime) -> list[Fault]:
+    """Return a warning for each past date that would take effect."""
+    effects: Mapping[str, str] = {}
+    if competition.state is CompetitionState.DRAFT:
+        effects = _OF_A_DRAFT
+    elif (phase := phases.phase(competition, now)) in (Phase.SCHEDULED, Phase.OPEN):
+        effects = _BEFORE_THE_CLOSE
+    elif phase is Phase.CLOSED:
+        effects = _AFTER_THE_CLOSE
+    return list(_past(competition, now, effects))
 
 
 def to_confirm(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
     """Return the effects of changed dates in the past or less than a day away, which need confirmation.
 
-    Changes to a draft need no confirmation.
+    Dates derived from a changed close count as changed. Changes to a draft need no confirmation.
     """
     if competition.state is CompetitionState.DRAFT:
         return []
-    warnings = date_warnings_of_change(competition, changed, now)
+    names = set(changed)
+    if names & {"opens_at", "closes_at"}:
+        names |= set(FOLLOWING_DATES)
+    opening = _past(competition, now, {"opens_at": "the competition is open now"})
+    found = [each for each in (*opening, *date_warnings(competition, now)) if set(each.names) & names]
     for name, effect in _SOON.items():
         moment = getattr(competition, name)
         if name in changed and moment is not None and now < moment <= now + SOON:
             when = f"less than a day away ({moment:%Y-%m-%d %H:%M} UTC)"
-            warnings.append(Fault(f"The {SETTINGS[name].words} is {when}: {effect}.", (name,)))
-    return warnings
+            found.append(Fault(f"The {SETTINGS[name].words} is {when}: {effect}.", (name,)))
+    return found
 
 
-def _effects(competition: Competition, now: datetime) -> Mapping[str, str]:
-    if competition.state is CompetitionState.DRAFT:
-        return _OF_A_DRAFT
-    match phases.phase(competition, now):
-        case Phase.SCHEDULED | Phase.OPEN:
-            return _UNTIL_THE_CLOSE
-        case Phase.CLOSED:
-            return _AFTER_THE_CLOSE
-        case _:
-            return {}
-
-
-def _found(
-    competition: Competition,
-    now: datetime,
-    effects: Mapping[str, str],
-    entered: Mapping[str, datetime | None],
-) -> Iterator[Fault]:
+def _past(competition: Competition, now: datetime, effects: Mapping[str, str]) -> Iterator[Fault]:
     for name, effect in effects.items():
-        moment = entered.get(name, getattr(competition, name))
+        moment = getattr(competition, name)
         if moment is not None and moment <= now:
             yield Fault(
                 f"The {SETTINGS[name].words} is in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.",

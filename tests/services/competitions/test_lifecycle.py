@@ -100,13 +100,6 @@ def test_archived_competition_accepts_no_files(service, is_revealed: bool):
     service.submit(competition)
 
 
-def test_archived_competition_accepts_no_test_submissions_either(service):
-    competition = service.competition(actor=Actor.of(service.user("ada")))
-    service.act(lifecycle.archive, competition=competition)
-    with pytest.raises(CompetitionArchived):
-        service.submit(competition, user="ada")
-
-
 def test_archived_competition_cannot_be_revealed(service):
     competition = service.competition(closes_at=service.now + DAY)
     service.act(lifecycle.archive, competition=competition)

@@ -11,7 +11,6 @@ from grader.services.competitions import pauses
 from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.submissions import refusal
-from grader.services.submissions.refusal import CompetitionNotOpen
 
 HOUR = timedelta(hours=1)
 
@@ -66,13 +65,6 @@ def test_pause_needs_a_message_and_resuming_needs_a_pause(service):
         pause(service, competition, message=" \n")
     with pytest.raises(OrganizerRefusal):
         resume(service, competition)
-
-
-def test_file_before_the_opening_is_early_and_not_paused(service):
-    competition = service.competition(opens_at=service.now + HOUR)
-    pause(service, competition)
-    with pytest.raises(CompetitionNotOpen):
-        service.submit(competition)
 
 
 def test_pause_is_public_and_a_new_message_keeps_its_start(service):

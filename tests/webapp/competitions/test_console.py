@@ -128,12 +128,3 @@ def test_open_requests_are_listed_on_the_console(arena, root):
     assert next_act(page) == ("See", f"{DESK}/rescoring")
     assert "The check of the settings failed." in page
     assert ">1 data file held back</a>" in page
-
-
-def test_all_setup_steps_are_one_navigation_entry(arena, root):
-    arena.competition()
-    for step in ("settings", "solution", "data"):
-        page = root.browser.get(f"{DESK}/{step}").text
-        (desk,) = re.findall(r'<ul id="desk-pages".*?</ul>', page, re.DOTALL)
-        assert re.findall(r'aria-current="page">([^<]+)<', desk) == ["Setup"]
-        assert not {"Settings", "Solution", "Data"} & set(re.findall(r">([^<>]+)</a>", desk))

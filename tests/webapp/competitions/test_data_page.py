@@ -68,13 +68,6 @@ def test_a_replaced_file_has_no_preview_before_its_check(site):
     assert "third" in site.ann.browser.get(HERE).text
 
 
-def test_a_script_has_no_preview(site):
-    add(site, "starter.py", b"import csv\nprint(1, 2)\n")
-    site.work()
-    page = site.ann.browser.get(HERE).text
-    assert "starter.py" in page and "print(1" not in page
-
-
 def test_one_zip_contains_all_files_that_a_user_may_download(site):
     add(site, "held.csv", b"x\n1\n")
     hold(site, "held.csv")

@@ -15,7 +15,6 @@ from grader.services.teams import rosters
 from grader.visibility import Feedback
 from tests.fixtures.arena import main_text
 from tests.fixtures.statements import recorded
-from tests.webapp.competitions.test_data_page import add
 
 HERE = "/competitions/toxicity"
 DAY = timedelta(days=1)
@@ -30,14 +29,6 @@ def button(page: str) -> tuple[str, str]:
 
 def words(page: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
-
-
-def test_an_anonymous_visitor_is_asked_to_log_in(arena):
-    arena.competition()
-    assert button(arena.app.test_client().get(HERE).text) == (
-        "Log in to join",
-        "/login?next=/competitions/toxicity/submissions",
-    )
 
 
 def test_the_button_changes_in_the_course_of_the_competition(arena):
@@ -66,55 +57,6 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
     assert "No submissions left today" in ann.browser.get(HERE).text
     arena.reveal()
     assert seen() == ("See results", f"{HERE}/results")
-
-
-def test_a_new_participant_gets_three_steps_until_the_first_file_is_valid(arena):
-    arena.competition(closes_at=arena.now() + 9 * DAY, rules="Be fair.", max_daily_submissions=4)
-    ann = arena.person("Ann")
-
-    def steps() -> str:
-        page = main_text(ann.browser.get(HERE))
-        return page.partition("Get the data")[2].partition("Top five")[0]
-
-    assert (
-        "the sample submission Train a model see how it is scored Submit its output after you join" in steps()
-    )
-    for name in ("train.csv", "starter.py"):
-        add(arena, name, b"id,text\n1,x\n")
-    arena.work()
-    assert "2 files, after you join Run the starter script starter.py" in steps()
-    ann.post(f"{HERE}/join", {"accepted_rules_version": "1"})
-    assert "2 files Run the starter script starter.py Submit its output the page checks" in steps()
-    arena.submit(ann, b"id,prediction\n7000000,nan\n")
-    arena.score_all()
-    assert re.match(
-        r" \(done\) 2 files Run the starter script \(done\) starter.py Submit its output the", steps()
-    )
-    assert "Latest submission #1 rejected does not count; open it for the problems" in steps()
-    arena.submit(ann, arena.truth.predictions(noise=2))
-    page = main_text(ann.browser.get(HERE))
-    assert "Get the data" not in page and "Latest submission #2 pending waiting for its score" in page
-    arena.score_all()
-    assert re.search(r"#2 0\.\d{5} counts: it is your leaderboard entry", main_text(ann.browser.get(HERE)))
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"opens_at": 2}, "Submit its output when the competition opens"),
-        ({"opens_at": -9, "closes_at": -1}, None),
-        ({"opens_at": -9, "closes_at": 9, "entry_deadline": -1}, None),
-    ],
-)
-def test_steps_that_a_new_participant_cannot_take_are_not_shown(
-    arena, settings: dict[str, int], expected: str | None
-):
-    now = arena.now()
-    arena.competition(**{name: now + days * DAY for name, days in settings.items()})
-    page = main_text(arena.person("Ann").browser.get(HERE))
-    assert expected in page if expected else "Get the data" not in page
-    for person in (arena.app.test_client(), arena.person("Root", is_admin=True).browser):
-        assert "Get the data" not in main_text(person.get(HERE))
 
 
 @pytest.mark.parametrize("feedback", Feedback)
@@ -187,12 +129,6 @@ def test_the_button_of_a_new_participant_matches_the_settings(arena, settings: d
     assert button(arena.person("Ann").browser.get(HERE).text)[0] == expected
 
 
-def test_the_button_of_an_organizer_opens_the_console(arena):
-    arena.competition()
-    root = arena.person("Root", is_admin=True)
-    assert button(root.browser.get(HERE).text)[0] == "Organize"
-
-
 def test_the_panel_shows_the_viewers_rank_and_gap_and_marks_the_row(arena):
     arena.competition()
     ann = arena.person("Ann")
@@ -235,15 +171,6 @@ def test_the_list_shows_the_rank_of_the_viewers_team(arena):
     assert "You:" not in arena.app.test_client().get("/").text
 
 
-def test_the_dates_mark_the_current_step(arena):
-    now = arena.now()
-    arena.competition(opens_at=now - DAY, closes_at=now + 9 * DAY, reveals_at=now + 11 * DAY)
-    page = arena.app.test_client().get(HERE).text
-    text = words(page)
-    assert re.search(r"Opened \d.* Closes \d.* Results \d", text)
-    assert page.count('aria-current="step"') == 1
-
-
 def test_a_blind_competition_shows_no_score_and_explains_why(arena):
     arena.competition(feedback=Feedback.BLIND)
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1))
@@ -253,18 +180,6 @@ def test_a_blind_competition_shows_no_score_and_explains_why(arena):
     assert "This competition shows no scores before the reveal." in page
     assert "No team has a score yet" not in page
     assert "after the reveal" in arena.app.test_client().get("/").text
-
-
-def test_the_first_panel_explains_why_a_team_has_no_rank(arena):
-    ann = arena.person("Ann")
-    arena.competition(feedback=Feedback.BLIND)
-    arena.competition("open")
-    for slug in ("toxicity", "open"):
-        arena.submit(ann, arena.truth.predictions(noise=1), slug)
-    assert re.search("Your rank . no score yet", words(ann.browser.get("/competitions/open").text))
-    arena.score_all()
-    assert re.search("Your rank . after the reveal", words(ann.browser.get(HERE).text))
-    assert "Your rank 1st of 1 team Your score" in words(ann.browser.get("/competitions/open").text)
 
 
 @pytest.mark.parametrize("address", ["/", "/competitions"])
@@ -280,25 +195,6 @@ def test_the_list_search_matches_all_words(arena, address: str):
     assert "Finding spam" not in found
     assert "1 competition found" in found
     assert "0 competitions found" in shown("?q=<zzz>")
-
-
-def test_deadlines_after_an_early_close_are_omitted(arena):
-    now = arena.now()
-    dates = {"entry_deadline": now + 5 * DAY, "merger_deadline": now + 5 * DAY}
-    arena.competition(closes_at=now + 9 * DAY, **dates)
-    assert "Mergers end" in arena.app.test_client().get(HERE).text
-    arena.reveal()
-    assert "Mergers end" not in arena.app.test_client().get(HERE).text
-
-
-def test_newer_announcements_are_open_and_older_ones_collapsed(arena):
-    arena.competition()
-    root = arena.person("Root", is_admin=True)
-    for title in ("First", "Second", "Third"):
-        news = {"title": title, "body": "Hello.", "act": "post"}
-        assert root.confirm(f"{HERE}/organize/announcements", news).status_code == 303
-    page = arena.app.test_client().get(HERE).text
-    assert page.index("Third") < page.index("2 older announcements") < page.index("Second")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from io import BytesIO
 import pytest
 
 from grader.models import Role
-from grader.services.competitions import acting, drafts, lifecycle
-from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions import acting, lifecycle
 from grader.services.site import log
 from grader.services.site.log import Actor
 from grader.services.submissions import decisions
@@ -142,19 +141,6 @@ def test_the_public_log_lists_changes_to_standings_without_names(arena, competit
     assert "Two accounts" not in page
     assert "Root" not in page
     assert f'href="{HERE}/log"' in arena.app.test_client().get(f"{HERE}/leaderboard").text
-
-
-def test_an_empty_log_shows_a_message(arena):
-    with arena.database.write() as session:
-        draft = drafts.create(
-            session,
-            slug="next",
-            settings=CompetitionSettings(title="Next"),
-            actor=Actor.shell(),
-            now=arena.now(),
-        )
-    owner = organizer(arena, draft, "Ann", Role.OWNER)
-    assert "There are no entries yet." in text(owner.browser.get("/competitions/next/log"))
 
 
 def test_an_archived_competition_is_unlisted_but_readable(arena, competition):
