@@ -109,7 +109,7 @@ def _timed(ask: Callable[[], object], status: int) -> float | None:
 @contextmanager
 def _site() -> Iterator[tuple[Settings, list[str]]]:
     folder = Path(tempfile.mkdtemp(prefix="slow-"))
-    settings = Settings(data_dir=folder, password_hash_memory_kib=8, password_hash_rounds=1)
+    settings = Settings(data_dir=folder, password_hash_memory_kib=8)
     database = Database(settings.database(), pool_size=2)
     try:
         schema.upgrade(database)

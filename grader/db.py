@@ -65,9 +65,9 @@ _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
 # SQLSTATE codes of exceeded limits, with the setting of each.
 _LIMITS = {
-    "57014": "database_statement_timeout_seconds",
-    "55P03": "database_lock_timeout_seconds",
-    "25P03": "database_idle_timeout_seconds",
+    "57014": "database_timeout_seconds",
+    "55P03": "database_timeout_seconds",
+    "25P03": "database_timeout_seconds",
 }
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
@@ -167,17 +167,13 @@ class Database:
     @classmethod
     def of(cls, settings: Settings, *, pool_size: int) -> Self:
         """Return the database of the settings, for a process whose work may take long."""
-        idle = settings.database_idle_timeout_seconds
-        return cls(settings.database(), pool_size=pool_size, timeouts=Timeouts(write_idle=idle))
+        timeouts = Timeouts(write_idle=settings.database_timeout_seconds)
+        return cls(settings.database(), pool_size=pool_size, timeouts=timeouts)
 
     @classmethod
     def for_requests(cls, settings: Settings) -> Self:
         """Return the database of the settings, for a web process, whose requests must not wait long."""
-        timeouts = Timeouts(
-            read_statement=settings.database_statement_timeout_seconds,
-            write_lock=settings.database_lock_timeout_seconds,
-            write_idle=settings.database_idle_timeout_seconds,
-        )
+        timeouts = Timeouts(*[settings.database_timeout_seconds] * 3)
         pool_size = settings.database_pool_size or settings.web_threads
         return cls(settings.database(), pool_size=pool_size, timeouts=timeouts)
 

@@ -126,21 +126,11 @@ class Settings(BaseSettings):
     database_pool_size: int | None = Field(
         None, ge=1, description="Database connections per web process; by default, one per thread."
     )
-    database_statement_timeout_seconds: float = Field(
+    database_timeout_seconds: float = Field(
         30,
         ge=0,
-        description="Time limit of a PostgreSQL query of a page or the API, in seconds; 0 means no limit.",
-    )
-    database_lock_timeout_seconds: float = Field(
-        30,
-        ge=0,
-        description="Longest wait of a request for a PostgreSQL lock, in seconds; 0 means no limit.",
-    )
-    database_idle_timeout_seconds: float = Field(
-        30,
-        ge=0,
-        description="Longest pause in a PostgreSQL write transaction, in seconds; 0 means no limit. Other "
-        "transactions may wait for its locks.",
+        description="Time limit of a query of a page or the API, of a wait for a lock, and of a pause in a "
+        "write transaction, in seconds, with PostgreSQL; 0 means no limit.",
     )
     broker_url: SecretStr | None = Field(
         None, description="Redis or Valkey URL of the queue; by default, `serve` starts its own Valkey."
@@ -160,18 +150,6 @@ class Settings(BaseSettings):
     backup_keep_days: float = Field(
         30, gt=0, description="Age at which backups in the target are deleted, in days; the last one is kept."
     )
-    backup_bucket_endpoint: str | None = Field(
-        None, description="Address of the S3 server of the backups; by default AWS_ENDPOINT_URL."
-    )
-    backup_bucket_region: str | None = Field(
-        None, description="S3 region of the backups; by default AWS_REGION."
-    )
-    backup_bucket_key_id: str | None = Field(
-        None, description="S3 access key of the backups; by default AWS_ACCESS_KEY_ID."
-    )
-    backup_bucket_secret: SecretStr | None = Field(
-        None, description="S3 secret key of the backups; by default AWS_SECRET_ACCESS_KEY."
-    )
     cache_dir: Path | None = Field(
         None,
         description="Cache folder; by default, cache/ in the data folder. Its files can be recomputed and "
@@ -189,12 +167,6 @@ class Settings(BaseSettings):
             "Free disk space to keep, in MB. Uploads that would leave less are rejected; leaderboards stay "
             "readable."
         ),
-    )
-    rejected_files_mb: int = Field(
-        200,
-        ge=0,
-        description="Maximum size of the rejected files kept per team and hour, in MB; 0 keeps none. All "
-        "are deleted after a day.",
     )
     secret_key: SecretStr | None = Field(
         None,
@@ -232,9 +204,6 @@ class Settings(BaseSettings):
         HostMetrics.ADMINISTRATORS,
         description="Who may upload metrics written in Python: administrators, organizers or off. Uploaded "
         "metrics stay in use.",
-    )
-    sweep_interval_seconds: float = Field(
-        5, gt=0, description="Interval between two runs of the sweeper, in seconds."
     )
     sweep_after_seconds: float = Field(
         10, ge=0, description="Waiting time after which the sweeper handles a job, in seconds."
@@ -299,7 +268,6 @@ class Settings(BaseSettings):
     password_hash_memory_kib: int = Field(
         65536, ge=8, description="Argon2id memory per password hash, in KiB."
     )
-    password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per password hash.")
     rate_limits: bool = Field(True, description="Whether the request rate per client address is limited.")
     metrics_token: SecretStr | None = Field(
         None,
@@ -413,6 +381,10 @@ class Settings(BaseSettings):
         if self.secret_key is not None:
             return self.secret_key.get_secret_value()
         return _kept_secret(self.data_dir / "secret_key")
+
+    def sweep_interval_seconds(self) -> float:
+        """Return the pause between two looks of the sweeper for overdue jobs and dates."""
+        return min(5.0, max(0.2, self.sweep_after_seconds / 2))
 
     def redis_url(self) -> str | None:
         """Return the URL of the broker for a Redis client, or None if there is no broker."""

@@ -107,7 +107,7 @@ def list_(target: str | None, as_json: bool) -> None:
     settings = installed_settings()
     chosen = _chosen(target, settings)
     with storage_failures_in_a_sentence():
-        store = backup_store.open_store(settings, chosen)
+        store = backup_store.open_store(chosen)
         records, problems = store.records()
         present = store.objects()
     rows = [
@@ -141,7 +141,7 @@ def verify(target: str | None, name: str | None) -> None:
     """Compare all files of a backup with their hashes, and the numbers of rows."""
     settings = installed_settings()
     with storage_failures_in_a_sentence():
-        found = backups.open_backup(settings, _chosen(target, settings), name=name)
+        found = backups.open_backup(_chosen(target, settings), name=name)
         problems = backups.verify(found, tell=ProgressLine("blobs").show)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
@@ -169,7 +169,7 @@ def restore(target: str | None, name: str | None) -> None:
         lock.hold(settings.data_dir.resolve()),
         running_out_of_room_in_a_sentence(),
     ):
-        found = backups.open_backup(settings, _chosen(target, settings), name=name)
+        found = backups.open_backup(_chosen(target, settings), name=name)
         done = backups.restore(
             settings, database, open_storage(settings.storage()), found, tell=ProgressLine("blobs").show
         )

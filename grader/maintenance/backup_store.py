@@ -24,7 +24,7 @@ from grader.crash_points import reach
 from grader.errors import OrganizerError
 from grader.settings import Settings
 from grader.storage import disk
-from grader.storage.bucket import PIECE_BYTES, BucketStorage, default_endpoint
+from grader.storage.bucket import PIECE_BYTES, BucketStorage
 from grader.storage.stores import CHUNK_BYTES, BlobMissing, StorageUnavailable
 
 OBJECTS, RECORDS, DRAFTS = "objects", "backups", "drafts"
@@ -183,28 +183,18 @@ class Store:
         self.files.delete(f"{RECORDS}/{record.name}.json")
 
 
-def open_store(settings: Settings, target: str) -> Store:
+def open_store(target: str) -> Store:
     """Return the store at a target."""
-    files: Files = Folder(Path(target))
-    if target.startswith("s3://"):
-        configuration = {
-            "endpoint": settings.backup_bucket_endpoint,
-            "region": settings.backup_bucket_region,
-            "access_key_id": settings.backup_bucket_key_id,
-            "secret_access_key": settings.backup_bucket_secret
-            and settings.backup_bucket_secret.get_secret_value(),
-        }
-        files = Bucket(target, **{name: value for name, value in configuration.items() if value})
-    return Store(files)
+    return Store(Bucket(target) if target.startswith("s3://") else Folder(Path(target)))
 
 
 def is_in_storage(settings: Settings, target: str, *, whole_bucket: bool = False) -> bool:
     """Return whether a target is in the folder, the prefix or the whole bucket of the blob storage."""
     places = []
-    for url, endpoint in ((settings.storage(), None), (target, settings.backup_bucket_endpoint)):
+    for url in (settings.storage(), target):
         parts = urlsplit(url)
         if parts.scheme == "s3":
-            place = f"{endpoint or default_endpoint()} {parts.netloc}{'' if whole_bucket else parts.path}"
+            place = f"s3://{parts.netloc}{'' if whole_bucket else parts.path}"
         else:
             place = str(Path(unquote(parts.path) if parts.scheme else url).resolve())
         places.append(f"{place.rstrip('/')}/")

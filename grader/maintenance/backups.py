@@ -203,9 +203,9 @@ class _Checked(io.RawIOBase):
         return data
 
 
-def open_backup(settings: Settings, target: str, *, name: str | None = None) -> Backup:
+def open_backup(target: str, *, name: str | None = None) -> Backup:
     """Return the newest or the named backup of a target; raise NotABackup."""
-    store = backup_store.open_store(settings, target)
+    store = backup_store.open_store(target)
     records, problems = store.records()
     chosen = [record for record in records if name in (None, record.name)]
     if not chosen:
@@ -234,7 +234,7 @@ def run(
     try:
         with _lease(database, run_id, is_stopped) as beat:
             _require_outside_storage(settings, target)
-            store = backup_store.open_store(settings, target)
+            store = backup_store.open_store(target)
             made = make(settings, database, storage, store, tell=tell, beat=beat)
             if target == settings.backup_target:
                 keep = timedelta(days=settings.backup_keep_days)

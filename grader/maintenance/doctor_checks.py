@@ -315,7 +315,7 @@ def of_backup_target(settings: Settings) -> Iterator[DoctorFinding]:
         yield warning("backup", f"{target} and the blobs can be lost together. Choose another place for it.")
     probe = f"{backup_store.OBJECTS}/doctor"
     try:
-        store = backup_store.open_store(settings, target)
+        store = backup_store.open_store(target)
         store.put(probe, io.BytesIO())
         store.files.delete(probe)
     except (OSError, StorageUnavailable, FairboardError) as error:

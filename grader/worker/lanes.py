@@ -20,7 +20,7 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker import broker, python_turns, scheduled_tasks
+from grader.worker import python_turns, scheduled_tasks
 from grader.worker.process.limits import end_process_after, keep_freed_memory, limit_memory
 from grader.worker.python_turns import PythonTurns
 from grader.worker.scorer import Scorer
@@ -99,7 +99,7 @@ class Lane:
 
 def all_lanes(settings: Settings) -> list[Lane]:
     """Return the lanes of an installation."""
-    pause, turns = settings.sweep_interval_seconds, PythonTurns()
+    pause, turns = settings.sweep_interval_seconds(), PythonTurns()
     patience = timedelta(seconds=settings.sweep_after_seconds)
     soon = min(1.0, pause)
 
@@ -178,6 +178,8 @@ def score_python(turn: Turn) -> int:
 
 def rescore(turn: Turn) -> int:
     """Ask the workers for a batch; if they have done nothing for some time, score batches here."""
+    from grader.worker import broker  # would take 15 MB of an idle sweeper
+
     patience = timedelta(seconds=turn.settings.sweep_after_seconds)
     if turn.settings.broker_url is not None and not turn.next(batches.are_forgotten, since=patience):
         try:

@@ -5,20 +5,19 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, delete, exists, null, or_, select
 from sqlalchemy.orm import Session
 
 from grader import db
 from grader.db import Database
 from grader.models import (
+    Announcement,
     Competition,
     Identity,
     KeptIdentity,
     Tally,
 )
 from grader.services.closing import close
-from grader.services.competitions import formatted_texts
-from grader.services.identity import kept_identities, logins
 from grader.services.leaderboards import standard_errors
 from grader.services.site import counting
 from grader.services.site.log import Actor
@@ -30,14 +29,13 @@ from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
 from grader.worker.organizer_jobs import closing
 
-EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] = (
-    (Tally, counting.is_old),
-    (Identity, logins.is_old_identity),
-    (KeptIdentity, kept_identities.is_old),
-)
 MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
 REPORTED_FOR = timedelta(seconds=10)
 NAMED_ROWS = 5
+
+_UNFORMATTED = [
+    exists().where(table.formatted.is_(null())).select_from(table) for table in (Competition, Announcement)
+]
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +46,7 @@ def calendar_is_due(session: Session, now: datetime) -> bool:
         close.unsettled(session, now=now)
         or close.due(session, now=now)
         or retries.is_retry_due(session, now=now)
-        or formatted_texts.waiting(session, limit=1)
+        or session.scalar(select(or_(*_UNFORMATTED)))
     )
 
 
@@ -92,13 +90,20 @@ def _reveal(database: Database, competition: Competition, now: datetime) -> None
 
 def forget_records(database: Database) -> bool:
     """Delete a limited number of expired records; return whether there may be more."""
+    from grader.services.identity import kept_identities, logins  # large
+
+    tables: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] = (
+        (Tally, counting.is_old),
+        (Identity, logins.is_old_identity),
+        (KeptIdentity, kept_identities.is_old),
+    )
     with database.read() as session:
         now = db.now(session)
-        expired = (select(table.id).where(is_old(now)).limit(1) for table, is_old in EXPIRED)
+        expired = (select(table.id).where(is_old(now)).limit(1) for table, is_old in tables)
         is_due = any(session.scalar(query) is not None for query in expired)
     if is_due:
         with database.write() as session:
-            for table, is_old in EXPIRED:
+            for table, is_old in tables:
                 old = select(table.id).where(is_old(now)).limit(MOST_DELETED)
                 session.execute(delete(table).where(table.id.in_(old)))
     return is_due

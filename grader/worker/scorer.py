@@ -69,7 +69,6 @@ class Scorer:
             Database.of(settings, pool_size=1),
             open_storage(settings.storage()),
             lease=timedelta(seconds=settings.scoring_lease_seconds),
-            rejected_bytes=settings.rejected_files_mb * 1_000_000,
             ranks=EncodedCache.of(settings),
             key=settings.secret().encode(),
         )

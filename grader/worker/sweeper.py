@@ -65,7 +65,7 @@ class Sweeper:
                     self._heartbeat.touch()
             except Exception as error:  # the loop must not die
                 log_error(error, "The sweeper could not look for work; it continues")
-            self._wait(min(LOOK_SECONDS, self._settings.sweep_interval_seconds))
+            self._wait(min(LOOK_SECONDS, self._settings.sweep_interval_seconds()))
         end = time.monotonic() + STOP_GRACE_SECONDS
         for process in self._turns:
             process.terminate()

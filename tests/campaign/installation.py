@@ -64,7 +64,6 @@ class Installation:
             "port": port,
             "secret_key": SecretStr("the campaign's key"),
             "password_hash_memory_kib": 8,
-            "password_hash_rounds": 1,
             "rate_limits": False,
             "scoring_lease_seconds": self.plan.lease_seconds,
             "scoring_time_limit_seconds": max(1, self.plan.lease_seconds * 3 // 4),
@@ -73,7 +72,7 @@ class Installation:
         if database_url is not None:
             values["database_url"] = SecretStr(database_url)
         if self.plan.is_hasty:
-            values |= {"sweep_interval_seconds": 1, "sweep_after_seconds": 2}
+            values |= {"sweep_after_seconds": 2}
         return Settings(**values)
 
     def fill(self, solution: bytes) -> list[str]:

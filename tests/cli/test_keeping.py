@@ -33,7 +33,7 @@ def test_migrate_backs_older_tables_up_and_reports_both_steps(admin, older, sett
     result = admin("migrate")
     assert result.exit_code == 0, result.output
     said = re.search(rf"older schema \({OLDER}\)\. A backup is in (\S+)\.\n", result.stdout)
-    backup = backups.open_backup(settings, said[1])
+    backup = backups.open_backup(said[1])
     assert (backup.contents.revision, backup.contents.with_blobs) == (OLDER, False)
     assert result.stdout.endswith(f"Upgraded the database schema from {OLDER} to {schema.head()}.\n")
     assert "backed up" not in admin("migrate").stdout

@@ -132,7 +132,6 @@ def test_web_accepts_files_without_a_broker_and_sends_hints_again_after_it_retur
         broker_url=SecretStr(valkey.url),
         web_workers=1,
         disk_reserve_mb=0,
-        sweep_interval_seconds=0.2,
         sweep_after_seconds=0,
     )
     web = make_web(settings)

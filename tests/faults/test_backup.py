@@ -26,7 +26,7 @@ PEOPLE = ("ada", "bob")
 def settings(make_settings: Callable[..., Settings], post) -> Settings:
     """Settings with which a sweeper claims free jobs immediately and sends e-mail."""
     smtp = post.settings | {"smtp_password": SecretStr(post.settings["smtp_password"])}
-    return make_settings(sweep_interval_seconds=0.2, sweep_after_seconds=0, **smtp)
+    return make_settings(sweep_after_seconds=0, **smtp)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_backup_restores_everything_and_sends_no_email_twice(
     processes.kill(first)
 
     database, storage = Database(restored_settings.database()), open_storage(restored_settings.storage())
-    backup = backups.open_backup(restored_settings, str(tmp_path / "backup"))
+    backup = backups.open_backup(str(tmp_path / "backup"))
     backups.restore(restored_settings, database, storage, backup)
     with database.read() as session:
         found = {row.id: row.sha256 for row in session.scalars(select(Submission))}

@@ -46,16 +46,15 @@ def settings(make_settings: Callable[..., Settings], tmp_path: Path) -> Settings
     return make_settings(
         backup_target=str(tmp_path / "backups"),
         backup_keep_days=1e-9,
-        sweep_interval_seconds=0.2,
     )
 
 
 def usable(settings: Settings) -> list[str]:
     """Verify all backups, and return their names."""
-    records, problems = backup_store.open_store(settings, settings.backup_target).records()
+    records, problems = backup_store.open_store(settings.backup_target).records()
     assert problems == []
     for record in records:
-        backup = backups.open_backup(settings, settings.backup_target, name=record.name)
+        backup = backups.open_backup(settings.backup_target, name=record.name)
         assert backups.verify(backup) == []
     return [record.name for record in records]
 
@@ -82,7 +81,7 @@ def test_backup_killed_at_any_step_leaves_a_usable_one_and_the_next_run_cleans_u
         session.execute(update(BackupRun).values(lease_until=db.now(session)))
     last = backups.run(settings, service.database, storage, target=settings.backup_target)
     assert usable(settings) == [last.record.name]
-    assert backup_store.open_store(settings, settings.backup_target).objects() == last.record.objects
+    assert backup_store.open_store(settings.backup_target).objects() == last.record.objects
     assert list((tmp_path / "backups" / "drafts").iterdir()) == []
     assert list(settings.data_dir.glob(f"{backups.SCRATCH}*")) == []
 

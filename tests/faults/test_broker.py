@@ -18,7 +18,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
-    return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
+    return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 
 
 @on_sqlite

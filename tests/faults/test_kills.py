@@ -26,7 +26,7 @@ sqlite_takes_long = pytest.mark.parametrize(
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     """Settings with which a sweeper claims free jobs immediately."""
-    return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
+    return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 
 
 def hint(service, *accepted):
@@ -40,7 +40,7 @@ def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
 ):
     """Kill a scoring process, then a worker. Without the kills, the lease would last an hour."""
     patient = service.settings.model_copy(
-        update={"scoring_lease_seconds": 3600, "sweep_interval_seconds": 1.0, "sweep_after_seconds": 3600.0}
+        update={"scoring_lease_seconds": 3600, "sweep_after_seconds": 3600.0}
     )
     worker = processes.worker(patient)
     processes.sweeper(patient)

@@ -18,7 +18,7 @@ FEW = 12
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     """Settings with which a sweeper claims free jobs immediately."""
-    return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
+    return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 
 
 @pytest.fixture
@@ -129,7 +129,6 @@ def test_file_that_kills_its_reader_blocks_no_other_score(
     settings = make_settings(
         scoring_time_limit_seconds=1,
         scoring_lease_seconds=2,
-        sweep_interval_seconds=0.2,
         sweep_after_seconds=0,
     )
     poison = accepted[3]

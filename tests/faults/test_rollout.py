@@ -163,9 +163,7 @@ class _half_sent:  # noqa: N801 - reads as a word of the test
 def test_worker_ignores_messages_of_another_release(
     service, make_settings, valkey, processes, eventually, watch
 ):
-    settings = make_settings(
-        broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0
-    )
+    settings = make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
     competition = service.competition()
     service.submit(competition, seed=0)
     worker = processes.worker(settings)

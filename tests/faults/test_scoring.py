@@ -40,7 +40,7 @@ calculator.read_submission = read_submission
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     """Settings with which a sweeper claims free jobs immediately."""
-    return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
+    return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 
 
 @pytest.fixture
@@ -137,7 +137,6 @@ def test_files_that_exhaust_memory_or_time_or_crash_the_process_fail_in_isolatio
     settings = make_settings(
         scoring_time_limit_seconds=2,
         scoring_lease_seconds=3,
-        sweep_interval_seconds=0.2,
         sweep_after_seconds=0,
     )
     competition = service.competition(max_daily_submissions=8)

@@ -79,7 +79,7 @@ ROLL_BACK = (
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings]) -> Settings:
     """Settings with which a sweeper claims free jobs immediately."""
-    return make_settings(sweep_interval_seconds=0.1, sweep_after_seconds=0)
+    return make_settings(sweep_after_seconds=0)
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def test_rescoring_continues_from_a_backup_made_halfway(
     folder = tmp_path / "elsewhere"
     settings = make_settings(data_dir=folder, database_url=SecretStr(f"sqlite:///{folder / 'fairboard.db'}"))
     database, storage = Database(settings.database()), open_storage(settings.storage())
-    backup = backups.open_backup(settings, str(tmp_path / "backup"))
+    backup = backups.open_backup(str(tmp_path / "backup"))
     backups.restore(settings, database, storage, backup)
     restored = replace(service, database=database, storage=storage, settings=settings)
     assert board(restored) == before and states(restored) == [LIVE, PREPARING]

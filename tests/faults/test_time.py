@@ -95,7 +95,6 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
         web_workers=1,
         web_threads=12,
         disk_reserve_mb=0,
-        sweep_interval_seconds=0.2,
         sweep_after_seconds=0,
     )
 

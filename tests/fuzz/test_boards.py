@@ -437,7 +437,6 @@ def make_installation(
                 data_dir=tmp_path / "var",
                 database_url=SecretStr(url),
                 password_hash_memory_kib=8,
-                password_hash_rounds=1,
                 secret_key=SecretStr("not so secret"),
             )
             database = Database(options.database(), pool_size=3)

@@ -46,7 +46,7 @@ class Elsewhere:
     storage: Storage
 
     def restore(self, folder: Path):
-        backup = backups.open_backup(self.settings, str(folder))
+        backup = backups.open_backup(str(folder))
         return backups.restore(self.settings, self.database, self.storage, backup)
 
     def score_all(self):
@@ -83,7 +83,7 @@ def back_up(service, tmp_path: Path) -> Callable[..., Path]:
 
 def make_backup(service, folder: Path | str, settings: Settings | None = None, **options) -> Made:
     settings = settings or service.settings
-    store = backup_store.open_store(settings, str(folder))
+    store = backup_store.open_store(str(folder))
     return backups.make(settings, service.database, service.storage, store, **options)
 
 
@@ -132,7 +132,7 @@ def test_backup_of_either_database_is_restored_into_the_other(
     for number, url in enumerate((request.getfixturevalue("empty_postgresql_url"), None)):
         last = installations[-1]
         made = make_backup(last, target)
-        backup = backups.open_backup(last.settings, target, name=made.record.name)
+        backup = backups.open_backup(target, name=made.record.name)
         folder = tmp_path / f"elsewhere {number}"
         settings = Settings(data_dir=folder, database_url=url and SecretStr(url), secret_key=SecretStr("s"))
         found = Elsewhere(settings, Database(settings.database()), open_storage(settings.storage()))
@@ -140,7 +140,7 @@ def test_backup_of_either_database_is_restored_into_the_other(
         assert backups.verify(backup) == []
         installations.append(found)
     first, last = (
-        backups.open_backup(service.settings, target, name=make_backup(each, target).record.name)
+        backups.open_backup(target, name=make_backup(each, target).record.name)
         for each in (service, installations[-1])
     )
     digests = [
@@ -221,7 +221,7 @@ def test_backup_contains_no_secrets_and_lists_the_required_ones(
             assert b"the-secret" not in content and b"the-smtp" not in content
     assert "FAIRBOARD_SECRET_KEY" in made.secrets[0]
     assert any("FAIRBOARD_SMTP_PASSWORD" in sentence for sentence in made.secrets)
-    (backup,) = [backups.open_backup(settings, str(folder))]
+    (backup,) = [backups.open_backup(str(folder))]
     assert "FAIRBOARD_CONTACT=Ada <ada@example.org>" in backup.contents.settings
     assert not elsewhere.restore(folder).has_secret_key
 
@@ -249,7 +249,7 @@ def test_incomplete_or_changed_backup_is_not_restored(
     with pytest.raises(NotABackup, match=f"the object objects/../{sha256} is missing"):
         elsewhere.restore(folder)
     folder = back_up("b")
-    backup = backups.open_backup(service.settings, str(folder))
+    backup = backups.open_backup(str(folder))
     part = folder / backup.contents.tables["submission"].parts[0]
     part.write_bytes(part.read_bytes()[:-1] + b"?")
     with pytest.raises(NotABackup, match=r"the object objects/../\w+ has changed"):
@@ -298,7 +298,7 @@ def test_backup_of_another_version_is_rejected(service, back_up: Callable[..., P
     with pytest.raises(NotABackup, match="damaged or was created by a newer version"):
         elsewhere.restore(folder)
     path.write_text(json.dumps(record))
-    backup = backups.open_backup(service.settings, str(folder))
+    backup = backups.open_backup(str(folder))
     backup.contents.revision = "0053"
     with pytest.raises(schema.UnknownTables):
         backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, backup)

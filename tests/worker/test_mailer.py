@@ -158,7 +158,7 @@ def test_encrypted_connection_requires_a_trusted_certificate(
 
 def test_sweeper_process_sends_email(service, make_settings, post, now):
     write(service, now)
-    settings = make_settings(**post.settings, sweep_interval_seconds=0.1)
+    settings = make_settings(**post.settings, sweep_after_seconds=0)
     sweeper = subprocess.Popen(
         [sys.executable, "-m", "grader.cli", "sweeper"], env=os.environ | settings.environment()
     )

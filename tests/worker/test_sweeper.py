@@ -68,7 +68,7 @@ def is_scored(service, accepted) -> bool:
 def test_job_of_a_dead_process_is_scored_before_the_next_sweep(service):
     """The next sweep would be an hour later."""
     service.now = datetime.now(UTC)
-    never = {"sweep_interval_seconds": 3600.0, "sweep_after_seconds": 3600.0}
+    never = {"sweep_after_seconds": 3600.0}
     settings = service.settings.model_copy(update=never)
     sweeper = Sweeper(settings, all_lanes(settings))
     sweeper._due()

@@ -42,6 +42,7 @@ from grader.text import folded
 _decoys: dict[PasswordHasher, str] = {}
 FACTORS: tuple[Any, ...] = (FactorStep, RecoveryCode, SecondFactor)
 NO_PASSWORD = "!"  # noqa: S105  (not a valid hash, so no password matches it)
+HASH_ROUNDS = 3  # passes of Argon2id
 
 
 class InvalidAccount(Refusal):
@@ -62,9 +63,7 @@ def name_taken(name: str) -> InvalidAccount:
 
 def password_hasher(settings: Settings) -> BoundedHasher:
     """Return this process's Argon2id hasher, which limits the number of concurrent hashes."""
-    return BoundedHasher(
-        time_cost=settings.password_hash_rounds, memory_cost=settings.password_hash_memory_kib
-    )
+    return BoundedHasher(time_cost=HASH_ROUNDS, memory_cost=settings.password_hash_memory_kib)
 
 
 def sign_up(

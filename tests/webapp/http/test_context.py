@@ -252,7 +252,7 @@ def test_a_large_file_of_a_user_logged_out_while_it_is_received_is_not_stored(ar
     ("failing", "sentence", "logged"),
     [
         ("SELECT pg_terminate_backend(pg_backend_pid())", "is not responding", "is not responding"),
-        ("SELECT pg_sleep(60)", "is overloaded", "FAIRBOARD_DATABASE_STATEMENT_TIMEOUT_SECONDS"),
+        ("SELECT pg_sleep(60)", "is overloaded", "FAIRBOARD_DATABASE_TIMEOUT_SECONDS"),
     ],
 )
 def test_a_read_with_a_lost_connection_or_an_exceeded_limit_returns_503(
