@@ -3,11 +3,9 @@
 from grader.client.client import Client
 from grader.client.errors import (
     ClientError,
-    DamagedDownload,
     LimitReached,
     NotScoredInTime,
     Refused,
-    ServerFailed,
     TokenRefused,
     Unreachable,
     Unusable,
@@ -16,11 +14,9 @@ from grader.client.errors import (
 __all__ = [
     "Client",
     "ClientError",
-    "DamagedDownload",
     "LimitReached",
     "NotScoredInTime",
     "Refused",
-    "ServerFailed",
     "TokenRefused",
     "Unreachable",
     "Unusable",

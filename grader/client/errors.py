@@ -28,12 +28,6 @@ class Unreachable(ClientError):
     public_name = "server_unreachable"
 
 
-class DamagedDownload(ClientError):
-    """A downloaded file differs from the file on the server."""
-
-    public_name = "damaged_download"
-
-
 class Refused(ClientError):
     """The server responded with an error.
 
@@ -85,13 +79,6 @@ class LimitReached(Refused):
 
     public_name = "limit_reached_on_server"
     kind = ErrorKind.LIMITED
-
-
-class ServerFailed(Refused):
-    """The server failed or is busy."""
-
-    public_name = "server_failed"
-    kind = ErrorKind.NOT_YET
 
 
 class NotScoredInTime(ClientError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
-from grader.client.errors import DamagedDownload, Unusable
+from grader.client.errors import Unusable
 
 if TYPE_CHECKING:
     import httpx
@@ -75,8 +75,8 @@ def download(
     """Download a file, resume an interrupted download, and skip a file that is up to date.
 
     An incomplete file is called ``NAME.SHA256.part``. Symbolic links are not followed. Raises `Unusable` if a
-    different file exists at this path, unless `replace` is true. Raises `DamagedDownload` if the sha256 of
-    the file differs from the server's. `on_progress` receives the bytes present and the size, 0 if unknown.
+    different file exists at this path, unless `replace` is true, or if the downloaded file has another sha256
+    than on the server. `on_progress` receives the bytes present and the size, 0 if unknown.
     """
     try:
         transport.persistently(lambda: _attempt(transport, address, path, replace, on_progress))
@@ -119,7 +119,7 @@ def _attempt(
         _receive(response, part, on_progress)
     if tag and _sha256(part) != tag[1]:
         part.unlink()
-        raise DamagedDownload(f"{path.name} was damaged in transit and has been deleted. Download it again.")
+        raise Unusable(f"{path.name} was damaged in transit and has been deleted. Download it again.")
     part.replace(path)
     for outdated in parts_of(path).values():
         outdated.unlink()

@@ -14,7 +14,6 @@ from grader.client.errors import (
     ClientError,
     LimitReached,
     Refused,
-    ServerFailed,
     TokenRefused,
     Unreachable,
     Unusable,
@@ -267,7 +266,7 @@ def _refused(response: httpx.Response) -> Refused:
         answer = {}
     if status < 400:
         answer = {"error": "moved", "message": f"The server has moved to {response.headers.get('Location')}."}
-    kind = {401: TokenRefused, 429: LimitReached}.get(status, ServerFailed if status >= 500 else Refused)
+    kind = {401: TokenRefused, 429: LimitReached}.get(status, Refused)
     return kind(status, answer, retry_after=timedelta(seconds=int(seconds)) if seconds.isdecimal() else None)
 
 

@@ -131,4 +131,4 @@ def _wrong_header(
         hint += f" (it contains {character(foreign)})"
     shown = quoted(line)
     sentence = f"Line 1 is {shown}; expected the header '{wanted.header}': {', '.join(faults)}{hint}"
-    return header_problem(code, 1, sentence.replace(": (", " ("), shown, wanted.header)
+    return header_problem(code, 1, sentence, shown, wanted.header)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli.client import connection
+from grader.cli.output import say
 from grader.ranking.order import SCALE
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -127,3 +128,8 @@ def test_the_score_is_shown_with_the_decimals_of_the_leaderboards(database_url: 
     from grader.cli.output import score_text as shown
 
     assert shown(0.5) == SCALE.text(50_000)
+
+
+def test_control_characters_of_a_server_do_not_reach_the_terminal(database_url: str, capsys):
+    say("a\x1b[2Jb\u202ec\td\n")
+    assert capsys.readouterr().out == "a[2Jbc\td\n\n"
