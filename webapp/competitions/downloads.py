@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, Response, g, render_template, send_file
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, Response, g, send_file
 
 from grader import db
 from grader.models import Competition, DataFile
@@ -19,12 +18,13 @@ from grader.services.teams.participations import EntryRefused
 from grader.storage.stores import BlobMissing, StoredBlob
 from grader.visibility import Phase
 from webapp.competitions import prose
-from webapp.competitions.views import CompetitionView
 from webapp.http import auth, responses
 from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
+from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<slug>/data")
+DATA = Surface(blueprint, tag="competitions", role=Access.PUBLIC)
 
 
 def data_file(session: Any, competition: Competition, name: str) -> DataFile:
@@ -73,30 +73,25 @@ def _require_access(session: Any, competition: Competition) -> None:
         participations.require_data_access(session, competition=competition, user=g.user, now=db.now(session))
 
 
-@blueprint.get("")
-def show(slug: str) -> ResponseReturnValue:
+@DATA.read("", None, endpoint="show", page="competitions/data.html")
+def data_page(ask: Ask) -> Any:
     """Show the description of the data, and list the files."""
-    entry_fault = None
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        listed = data_files.list_all(session, competition=competition)
-        view = CompetitionView(competition, now)
-        text = prose.stored(competition, slug, competition.data_description)
-        if g.user is not None and g.organizer_role is None and view.phase is not Phase.SCHEDULED:
-            try:
-                participations.require_data_access(session, competition=competition, user=g.user, now=now)
-            except EntryRefused as refused:
-                entry_fault = refused.message
-    return render_template(
-        "competitions/data.html",
-        competition=view,
-        text=text,
-        files=listed,
-        are_given_out={file.name: data_files.is_given_out(competition, file) for file in listed},
-        previews={file.name: checks.preview_of(file) for file in listed},
-        is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
-        entry_fault=entry_fault,
-    )
+    competition, entry_fault = ask.competition, None
+    listed = data_files.list_all(ask.session, competition=competition)
+    has_opened = ask.competition_view.phase is not Phase.SCHEDULED
+    if g.user is not None and g.organizer_role is None and has_opened:
+        try:
+            _require_access(ask.session, competition)
+        except EntryRefused as refused:
+            entry_fault = refused.message
+    return {
+        "text": prose.stored(competition, competition.slug, competition.data_description),
+        "files": listed,
+        "are_given_out": {file.name: data_files.is_given_out(competition, file) for file in listed},
+        "previews": {file.name: checks.preview_of(file) for file in listed},
+        "is_given_out": g.organizer_role is not None or has_opened,
+        "entry_fault": entry_fault,
+    }
 
 
 @blueprint.get("/all.zip")

@@ -166,26 +166,22 @@ def _home(slug: str) -> str:
     )
 
 
-@blueprint.get("/competitions/<slug>/evaluation")
-def evaluation(slug: str) -> ResponseReturnValue:
+@PUBLIC.read(
+    "/competitions/<slug>/evaluation", None, endpoint="evaluation", page="competitions/evaluation.html"
+)
+def evaluation(ask: Ask) -> Any:
     """Show a competition's Evaluation page."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        names = intake.other_labels(session, competition_id=competition.id)
-        text = prose.stored(competition, slug, competition.evaluation)
+    competition, view = ask.competition, ask.competition_view
     metric = view.metric()
     source = metric.form.source
-    return render_template(
-        "competitions/evaluation.html",
-        competition=view,
-        metric=metric,
-        exactness=EXACTNESS[metric.about.exactness],
-        source=current_site().storage.read(source).decode(errors="replace") if source else "",
-        sample=first_lines(view) if view.has_solution else "",
-        text=text,
-        other_labels=names,
-    )
+    return {
+        "metric": metric,
+        "exactness": EXACTNESS[metric.about.exactness],
+        "source": current_site().storage.read(source).decode(errors="replace") if source else "",
+        "sample": first_lines(view) if view.has_solution else "",
+        "text": prose.stored(competition, competition.slug, competition.evaluation),
+        "other_labels": intake.other_labels(ask.session, competition_id=competition.id),
+    }
 
 
 def first_lines(view: CompetitionView) -> str:

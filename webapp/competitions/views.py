@@ -54,20 +54,12 @@ class MetricView:
 
 
 class CompetitionView:
-    """A competition as displayed at a given time."""
+    """A competition as displayed at a given time; other attributes are those of the row."""
 
     def __init__(self, competition: Competition, now: datetime) -> None:
-        self._now = now
-        self.slug = competition.slug
-        self.title = competition.title
-        self.full_title = competition.full_title
-        self.next_stage_id = competition.next_stage_id
-        self.is_staged = competition.previous_stage_id is not None or self.next_stage_id is not None
+        self._row, self._now = competition, now
+        self.is_staged = competition.previous_stage_id is not None or competition.next_stage_id is not None
         self.color = formats.color_class(competition.slug, competition.color)
-        self.overview = competition.overview
-        self._summary = competition.summary
-        self.opens_at = competition.opens_at
-        self.closes_at = competition.closes_at
         self.state = phases.state(competition, now)
         self.phase = phases.phase(competition, now)
         self.is_open = self.phase is Phase.OPEN
@@ -75,36 +67,16 @@ class CompetitionView:
         self.is_settled = self.phase is Phase.CLOSED and phases.is_settled(competition)
         self.is_draft = competition.state is CompetitionState.DRAFT
         self.is_archived = competition.state is CompetitionState.ARCHIVED
-        self.paused_at = competition.paused_at
-        self.pause_message = competition.pause_message
-        self.rules = competition.rules
-        self.rules_version = competition.rules_version
-        self.entry_mode = competition.entry_mode
         self.divisions = division_names(competition.divisions)
         self.division_deadline = competition.division_deadline or competition.closes_at
-        self.entry_deadline = competition.entry_deadline
         self.is_entry_open = participations.is_entry_open(competition, now)
-        self.merger_deadline = competition.merger_deadline
         self.reveals_at = None if self.is_revealed else competition.reveals_at
-        self.max_team_size = competition.max_team_size
-        self.max_daily_submissions = competition.max_daily_submissions
-        self.max_total_submissions = competition.max_total_submissions
-        self.selection_count = competition.selection_count
-        self.takes_late_submissions = competition.takes_late_submissions
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
-        self.feedback = competition.feedback
-        self.anonymity = competition.anonymity
-        self.is_anonymous = competition.is_anonymous
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
         self.chosen_for = terms.chosen_for(competition)
         self.worse = competition.scale.worse
-        self.positive_name = competition.positive_name
-        self.negative_name = competition.negative_name
-        self.row_name = competition.row_name
-        self.contact = competition.contact
-        self.discussion_url = competition.discussion_url
         self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
         self.boards = boards.of(competition, self._version) if self._version else ()
@@ -120,6 +92,9 @@ class CompetitionView:
             else ""
         )
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._row, name)
+
     @property
     def deadline(self) -> Deadline | None:
         """The date in the page header."""
@@ -134,8 +109,8 @@ class CompetitionView:
     @property
     def summary(self) -> str:
         """A one-sentence summary of the competition."""
-        if self._summary:
-            return self._summary
+        if self._row.summary:
+            return self._row.summary
         if self.has_identities:
             return (
                 f"For each row of the test set, predict how likely it is to be {self.positive_name}, with as "
@@ -163,7 +138,7 @@ class CompetitionView:
     def contact_link(self) -> str | None:
         """The link to the contact, if it is a URL or an e-mail address."""
         if is_web_address(self.contact):
-            return self.contact
+            return str(self.contact)
         return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
 
     @property
