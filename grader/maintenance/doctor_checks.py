@@ -3,13 +3,9 @@
 import enum
 import io
 import os
-import pwd
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
-from pathlib import Path
 
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
@@ -19,7 +15,7 @@ from grader.db import Database
 from grader.errors import FairboardError
 from grader.maintenance import backup_store, schema
 from grader.maintenance.backups import AUTOMATIC_FOLDER
-from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
+from grader.models import Mail, Submission, SubmissionStatus
 from grader.sandbox import layers
 from grader.services.site import backup_runs, monitoring, outbox
 from grader.services.submissions import queue_health
@@ -33,7 +29,6 @@ from grader.text import counted
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SHORTEST_SECRET = 32
 SHOWN = 5
-SHOWN_FILES = 3
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
 BACKUP_PATIENCE = timedelta(hours=1)
@@ -105,45 +100,22 @@ def of_sandbox(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def of_rights(settings: Settings) -> Iterator[DoctorFinding]:
-    """Check that the data folder is private and that all its files have the same owner."""
+    """Check that the data folder is private and belongs to this user."""
     folder = settings.data_dir
     for path in (folder, folder / "secret_key"):
         if path.exists() and path.stat().st_mode & 0o077:
             yield warning("rights", f"Other users of this machine can read {path}. Run: chmod go= {path}")
-    owner, user = _name_of(folder.stat().st_uid), _name_of(os.geteuid())
-    if user != owner:
+    if (owner := folder.stat().st_uid) != os.geteuid():
         yield warning(
             "rights",
-            f"You are {user}, but {folder} belongs to {owner}. New files may be unreadable for the other "
-            f"user. Run all commands as {owner}: sudo -u {owner} fairboard …",
+            f"You are user {os.geteuid()}, but {folder} belongs to user {owner}. New files may be unreadable "
+            "for the other user. Run all commands as the owner.",
         )
-    if others := list(islice(_belonging_to_others(folder), SHOWN_FILES)):
-        yield warning(
-            "rights",
-            f"Some files in {folder}, such as {', '.join(others)}, do not belong to {owner}. "
-            f"Run: chown -R {owner} {folder}",
-        )
-
-
-def _belonging_to_others(folder: Path) -> Iterator[str]:
-    owner = folder.stat().st_uid
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # the file was deleted in the meantime
-            if path.lstat().st_uid != owner:
-                yield str(path)
-
-
-def _name_of(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
 
 
 def of_disks(settings: Settings) -> Iterator[DoctorFinding]:
     """Check the free space of each disk; if there is too little, list deletable files."""
     reserve = settings.disk_reserve_mb * 1_000_000
-    is_short = False
     for folder in disk.folders(settings):
         free = disk.free_bytes(folder)
         what = f"{folder} has {_megabytes(free)} of free space; the reserve is {_megabytes(reserve)}."
@@ -153,35 +125,13 @@ def of_disks(settings: Settings) -> Iterator[DoctorFinding]:
             yield warning("disk", f"Uploads will soon be rejected: {what}")
         else:
             yield ok("disk", what)
-        is_short = is_short or free < 2 * reserve
-    if is_short:
-        yield from _what_to_free(settings)
-
-
-def _what_to_free(settings: Settings) -> Iterator[DoctorFinding]:
-    parts = (
-        (
-            settings.cache(),
-            f"you can delete all of these files; they are recomputed when needed. {PREFIX}RANK_CACHE_MB "
-            "limits their size.",
-        ),
-        (
-            settings.data_dir.absolute() / AUTOMATIC_FOLDER,
-            "database backups from before migrations; delete those that you no longer need.",
-        ),
-        *(
-            (folder / "drafts", "incomplete files; you can delete those that are older than a day.")
-            for folder in disk.folders(settings)[1:]
-        ),
-    )
-    for size, folder, why in sorted(((_size(folder), folder, why) for folder, why in parts), reverse=True):
-        if size:
-            yield warning("disk", f"You can free up to {_megabytes(size)} in {folder}: {why}")
-    yield warning("disk", "To delete unreferenced blobs, run `fairboard doctor --delete-orphans`.")
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        if free < 2 * reserve:
+            yield warning(
+                "disk",
+                f"You can delete {settings.cache()}, whose files are recomputed when needed, old backups in "
+                f"{settings.data_dir.absolute() / AUTOMATIC_FOLDER}, and unreferenced blobs with `fairboard "
+                "doctor --delete-orphans`.",
+            )
 
 
 def of_tables(database: Database) -> Iterator[DoctorFinding]:
@@ -193,10 +143,15 @@ def of_tables(database: Database) -> Iterator[DoctorFinding]:
     with database.read() as session:
         is_sqlite = session.get_bind().dialect.name == "sqlite"
         yield from _soundness(session) if is_sqlite else _durability(session)
-        now, newest = db.now(session), _newest(session)
+        ahead = db.now(session) - datetime.now(UTC)
     with database.write() as session:  # this fails on a read-only database
         session.execute(text("DELETE FROM alembic_version WHERE version_num = ''"))
-    yield from _clock(now - datetime.now(UTC), newest - now if newest else timedelta(0))
+    if abs(ahead) > CLOCK_TOLERANCE:
+        yield warning(
+            "clock",
+            f"The database's clock differs from this machine's clock by {ahead.total_seconds():+.0f} s. "
+            "Deadlines use the database's clock. Synchronize both with NTP (timedatectl set-ntp true).",
+        )
 
 
 def of_storage(storage: Storage) -> Iterator[DoctorFinding]:
@@ -343,27 +298,6 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
         yield alarm("backup", f"{state} The sweeper should make one. Check that it is running.")
     else:
         yield ok("backup", state)
-
-
-def _newest(session: Session) -> datetime | None:
-    """Return the newest recorded time."""
-    written = (Submission.submitted_at, ScoringJob.finished_at, AuditEntry.at, Login.last_used_at)
-    return max(filter(None, (session.scalar(select(func.max(each))) for each in written)), default=None)
-
-
-def _clock(ahead: timedelta, future: timedelta) -> Iterator[DoctorFinding]:
-    if abs(ahead) > CLOCK_TOLERANCE:
-        yield warning(
-            "clock",
-            f"The database's clock differs from this machine's clock by {ahead.total_seconds():+.0f} s. "
-            "Deadlines use the database's clock. Synchronize both with NTP (timedatectl set-ntp true).",
-        )
-    if future > CLOCK_TOLERANCE:
-        yield warning(
-            "clock",
-            f"The newest row is dated {_age(future)} in the future, so the clock ran fast earlier or is "
-            "slow now. Deadlines use this clock. Synchronize it with NTP (timedatectl set-ntp true).",
-        )
 
 
 def _soundness(session: Session) -> Iterator[DoctorFinding]:
