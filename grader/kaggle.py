@@ -17,7 +17,7 @@ from fairboard import MetricSettings, bias_report
 from grader.errors import ParticipantError
 from grader.files.reading.numbers import BLANKS, finite
 from grader.files.reading.row_ids import place_of
-from grader.files.solution.column_roles import LABEL_COLUMNS
+from grader.files.solution.roles import LABEL_COLUMNS
 from grader.text import counted
 
 if TYPE_CHECKING:

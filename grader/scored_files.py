@@ -25,14 +25,15 @@ from grader.files import (
     FileRejected,
     Note,
     RowIds,
+    Solution,
     SubmissionFile,
     guess_columns,
     read_submission,
 )
 from grader.files.reading.numbers import number_of
-from grader.files.solution.column_roles import LABEL_COLUMNS
-from grader.files.solution.columns import SPLITS, Categories
-from grader.files.solution.targets import TargetTable, read_targets
+from grader.files.solution.columns import SPLITS, Categories, Columns
+from grader.files.solution.roles import LABEL_COLUMNS
+from grader.files.solution.solution import read_targets
 from grader.files.submission.columns import PredictedColumn, SubmissionColumns, codes_of
 from grader.metrics.registry import is_python, of_settings, options_of, reporting
 from grader.metrics.registry import metric as metric_of
@@ -53,7 +54,7 @@ class MetricSolution:
     description : Description
     options : Options
         With the classes of the solution, unless they were specified.
-    table : TargetTable
+    solution : Solution
     columns : SubmissionColumns
         The columns that a submission must have.
     splits : dict of str to (int, object)
@@ -63,7 +64,7 @@ class MetricSolution:
     metric: Metric
     description: Description
     options: Options
-    table: TargetTable
+    solution: Solution
     columns: SubmissionColumns
     splits: Mapping[str, tuple[int, Any]]
 
@@ -86,7 +87,7 @@ class MetricSolution:
         try:
             return self.metric.encode(submission.columns)
         except UnsuitablePredictions as error:
-            raise FileRejected("submission", [unsuitable(error, self.table.row_ids)]) from error
+            raise FileRejected("submission", [unsuitable(error, self.solution.row_ids)]) from error
 
 
 def read_for_metric(
@@ -126,40 +127,14 @@ def read_for_metric(
         The metric does not exist or needs other options.
     """
     known = read_truth(source, name, options, target=target, groups=groups)
-    metric = metric_of(name, known.options)
+    options = with_classes(options, known)
+    metric = metric_of(name, options)
     scored = GroupedMetric(metric, GroupRules(tuple(groups))) if groups else metric
-    scored = reporting(scored, reported, known.options)
+    scored = reporting(scored, reported, options)
     description = scored.describe()
-    columns = predicted_columns(description, known.options)
-    prepared = _prepared(scored, known.columns, known.table)
-    return MetricSolution(scored, description, known.options, known.table, columns, prepared)
-
-
-@dataclass(frozen=True, eq=False)
-class MetricTruth:
-    """The targets and groups of a solution.
-
-    Attributes
-    ----------
-    options : Options
-        With the classes of the solution, unless they were specified.
-    table : TargetTable
-    names : tuple of str
-        The columns of the file with the targets.
-    targets : dict of str to ndarray
-        The targets by their names in the metric: numbers, or the positions of classes.
-    """
-
-    options: Options
-    table: TargetTable
-    names: tuple[str, ...]
-    targets: Mapping[str, NDArray[Any]]
-
-    @property
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """The targets, and the groups as texts."""
-        groups = {name: np.array(column.texts(), object) for name, column in self.table.groups.items()}
-        return {**self.targets, **groups}
+    columns = predicted_columns(description, options)
+    prepared = _prepared(scored, known)
+    return MetricSolution(scored, description, options, known, columns, prepared)
 
 
 def read_truth(
@@ -170,7 +145,7 @@ def read_truth(
     target: str | None = None,
     groups: Sequence[str] = (),
     usage: Sequence[str] | None = None,
-) -> MetricTruth:
+) -> Solution:
     """Read the targets and groups of a solution; the parameters and errors are those of `read_for_metric`.
 
     `usage` is that of `read_targets`.
@@ -182,7 +157,7 @@ def read_truth(
     renamed = expected
     if not is_over_columns:
         renamed = tuple(_named(column, target or _label_of(source)) for column in expected)
-    table = read_targets(
+    read = read_targets(
         source,
         numbers={
             each.name: (each.lowest, each.highest) for each in renamed if each.kind is ColumnKind.NUMBER
@@ -191,20 +166,28 @@ def read_truth(
         groups=groups,
         usage=usage,
     )
-    if large := [each for each in groups if len(table.groups[each].values) > MOST_GROUPS]:
-        raise FileRejected("solution", [_too_many_groups(each, table.groups[each]) for each in large])
-    if table.texts and not options.classes:
-        (column,) = table.texts.values()
+    table, _ = read
+    if large := [each for each in groups if len(table.texts[each].values) > MOST_GROUPS]:
+        raise FileRejected("solution", [_too_many_groups(each, table.texts[each]) for each in large])
+    has_classes = renamed[0].kind is not ColumnKind.NUMBER
+    if has_classes and not options.classes:
         is_list = renamed[0].kind is ColumnKind.CLASSES
-        options = replace(options, classes=classes_in(column.values, is_list=is_list))
-    texts = {"class": options.classes if table.texts else ()}
-    texts["group"] = tuple(value for each in groups for value in table.groups[each].values)
+        values = table.texts[renamed[0].name].values
+        options = replace(options, classes=classes_in(values, is_list=is_list))
+    texts = {"class": options.classes if has_classes else ()}
+    texts["group"] = tuple(value for each in groups for value in table.texts[each].values)
     if problems := [problem for what, each in texts.items() for problem in _unusable(what, each)]:
         raise FileRejected("solution", problems)
     targets = {
         column.name: _values(each, table, options) for column, each in zip(expected, renamed, strict=True)
     }
-    return MetricTruth(options, table, tuple(each.name for each in renamed), targets)
+    names = [each.name for each in renamed]
+    return Solution.of_targets(read, targets, names=names, classes=texts["class"])
+
+
+def with_classes(options: Options, solution: Solution) -> Options:
+    """Return options with the classes of a solution, if it has any."""
+    return replace(options, classes=solution.classes) if solution.classes else options
 
 
 def with_some_classes(options: Options) -> Options:
@@ -271,7 +254,7 @@ def _named(column: ColumnSpec, name: str) -> ColumnSpec:
     return ColumnSpec(name, column.kind, column.lowest, column.highest)
 
 
-def _values(column: ColumnSpec, table: TargetTable, options: Options) -> NDArray[Any]:
+def _values(column: ColumnSpec, table: Columns, options: Options) -> NDArray[Any]:
     """Return the true values: numbers, or the positions of classes."""
     if column.kind is ColumnKind.NUMBER:
         return table.numbers[column.name]
@@ -282,7 +265,7 @@ def _values(column: ColumnSpec, table: TargetTable, options: Options) -> NDArray
     allowed = PredictedColumn(column.name, classes=options.classes, places=places)
     codes = codes_of([text.encode() for text in categories.values], allowed)
     if codes is None:
-        raise FileRejected("solution", [_unknown_classes(column.name, categories, allowed, table.row_ids)])
+        raise FileRejected("solution", [_unknown_classes(column.name, categories, allowed, table)])
     return codes[categories.codes]
 
 
@@ -306,23 +289,24 @@ def _too_many_groups(name: str, column: Categories) -> FileProblem:
 
 
 def _unknown_classes(
-    name: str, categories: Categories, allowed: PredictedColumn, row_ids: RowIds
+    name: str, categories: Categories, allowed: PredictedColumn, table: Columns
 ) -> FileProblem:
+    assert table.row_ids is not None  # noqa: S101 (an id column was read)
     names = [allowed.names_in(text.encode()) for text in categories.values]
     unknown = sorted({each.decode() for line in names for each in line if each not in allowed.codes})
     is_unknown = np.array([any(each not in allowed.codes for each in line) for line in names])
     rows = np.flatnonzero(is_unknown[categories.codes]).tolist()
-    ids = listed([named(each) for each in row_ids.smallest(rows, 5)], total=len(rows))
+    ids = listed([named(each) for each in table.row_ids.smallest(rows, 5)], total=len(rows))
     shown = listed([quoted(each) for each in unknown])
     message = f"The target {quoted(name)} contains {shown}; expected {allowed.domain}. Ids: {ids}."
     return FileProblem("unknown_class", message, count=len(unknown), expected=allowed.domain, found=shown)
 
 
-def _prepared(metric: Metric, truth: Mapping[str, Any], table: TargetTable) -> dict[str, tuple[int, Any]]:
+def _prepared(metric: Metric, solution: Solution) -> dict[str, tuple[int, Any]]:
     """Prepare each split; raise FileRejected with the problems of all splits."""
-    usage = table.usage
+    usage, truth = solution.usage, solution.columns
     if usage is None:
-        splits = {"all": np.arange(len(table.row_ids))}
+        splits = {"all": np.arange(len(solution.row_ids))}
     else:
         splits = {name: np.flatnonzero(np.isin(usage, codes)) for name, codes in SPLITS.items()}
     prepared, problems = dict[str, tuple[int, Any]](), list[FileProblem]()

@@ -3,12 +3,10 @@
 from grader.files.labelled_predictions import LabelPredictions, read_label_predictions
 from grader.files.reading.problems import FileProblem, FileRejected, Note
 from grader.files.reading.row_ids import RowIds
-from grader.files.solution.column_roles import ColumnGuess, ColumnRole, NearMiss, unused_note, with_named
 from grader.files.solution.columns import Categories
-from grader.files.solution.header import ColumnRoles, WrongColumns
 from grader.files.solution.public_table import PublicTable, read_public_table
+from grader.files.solution.roles import ColumnGuess, ColumnRole, ColumnRoles, WrongColumns, with_named
 from grader.files.solution.solution import (
-    ScoredTable,
     Solution,
     guess_columns,
     read_scored_table,
@@ -30,11 +28,9 @@ __all__ = [
     "FileProblem",
     "FileRejected",
     "LabelPredictions",
-    "NearMiss",
     "Note",
     "PublicTable",
     "RowIds",
-    "ScoredTable",
     "Solution",
     "SubmissionFile",
     "WrongColumns",
@@ -46,7 +42,6 @@ __all__ = [
     "read_submission",
     "submission_size_cap",
     "submission_upload_cap",
-    "unused_note",
     "with_named",
     "write_sample_submission",
 ]

@@ -15,7 +15,7 @@ from grader.files.reading.problems import FileRejected, Note
 from grader.files.reading.row_ids import RowIds
 from grader.files.reading.text import split_fields
 from grader.files.reading.unreadable import NotReadable
-from grader.files.solution.column_roles import LABEL_COLUMNS
+from grader.files.solution.roles import LABEL_COLUMNS
 from grader.files.submission.columns import ONE_NUMBER, PREDICTION, PredictedColumn, SubmissionColumns
 from grader.files.submission.submission import read_submission, submission_size_cap
 from grader.text import listed, quoted

@@ -220,13 +220,13 @@ def _verify_named(receipt: Receipt, submission: bytes, data: bytes) -> Iterator[
     yield Recheck("exactness", receipt.exactness, about.exactness.value)
     target = None if options.columns else ONE_TARGET
     truth = read_truth(data, settings["name"], options, target=target, groups=settings["groups"])
-    if truth.table.usage is None:
+    if truth.usage is None:
         raise UnsuitableSolution(f"The solution has no column Usage. {_PUBLISHED}")
-    predicted = metric.encode(read_for_settings(submission, truth.table.row_ids, settings).columns)
+    predicted = metric.encode(read_for_settings(submission, truth.row_ids, settings).columns)
     is_exact = about.exactness is Exactness.COUNTS
     decimals = DECIMALS if receipt.decimals is None else receipt.decimals
     for name, split in receipt.splits.items():
-        rows = np.flatnonzero(np.isin(truth.table.usage, SPLITS[name]))
+        rows = np.flatnonzero(np.isin(truth.usage, SPLITS[name]))
         try:
             found = metric.score(metric.prepare(truth.columns, rows), predicted)
         except (UnsuitableTruth, UnsuitablePredictions) as error:

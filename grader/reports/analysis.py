@@ -163,7 +163,6 @@ def _facts_of(inputs: Material, data: Data, kept: Data) -> tuple[str, ...]:
         + _counted(len(kept.identities), len(data.identities), inputs.minimum_size),
         f"Labels and identities count as positive at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
-        *(each.sentence.removesuffix(".") for each in inputs.solution.near_misses),
     ]
     small = [f"{name} ({size:,})" for name, size in data.sizes().items() if name not in kept.identities]
     if small:

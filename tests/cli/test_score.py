@@ -253,3 +253,11 @@ def test_every_format_contains_the_values(table, write, solution, submission, ru
     markdown = run(*command, "markdown").stdout
     assert r"=a\|b" in markdown
     assert len({line.replace(r"\|", "").count("|") for line in markdown.splitlines()}) == 1
+
+
+def test_an_identity_column_with_one_invalid_value_is_an_error(table, write, submission, run):
+    columns = {name: values for name, values in table.items() if not name.startswith("model")}
+    columns["male"] = [-1, *columns["male"][1:]]
+    for options in ((), ("--identities", "male")):
+        result = run("score", write(columns), submission, *options)
+        assert result.exit_code == 2 and "Line 2: the identity 'male' is '-1'" in result.stderr

@@ -96,13 +96,6 @@ def test_missing_column_cannot_have_a_role():
         read_solution(table(), roles=ROLES | {"jewish": ColumnRole.IDENTITY})
 
 
-def test_invalid_value_is_a_problem_only_for_chosen_roles():
-    data = table().replace(b",0.25,", b",7,", 1)
-    assert "obscene" in read_solution(data, roles=ROLES, guessed=ROLES).roles.unused
-    with pytest.raises(FileRejected, match="the other label 'obscene' is '7'"):
-        read_solution(data, roles=ROLES)
-
-
 SLIPS = ["-1", "2", "1.5", "yes", "NaN", "n/a", '"0,5"']
 
 
@@ -115,53 +108,22 @@ def with_slip(line: int, column: str, value: str, rows: int = 1500) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-@pytest.mark.parametrize("line", [21, 1400], ids=["near the top", "below the rows of the guess"])
+@pytest.mark.parametrize("line", [21, 1400], ids=["near the top", "below the rows of the proposal"])
 @pytest.mark.parametrize("value", SLIPS)
 def test_one_invalid_value_never_drops_an_identity_silently(line: int, value: str):
     data = with_slip(line, "black", value)
-    roles = {guess.name: guess.role for guess in guess_columns(data)}
-    assert roles["black"] is ColumnRole.IDENTITY
-    solution = read_solution(data, roles=roles, guessed=roles)
-    assert solution.roles.identities == ("female",)
-    [near] = solution.near_misses
-    assert (near.name, near.role, near.fitting) == ("black", ColumnRole.IDENTITY, 1499)
-    assert [problem.lines for problem in near.problems] == [(line,)]
+    assert {guess.name: guess.role for guess in guess_columns(data)}["black"] is ColumnRole.IDENTITY
+    declared = {"language": ColumnRole.SLICE}
     with pytest.raises(FileRejected, match=f"Line {line:,}: the identity 'black' is"):
-        read_solution(data, roles=roles, guessed=roles.keys() - {"black"})
-    # Without given roles, the column is found.
-    [near] = read_solution(data).near_misses
-    assert (near.name, near.problems[0].line) == ("black", line)
-    assert read_solution(data, label="target", identities=["female"]).near_misses == ()
+        read_solution(data, named=declared)
+    assert read_solution(data, label="target", identities=["female"]).roles.identities == ("female",)
 
 
-def test_invalid_value_in_another_label_is_reported():
-    data = with_slip(21, "obscene", "-1")
+def test_an_invalid_value_of_a_proposed_role_is_a_problem_of_the_file():
+    data = with_slip(1400, "obscene", "-1")
     roles = {guess.name: guess.role for guess in guess_columns(data)}
-    [near] = read_solution(data, roles=roles, guessed=roles).near_misses
-    assert (near.name, near.role) == ("obscene", ColumnRole.OTHER_LABEL)
-    assert "not used as another label. Line 21: the other label 'obscene' is '-1'" in near.sentence
-
-
-def test_any_number_of_missing_values_written_as_words_is_reported():
-    data = table().replace(b",,0,", b",NaN,0,")
-    [near] = read_solution(data).near_misses
-    assert (near.name, near.problems[0].count) == ("female", 100)
-
-
-@pytest.mark.parametrize(("rows", "is_told"), [(1500, False), (5000, True)])
-def test_column_that_starts_like_a_slice_is_judged_by_the_whole_file(rows: int, is_told: bool):
-    lines = table(rows).decode().splitlines()
-    column = HEADER.split(",").index("black")
-    # This is 40 % of the rows that the guess examines, and 27 % or 8 % of all rows.
-    for line in range(1, 401):
-        cells = lines[line].split(",")
-        lines[line] = ",".join([*cells[:column], "200", *cells[column + 1 :]])
-    data = ("\n".join(lines) + "\n").replace("black", "shade", 1).encode()
-    roles = {guess.name: guess.role for guess in guess_columns(data)}
-    assert roles["shade"] is ColumnRole.SLICE
-    found = read_solution(data, roles=roles, guessed=roles)
-    assert found.roles.slices == ("shade", "language")
-    assert [near.name for near in found.near_misses] == (["shade"] if is_told else [])
+    with pytest.raises(FileRejected, match="Line 1,400: the other label 'obscene' is '-1'"):
+        read_solution(data, roles=roles)
 
 
 def test_splits_under_another_name_are_found_by_their_values():
@@ -224,20 +186,19 @@ def test_another_coding_of_yes_and_no_is_never_dropped_silently(coding: str, row
     values = CODINGS[coding]
     lines = [f"{row},{row % 2},{row % 3 % 2},{values[row * 7 % 11 % len(values)]}" for row in range(rows)]
     data = "\n".join(["id,target,male,other", *lines, ""]).encode()
-    read = read_solution(data)
-    assert (read.roles.identities, [near.name for near in read.near_misses]) == (("male",), ["other"])
-    roles = {guess.name: guess.role for guess in guess_columns(data)}
-    again = read_solution(data, roles=roles, guessed=roles)
-    assert (again.roles.identities, again.near_misses) == (("male",), read.near_misses)
+    assert not guess_columns(data)[-1].is_explained and guess_columns(data)[-1].is_coded
+    with pytest.raises(FileRejected, match="The role of 'other' is unclear"):
+        read_solution(data)
+    assert read_solution(data, identities=["male"]).roles.identities == ("male",)
     with pytest.raises(FileRejected):
         read_solution(data, label="other")
 
 
 @pytest.mark.parametrize("values", [("mentioned", "not mentioned"), ("f", "m"), ("NA", "NA"), ("7", "1990")])
 def test_column_with_the_name_of_an_identity_is_never_dropped_silently(values: tuple[str, str]):
-    lines = [f"{row},{row % 2},{values[row % 3 % 2]},{values[row % 3 % 2]}" for row in range(600)]
-    read = read_solution("\n".join(["id,target,Female,other", *lines]).encode())
-    assert ([near.name for near in read.near_misses], read.roles.undeclared) == (["Female"], ("other",))
+    lines = [f"{row},{row % 2},{values[row % 3 % 2]}" for row in range(600)]
+    with pytest.raises(FileRejected, match="the identity 'Female' is"):
+        read_solution("\n".join(["id,target,Female", *lines]).encode())
 
 
 def noise(rows: int, digits: int) -> list[str]:
@@ -245,15 +206,17 @@ def noise(rows: int, digits: int) -> list[str]:
 
 
 @pytest.mark.parametrize("rows", [10, 200, 1500])
-def test_continuous_and_empty_columns_are_never_guessed(rows: int):
+def test_continuous_and_empty_columns_are_never_proposed(rows: int):
     lines = [f"{row},{row % 2},{row % 3 % 2},{value},,{value}" for row, value in enumerate(noise(rows, 6))]
     data = "\n".join(["id,target,male,fringe,parent_id,white", *lines, ""]).encode()
-    read = read_solution(data)
-    assert read.roles.identities == ("male", "white")  # Jigsaw's annotations of known names are continuous
-    assert [near.name for near in read.near_misses] == ["fringe"]
-    assert read.roles.undeclared == ("parent_id",)
-    named = read_solution(data, identities=["male", "fringe"])
-    assert (named.roles.identities, named.near_misses) == (("male", "fringe"), ())
+    with pytest.raises(FileRejected, match="The role of 'fringe' is unclear"):
+        read_solution(data)
+    declared = read_solution(data, named={"fringe": ColumnRole.UNUSED})
+    assert declared.roles.identities == (
+        "male",
+        "white",
+    )  # Jigsaw's annotations of known names are continuous
+    assert read_solution(data, identities=["male", "fringe"]).roles.identities == ("male", "fringe")
 
 
 def test_annotations_of_an_unknown_identity_are_guessed():
@@ -275,9 +238,10 @@ def test_identity_that_is_blank_in_the_sample_is_found():
     assert read_solution("\n".join(["id,target,late", *lines]).encode()).roles.identities == ("late",)
 
 
-def test_columns_that_no_one_declared_unused_are_listed():
-    read = read_solution(table())
-    assert read.roles.undeclared == ("comment", "language", "rating")
-    declared = dict.fromkeys(("comment", "language", "rating"), ColumnRole.UNUSED)
-    assert read_solution(table(), named=declared).roles.undeclared == ()
-    assert read_solution(table(), identities=["female"]).roles.undeclared == ()
+def test_columns_whose_role_no_one_has_chosen_are_listed():
+    data = table().replace(b"rating", b"length", 1)
+    with pytest.raises(FileRejected, match="The role of 'language' and 'length' is unclear"):
+        read_solution(data)
+    assert {guess.name for guess in guess_columns(data) if guess.is_coded} == {"length"}
+    declared = {"length": ColumnRole.UNUSED, "language": ColumnRole.SLICE}
+    assert read_solution(data, named=declared).roles.identities == ("female", "black")

@@ -93,9 +93,7 @@ def targets(data: bytes) -> object:
     """Read the solution of a metric."""
     name = "macro_f1" if b"dog" in data else "rmse"
     read = read_metric_truth(data, name, Options(), target="what", groups=["region"])
-    classes = read.options.classes if read.table.texts else ()
-    truth = Truth.of_targets(read.targets, classes, read.table.groups, read.table.usage)
-    return hashes(truth.canonical(read.table.row_ids), nonce=b"")[0]
+    return hashes(Truth.of(read, read.usage).canonical(read.row_ids), nonce=b"")[0]
 
 
 def receipt(data: bytes) -> object:

@@ -268,11 +268,10 @@ def named_parts(name, *, rows=140):
     settings = NamedMetric(name=name, groups=("region",), **options)
     label = None if settings.columns else target
     read = read_truth(own, name, settings.blank_options, target=label, groups=["region"])
-    classes = read.options.classes if read.table.texts else ()
     scored = (("region", "north"), ("region", 'so"uth, far')) if settings.weight < 1 else ()
-    settings = settings.model_copy(update={"classes": classes, "scored_groups": scored}).as_dict()
-    truth = Truth.of_targets(read.targets, classes, read.table.groups, read.table.usage)
-    metric, row_ids = registry.of_settings(settings), read.table.row_ids
+    settings = settings.model_copy(update={"classes": read.classes, "scored_groups": scored}).as_dict()
+    truth = Truth.of(read, read.usage)
+    metric, row_ids = registry.of_settings(settings), read.row_ids
     about = metric.describe()
     file = read_submission(
         submission, row_ids, wanted=predicted_columns(about, registry.options_of(settings))

@@ -16,7 +16,7 @@ import pytest
 
 from fairboard import MetricSettings
 from grader.files import Solution, read_solution
-from grader.files.solution.column_roles import ColumnRole
+from grader.files.solution.roles import ColumnRole
 from grader.reports import Analysis, Material, analyse, plain_text
 from grader.reports.blocks import Chart
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.metric.solution_roles import read_with_roles, role_option, warn
+from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
@@ -143,7 +143,6 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
 
     columns = {"label": chosen.label, "identities": chosen.identities}
     solution = read_with_roles(path, dict(chosen.roles), only_these=True, **columns)
-    warn(solution.roles, solution.near_misses)
     grouped = {name: category for category, names in chosen.categories for name in names}
     unknown = [name for name in grouped if name not in solution.identities]
     if unknown:

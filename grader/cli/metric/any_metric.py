@@ -149,7 +149,7 @@ def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) 
     if submission is None:
         raise click.UsageError("Specify a SUBMISSION file.")
     prepared = read_for(solution, chosen)
-    file = read_submission(submission, prepared.table.row_ids, wanted=prepared.columns)
+    file = read_submission(submission, prepared.solution.row_ids, wanted=prepared.columns)
     outcome = MetricOutcome(prepared, file.notes, prepared.results(file))
     if chosen.as_json:
         show_json(outcome.as_dict())
@@ -163,14 +163,14 @@ def score_any(solution: Path, submission: Path | None, chosen: SimpleNamespace) 
 
 
 def _describe(prepared: "MetricSolution") -> None:
-    about, table = prepared.description, prepared.table
+    about, solution = prepared.description, prepared.solution
     parts = {
         "best": about.direction,
-        "target": ", ".join([*table.numbers, *table.texts]),
+        "target": ", ".join(solution.names),
         "classes": ", ".join(prepared.options.classes),
-        "splits": "Public and Private" if table.usage is not None else "",
-        "groups": ", ".join(table.groups),
-        "not used": ", ".join(table.unused),
+        "splits": "Public and Private" if solution.usage is not None else "",
+        "groups": ", ".join(solution.slices),
+        "not used": ", ".join(solution.roles.unused),
     }
     named = [f"{name}: {text or 'none'}" for name, text in parts.items()]
     click.echo("; ".join([about.title, *named]), err=True)

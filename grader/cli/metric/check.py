@@ -19,7 +19,7 @@ from grader.cli.parameters import (
 )
 from grader.files import ColumnRole, PublicTable, RowIds, guess_columns, read_public_table, with_named
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric
-from grader.services.solutions import acceptance, named_assessment, report_warnings
+from grader.services.solutions import assessment, report_warnings
 from grader.services.solutions.report import identity_lines
 from grader.services.solutions.report_warnings import Level
 from grader.text import aligned
@@ -77,7 +77,7 @@ def check(
         )
         read = read_with_roles(solution, dict(roles), identities=identities)
         table = _test(test, read.row_ids, read.roles.id)
-        report = acceptance.assess(read, split_key=KEY, choice=choice, test=table).report
+        report = assessment.assess(read, split_key=KEY, choice=choice, test=table).report
     else:
         given = {name: value for name, value in others.items() if value is not None}
         named_roles = dict(roles) | dict.fromkeys(groups or (), ColumnRole.SLICE)
@@ -99,15 +99,15 @@ def _named_report(
     guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
     try:
         settings = NamedMetric.from_dict({"name": metric, **given})
-        roles = named_assessment.roles_for(settings, with_named(guessed, chosen), None)
+        roles = assessment.roles_for(settings, with_named(guessed, chosen), None)
         with path.open("rb") as file:
-            read = named_assessment.read(file, settings, roles)
+            read, settings = assessment.read(file, settings, roles)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     ids = [name for name, role in roles.items() if role is ColumnRole.ID]
     table = _test(test, read.row_ids, ids[0] if ids else None)
-    assessed = named_assessment.assess(read, split_key=KEY, min_class_rows=min_class_rows, test=table)
-    return assessed.report
+    choice = MetricChoice(min_class_rows=min_class_rows, metric=settings)
+    return assessment.assess(read, choice=choice, split_key=KEY, roles=roles, test=table).report
 
 
 def _test(path: Path | None, row_ids: RowIds, id_column: str | None) -> PublicTable | None:

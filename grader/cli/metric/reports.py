@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fairboard import BiasReport, MetricSettings, PreparedSplit, count_pairs, prepare, report
 from fairboard.bias.reports import HEADINGS
 from fairboard.bias.subgroups import CELLS
-from grader.files import ScoredTable, Solution
+from grader.files import Solution
 from grader.files.solution.columns import SPLITS
 from grader.text import csv_lines, markdown_table
 
@@ -27,9 +27,7 @@ class Evaluation:
     splits: Mapping[str, tuple[Rows, PreparedSplit]]
 
     @classmethod
-    def of(
-        cls, solution: Solution | ScoredTable, settings: MetricSettings, *, min_size: int = 0
-    ) -> "Evaluation":
+    def of(cls, solution: Solution, settings: MetricSettings, *, min_size: int = 0) -> "Evaluation":
         """Prepare the splits; the score excludes identities with fewer than `min_size` scored rows."""
         splits = _rows_of_splits(solution.usage)
         scored = splits.get("all", slice(0))

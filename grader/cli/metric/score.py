@@ -13,7 +13,7 @@ import click
 
 from grader.cli.group import REJECTED, UNMET
 from grader.cli.metric.any_metric import any_metric_options, require_bias_options, score_any
-from grader.cli.metric.solution_roles import ADVICE, role_option, warn
+from grader.cli.metric.solution_roles import role_option
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
@@ -27,7 +27,7 @@ from grader.cli.parameters import (
 
 if TYPE_CHECKING:
     from fairboard import BiasReport
-    from grader.files import ColumnRoles, NearMiss, Note
+    from grader.files import ColumnRoles, Note
 
 _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -177,10 +177,6 @@ def score(**options: Any) -> None:
             raise
         show_json({"file": error.file, "problems": [problem.as_dict() for problem in error.problems]})
         raise click.exceptions.Exit(REJECTED) from error
-    warn(outcome.roles, outcome.near_misses)
-    if chosen.requirements and outcome.near_misses:
-        sentences = [each.sentence for each in outcome.near_misses]
-        raise click.ClickException(" ".join([*sentences, ADVICE]))
     if chosen.as_json:
         show_json(outcome.as_dict())
     else:
@@ -207,24 +203,19 @@ def _required(splits: Mapping[str, "BiasReport"]) -> dict[str, float | None]:
 @dataclass(frozen=True)
 class _Outcome:
     roles: "ColumnRoles"
-    near_misses: Sequence["NearMiss"]
     notes: Sequence["Note"]
     reports: Mapping[str, Mapping[str, "BiasReport"]]
 
     def as_dict(self) -> dict[str, Any]:
         from fairboard import METRIC_CODE_VERSION
-        from grader.files import unused_note
 
         models = {
             model: {"splits": {split: report.as_dict() for split, report in splits.items()}}
             for model, splits in self.reports.items()
         }
         result = models.get(ONE_MODEL, {"models": models})
-        notes = [each.note for each in self.near_misses]
-        notes += [unused_note(self.roles.undeclared)] if self.roles.undeclared else []
-        notes += self.notes
         result["metric_code_version"] = str(METRIC_CODE_VERSION)
-        return {**result, "notes": [note.as_dict() for note in notes]}
+        return {**result, "notes": [note.as_dict() for note in self.notes]}
 
 
 def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleNamespace) -> _Outcome:
@@ -239,11 +230,11 @@ def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleN
         submission = read_submission(submission_path, solution.row_ids)
         evaluation = Evaluation.of(solution, settings, min_size=min_size)
         reports = {ONE_MODEL: evaluation.reports(submission.predictions)}
-        return _Outcome(solution.roles, solution.near_misses, submission.notes, reports)
+        return _Outcome(solution.roles, submission.notes, reports)
     data = read_scored_table(solution_path, predictions=models, **columns)
     evaluation = Evaluation.of(data, settings, min_size=min_size)
     reports = {model: evaluation.reports(each) for model, each in data.predictions.items()}
-    return _Outcome(data.roles, data.near_misses, (), reports)
+    return _Outcome(data.roles, (), reports)
 
 
 def _print(outcome: _Outcome, format_name: str) -> None:

@@ -8,9 +8,7 @@ import click
 
 if TYPE_CHECKING:
     # Imported when a command runs, because NumPy would slow down the help.
-    from grader.files import ColumnRole, ColumnRoles, NearMiss, Solution
-
-ADVICE = "Fix the column, list the --identities, or give it a --role such as unused."
+    from grader.files import ColumnRole, Solution
 
 
 class ColumnWithRole(click.ParamType["tuple[str, ColumnRole]"]):
@@ -41,16 +39,6 @@ role_option = click.option(
 )
 
 
-def warn(roles: "ColumnRoles", near_misses: "Sequence[NearMiss]" = ()) -> None:
-    """Print a warning for each column that may be an identity, and for the other undeclared columns."""
-    from grader.files import unused_note
-
-    for each in near_misses:
-        click.echo(f"Warning: {each.sentence} {ADVICE}", err=True)
-    if roles.undeclared:
-        click.echo(f"Warning: {unused_note(roles.undeclared).message}", err=True)
-
-
 def read_with_roles(
     path: Path,
     chosen: "Mapping[str, ColumnRole]",
@@ -64,17 +52,21 @@ def read_with_roles(
     If `only_these` is true, only the columns in `identities` are identities. A given role is binding: a file
     with a value that contradicts it is rejected.
     """
-    from grader.files import ColumnRole, guess_columns, read_solution, with_named
+    from grader.files import ColumnRole, FileRejected, guess_columns, read_solution, with_named
+    from grader.files.solution.roles import undecided
 
-    guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
+    guesses = guess_columns(path)
+    guessed = {guess.name: guess.role for guess in guesses if guess.name}
     # The report on a solution lists names in `identities` that are not columns.
     there = [name for name in identities or () if only_these or name in guessed]
     named = dict.fromkeys(there, ColumnRole.IDENTITY) | dict(chosen)
     if label is not None:
         named[label] = ColumnRole.LABEL
+    if identities is None and (problems := undecided(guesses, named)):
+        raise FileRejected("solution", problems)
     if only_these and identities is not None:
-        undecided = ColumnRole.IDENTITY, ColumnRole.UNUSED
-        others = (name for name, role in guessed.items() if role in undecided)
+        unclear = ColumnRole.IDENTITY, ColumnRole.UNUSED
+        others = (name for name, role in guessed.items() if role in unclear)
         named = dict.fromkeys(others, ColumnRole.UNUSED) | named
     roles = with_named(guessed, named)
-    return read_solution(path, roles=roles, guessed=roles.keys() - named.keys())
+    return read_solution(path, roles=roles, proposed=roles.keys() - named.keys())

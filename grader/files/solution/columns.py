@@ -9,7 +9,6 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.problems import FileProblem
 from grader.files.reading.row_ids import RowIds
 from grader.files.reading.unreadable import NotReadable
 
@@ -71,18 +70,12 @@ class NumberColumn:
         Inclusive bounds.
     may_be_blank : bool
         Whether a blank is allowed; it is read as NaN.
-    is_optional : bool
-        Whether a value that is not allowed excludes the column rather than being a problem of the file.
-    is_known : bool
-        Whether the name is that of an identity, so that the exclusion is always reported.
     """
 
     part: str
     low: float = 0.0
     high: float = 1.0
     may_be_blank: bool = False
-    is_optional: bool = False
-    is_known: bool = False
 
     def allowed(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which numbers the column allows; NaN stands for a blank."""
@@ -100,7 +93,7 @@ class Wanted:
         Read as text.
     numbers : dict of str to NumberColumn
     texts : tuple of str
-        Kept as categories; values of a column that is also in `numbers` are tallied there.
+        Kept as categories.
     filled : frozenset of str
         The texts in which a blank is a problem.
     """
@@ -119,14 +112,6 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfits:
-    """The values that exclude an optional column: the number of fitting values, and the problems."""
-
-    fitting: int
-    problems: tuple[FileProblem, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Columns:
     """The columns that were read.
 
@@ -135,17 +120,13 @@ class Columns:
     row_ids : RowIds or None
     usage : array of int8, shape (n,), or None
     numbers : dict of str to array of float64, shape (n,)
-        Optional columns with a value that is not allowed are absent.
     texts : dict of str to Categories
-    near_misses : dict of str to Misfits
-        Absent optional columns in which nearly all values are allowed.
     """
 
     row_ids: RowIds | None
     usage: NDArray[np.int8] | None
     numbers: dict[str, NDArray[np.float64]]
     texts: dict[str, Categories] = field(default_factory=dict)
-    near_misses: dict[str, Misfits] = field(default_factory=dict)
 
 
 class _CsvText(TextIOWrapper):

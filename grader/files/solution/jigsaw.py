@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
 from grader.files.reading.problems import FileProblem, FileRejected
-from grader.files.solution.column_roles import USAGE_COLUMN
+from grader.files.solution.roles import USAGE_COLUMN
 from grader.text import counted, listed, plural, quoted
 
 if TYPE_CHECKING:

@@ -12,16 +12,15 @@ from grader.files.reading.numbers import BLANKS, number_of
 from grader.files.reading.problems import FileProblem, Finding, Findings
 from grader.files.reading.row_ids import INVISIBLE, RowIds
 from grader.files.reading.text import first_invalid_byte
-from grader.files.solution.column_roles import MISSING_WORDS, ColumnTally, is_coded
 from grader.files.solution.columns import (
     USAGE_CODES,
     CategoryWriter,
     Columns,
-    Misfits,
     NumberColumn,
     Wanted,
     text_stream,
 )
+from grader.files.solution.roles import MISSING_WORDS, is_coded
 from grader.files.submission.explaining_path import repeated_header
 from grader.text import character, counted, listed, quoted
 
@@ -80,9 +79,6 @@ class _Reader:
         self._usage = array("b")
         self._numbers = {column: array("d") for column in wanted.numbers}
         self._texts = {column: CategoryWriter() for column in wanted.texts}
-        self._tallies = {
-            n: ColumnTally(spec.is_known) for n, spec in wanted.numbers.items() if spec.is_optional
-        }
         self._number_of = _Numbers().__getitem__
 
     def read(self, stream: Iterator[str]) -> tuple[Columns, list[FileProblem]]:
@@ -108,10 +104,9 @@ class _Reader:
         self._of_ids.is_complete = self._findings.is_complete
         row_ids = None if self._wanted.id is None else self._row_ids()
         problems = [*self._of_ids.problems(), *self._findings.problems()]
-        for column, findings in self._of_column.items():
+        for findings in self._of_column.values():
             findings.is_complete = self._findings.is_complete
-            if column not in self._tallies:
-                problems += findings.problems()
+            problems += findings.problems()
         return self._columns(row_ids), sorted(problems, key=lambda problem: problem.line or 0)
 
     def _take(self, record: list[str], line: int) -> None:
@@ -162,13 +157,8 @@ class _Reader:
         values = np.fromiter(map(self._number_of, texts), np.float64, len(texts))
         is_allowed = spec.allowed(values)
         self._numbers[column].frombytes(values.tobytes())
-        tally = self._tallies.get(column)
-        if tally is not None:
-            tally.add_numbers(values[is_allowed])
         for row in np.flatnonzero(~is_allowed).tolist():
             text, value = texts[row], number_of(texts[row])
-            if tally is not None:
-                tally.add(text, value)
             code = _fault_of_number(spec, text, value)
             self._of_column[column].add(code, lines[row], _describe_number, spec, column, text, value)
 
@@ -210,17 +200,8 @@ class _Reader:
         return Columns(
             row_ids,
             None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),
-            {
-                column: np.frombuffer(values, np.float64)
-                for column, values in self._numbers.items()
-                if column not in self._tallies or self._tallies[column].is_whole
-            },
+            {column: np.frombuffer(values, np.float64) for column, values in self._numbers.items()},
             {column: writer.categories() for column, writer in self._texts.items()},
-            {
-                column: Misfits(tally.fitting, tuple(self._of_column[column].problems()))
-                for column, tally in self._tallies.items()
-                if tally.is_near
-            },
         )
 
 

@@ -1,31 +1,32 @@
-"""Solution reader, also used for analysis tables that contain predictions."""
+"""The reader of solutions: true values of any metric, identities or groups, splits, and predictions."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.containers import open_content
-from grader.files.reading.numbers import BLANKS
 from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.reading.row_ids import RowIds
 from grader.files.reading.unreadable import NotReadable
-from grader.files.solution.column_roles import (
-    KNOWN_IDENTITIES,
+from grader.files.solution.columns import Categories, Columns, NumberColumn, Wanted
+from grader.files.solution.header import UNNAMED, duplicate_columns, no_id, read_beginning
+from grader.files.solution.roles import (
+    ID_COLUMN,
+    ONCE,
     ColumnGuess,
     ColumnRole,
-    ColumnSample,
-    ColumnTally,
-    NearMiss,
-    guess_roles,
-    may_be_guessed,
-    role_of_fractions,
+    ColumnRoles,
+    WrongColumns,
+    check_columns,
+    faults_of_roles,
+    proposed_roles,
+    undecided,
+    with_named,
 )
-from grader.files.solution.columns import Categories, Columns, NumberColumn, Wanted
-from grader.files.solution.header import Assignment, Choice, ColumnRoles, WrongColumns, assign, read_beginning
 from grader.files.solution.rows import Progress, read_rows, unobserved
 
 SIZE_CAP = 2_000_000_000
@@ -33,86 +34,95 @@ _LARGEST = float(np.finfo(np.float64).max)
 _LABEL = NumberColumn("label")
 _IDENTITY = NumberColumn("identity", may_be_blank=True)
 _OTHER_LABEL = NumberColumn("other label", may_be_blank=True)
-_CANDIDATE = replace(_IDENTITY, is_optional=True)
-CONTINUOUS = FileProblem(
-    "continuous_column", "Its values are continuous, such as predictions; choose its role yourself."
-)
 PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
+_WITH_TARGET = "a header with id and a target"
+Source = Path | bytes | BinaryIO
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The labels and identities against which submissions are scored.
+    """The true values against which submissions are scored.
 
     Attributes
     ----------
     row_ids : RowIds
-        The n ids in the order of the file.
+        The n ids in the order of the file; the numbers of the rows in a scored table.
+    roles : ColumnRoles
     labels : array of float64, shape (n,)
-        In 0..1.
-    identities : dict of str to array of float64, shape (n,)
-        In 0..1, or NaN for a blank, which means that the row does not mention the identity.
+        The labels of the bias metric in 0..1, or the first target as numbers.
     usage : array of int8, shape (n,), or None
         0 Ignored, 1 Public, 2 Private; None if there is no such column.
-    roles : ColumnRoles
+    identities : dict of str to array of float64, shape (n,)
+        In 0..1, or NaN for a blank, which means that the row does not mention the identity.
+    slices : dict of str to Categories
+        Groups of rows.
+    targets : dict of str to ndarray, shape (n,) or (n, places)
+        The true values of other metrics by their names in the metric: numbers, or the positions of classes.
+    names, classes : tuple of str
+        The columns of the targets, and the classes to which they refer.
     other_labels : dict of str to array of float64, shape (n,)
         In 0..1, or NaN for a blank; additional labels for analyses.
-    slices : dict of str to Categories
-        Groups of rows, for analyses.
     pair : Categories or None
         Rows with the same value are variants of one text.
-    near_misses : tuple of NearMiss
-        Columns without a chosen role that may be identities, but are continuous or contain other values than
-        0..1. They are not used, and callers should warn about them.
+    predictions : dict of str to array of float64, shape (n,)
+        Finite; only in a scored table.
     """
 
     row_ids: RowIds
-    labels: NDArray[np.float64]
-    identities: dict[str, NDArray[np.float64]]
-    usage: NDArray[np.int8] | None
     roles: ColumnRoles
-    other_labels: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    labels: NDArray[np.float64]
+    usage: NDArray[np.int8] | None
+    identities: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     slices: dict[str, Categories] = field(default_factory=dict)
+    targets: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    other_labels: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     pair: Categories | None = None
-    near_misses: tuple[NearMiss, ...] = ()
+    predictions: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The targets, and the groups as texts."""
+        groups = {name: np.array(column.texts(), object) for name, column in self.slices.items()}
+        return {**self.targets, **groups}
 
-@dataclass(frozen=True, slots=True)
-class ScoredTable:
-    """A table with labels, identities and the predictions of models.
-
-    Attributes
-    ----------
-    labels : array of float64, shape (n,)
-    identities : dict of str to array of float64, shape (n,)
-    usage : array of int8, shape (n,), or None
-        As in `Solution`.
-    predictions : dict of str to array of float64, shape (n,)
-        Finite.
-    roles : ColumnRoles
-    near_misses : tuple of NearMiss
-        As in `Solution`.
-    """
-
-    labels: NDArray[np.float64]
-    identities: dict[str, NDArray[np.float64]]
-    usage: NDArray[np.int8] | None
-    predictions: dict[str, NDArray[np.float64]]
-    roles: ColumnRoles
-    near_misses: tuple[NearMiss, ...] = ()
+    @classmethod
+    def of_targets(
+        cls,
+        read: tuple[Columns, ColumnRoles],
+        targets: Mapping[str, NDArray[Any]],
+        *,
+        names: Sequence[str],
+        classes: Sequence[str],
+    ) -> "Solution":
+        """Return the solution of another metric, from the output of `read_targets`."""
+        columns, roles = read
+        assert columns.row_ids is not None  # noqa: S101 (an id column was read)
+        first = next(iter(targets.values()), np.empty(0))
+        return cls(
+            columns.row_ids,
+            roles,
+            (first[:, 0] if first.ndim > 1 else first).astype(np.float64),
+            columns.usage,
+            slices={name: columns.texts[name] for name in roles.slices},
+            targets=targets,
+            names=tuple(names),
+            classes=tuple(classes),
+        )
 
 
 def read_solution(
-    source: Path | bytes | BinaryIO,
+    source: Source,
     *,
     label: str | None = None,
     identities: Sequence[str] | None = None,
     roles: Mapping[str, ColumnRole] | None = None,
-    guessed: Collection[str] = (),
+    proposed: Collection[str] = (),
     named: Mapping[str, ColumnRole] | None = None,
     progress: Progress = unobserved,
 ) -> Solution:
-    """Read a solution from a plain, gzip or ZIP CSV of at most 2 GB.
+    """Read a solution of the bias metric from a plain, gzip or ZIP CSV of at most 2 GB.
 
     Parameters
     ----------
@@ -120,14 +130,12 @@ def read_solution(
     label : str, optional
         The label column; by default, the only column called target, label or toxicity.
     identities : sequence of str, optional
-        The identity columns; all others are ignored. By default, the roles are guessed as by `guess_columns`.
-        Columns that may be identities but cannot be read as such are returned as `near_misses`.
+        The identity columns; all others are ignored. By default, the roles are those of `guess_columns`, and
+        a column of which neither the name nor the values explain the role is a problem of the file.
     roles : mapping of str to ColumnRole, optional
         The role of each column, instead of `label` and `identities`; unlisted columns are unused.
-    guessed : collection of str
-        Columns with a guessed role. If values of a numeric column contradict its role, the column is unused,
-        but this is not a problem of the file. If only a few values contradict it, the column is in
-        `near_misses`.
+    proposed : collection of str
+        Columns in `roles` whose role no one has chosen; then only one column may be called a label.
     named : mapping of str to ColumnRole, optional
         The roles of some columns, without `roles`.
     progress : callable
@@ -140,24 +148,89 @@ def read_solution(
     WrongColumns
         A requested column is not in the table.
     """
-    choice = Choice(label, identities, roles=roles, guessed=guessed, named=named or {})
-    columns, found, near_misses = _read(source, choice, progress)
-    assert columns.row_ids is not None  # noqa: S101 (the choice includes an id)
-    return Solution(
-        columns.row_ids,
-        columns.numbers[found.label],
-        {name: columns.numbers[name] for name in found.identities},
-        columns.usage,
-        found,
-        {name: columns.numbers[name] for name in found.other_labels},
-        {name: columns.texts[name] for name in found.slices},
-        None if found.pair is None else columns.texts[found.pair],
-        near_misses,
-    )
+    return _read(source, _Choice(label, identities, (), roles, named or {}, proposed), progress)
 
 
-def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
-    """Guess the role of every column of a solution from its header and first rows.
+def read_scored_table(
+    source: Source,
+    *,
+    predictions: Sequence[str],
+    label: str | None = None,
+    identities: Sequence[str] | None = None,
+    named: Mapping[str, ColumnRole] | None = None,
+) -> Solution:
+    """Read a table that contains both labels and predictions; no id column is needed.
+
+    Parameters
+    ----------
+    source, label, identities, named
+        As in `read_solution`.
+    predictions : sequence of str
+        The prediction columns of the models.
+
+    Raises
+    ------
+    FileRejected, WrongColumns
+        As in `read_solution`.
+    """
+    return _read(source, _Choice(label, identities, predictions, None, named or {}, needs_id=False))
+
+
+def read_targets(
+    source: Source,
+    *,
+    numbers: Mapping[str, tuple[float, float]],
+    texts: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    usage: Sequence[str] | None = None,
+) -> tuple[Columns, ColumnRoles]:
+    """Read the true values of any metric; the column ``id`` contains the ids.
+
+    Parameters
+    ----------
+    source
+        As in `read_solution`.
+    numbers : mapping of str to (float, float)
+        The targets that are numbers, with the smallest and the largest allowed one.
+    texts : sequence of str
+        The targets that are classes or lists of classes, without blanks.
+    groups : sequence of str
+        The columns that divide the rows into groups; a row with a blank is in no group.
+    usage : sequence of str, optional
+        The column with the splits, or nothing; by default, ``Usage`` or one that contains Public and Private.
+
+    Raises
+    ------
+    FileRejected, WrongColumns
+        As in `read_solution`.
+    """
+    try:
+        content = open_content(source, cap=SIZE_CAP)
+        names, sample, problems = read_beginning(content, _WITH_TARGET)
+        if usage is None:
+            guesses = proposed_roles(names, sample)
+            usage = [each.name for each in guesses if each.role is ColumnRole.USAGE]
+        check_columns(names, [*numbers, *texts, *groups, *usage])
+        problems += duplicate_columns(names)
+        if ID_COLUMN not in names:
+            problems.append(no_id(names))
+        if problems:
+            raise FileRejected("solution", problems)
+        columns_of = {name: NumberColumn("target", low, high) for name, (low, high) in numbers.items()}
+        usage_column = next(iter(usage), None)
+        wanted = Wanted(ID_COLUMN, usage_column, columns_of, (*texts, *groups), frozenset(texts))
+        columns, problems = read_rows(content.open, wanted, names)
+    except NotReadable as error:
+        raise FileRejected("solution", [error.problem]) from error
+    if problems:
+        raise FileRejected("solution", problems)
+    unused = tuple(name or UNNAMED for name in names if name not in wanted.names)
+    first = next(iter((*numbers, *texts)), "")
+    return columns, ColumnRoles(ID_COLUMN, first, (), usage_column, unused, slices=tuple(groups))
+
+
+def guess_columns(source: Source) -> tuple[ColumnGuess, ...]:
+    """Propose the role of every column of a solution from its header and first rows.
 
     Parameters
     ----------
@@ -175,114 +248,100 @@ def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
         raise FileRejected("solution", [error.problem]) from error
     if problems:
         raise FileRejected("solution", problems)
-    return guess_roles(samples_of(names, sample))
+    return proposed_roles(names, sample)
 
 
-def samples_of(names: Sequence[str], sample: Sequence[Sequence[str]]) -> list[ColumnSample]:
-    """Return the first values of each column, given the first rows."""
-    rows = [row for row in sample if len(row) == len(names)]
-    return [_column_sample(name, [row[n] for row in rows]) for n, name in enumerate(names)]
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The caller's choice of columns: some names and roles, or the role of each."""
+
+    label: str | None
+    identities: Sequence[str] | None
+    predictions: Sequence[str]
+    roles: Mapping[str, ColumnRole] | None
+    named: Mapping[str, ColumnRole]
+    proposed: Collection[str] = ()
+    needs_id: bool = True
+
+    def of(
+        self, names: Sequence[str], sample: Sequence[Sequence[str]]
+    ) -> tuple[Mapping[str, ColumnRole], list[FileProblem]]:
+        """Return the role of each column, and the problems; raise WrongColumns."""
+        if self.roles is not None:
+            check_columns(names, [name for name in self.roles if name and name != ID_COLUMN])
+            return self.roles, duplicate_columns(names) or faults_of_roles(names, self.roles, self.proposed)
+        asked = [*filter(None, [self.label]), *(self.identities or ()), *self.predictions]
+        check_columns(names, [*asked, *(name for name in self.named if name != ID_COLUMN)])
+        guesses = proposed_roles(names, sample)
+        proposed = {each.name: each.role for each in guesses if each.name}
+        if self.identities is not None:
+            proposed = {name: role if role in ONCE else ColumnRole.UNUSED for name, role in proposed.items()}
+        named = dict.fromkeys(self.predictions, ColumnRole.UNUSED)
+        named |= dict.fromkeys(self.identities or (), ColumnRole.IDENTITY) | dict(self.named)
+        named |= {} if self.label is None else {self.label: ColumnRole.LABEL}
+        roles = with_named(proposed, named)
+        problems = duplicate_columns(names)
+        for problem in faults_of_roles(names, roles, proposed.keys() - named.keys()):
+            if problem.code != "missing_id":
+                problems.append(problem)
+            elif self.needs_id:
+                problems.append(no_id(names))
+        if self.identities is None and not problems:
+            problems = undecided(guesses, named)
+        return roles, problems
 
 
-def _column_sample(name: str, texts: Sequence[str]) -> ColumnSample:
-    shown = tuple(text.strip(BLANKS).replace("\0", "").encode("utf-8", "replace").decode() for text in texts)
-    return ColumnSample(name, shown, ColumnTally.of(texts, is_known=name.casefold() in KNOWN_IDENTITIES))
-
-
-def read_scored_table(
-    source: Path | bytes | BinaryIO,
-    *,
-    predictions: Sequence[str],
-    label: str | None = None,
-    identities: Sequence[str] | None = None,
-    named: Mapping[str, ColumnRole] | None = None,
-) -> ScoredTable:
-    """Read a table that contains both labels and predictions; no id column is needed.
-
-    Parameters
-    ----------
-    source, label, identities, named
-        As in `read_solution`.
-    predictions : sequence of str
-        The prediction columns of the models.
-
-    Raises
-    ------
-    FileRejected, WrongColumns
-        As in `read_solution`.
-    """
-    choice = Choice(label, identities, predictions, needs_id=False, named=named or {})
-    columns, roles, near_misses = _read(source, choice)
-    return ScoredTable(
-        columns.numbers[roles.label],
-        {name: columns.numbers[name] for name in roles.identities},
-        columns.usage,
-        {name: columns.numbers[name] for name in predictions},
-        roles,
-        near_misses,
-    )
-
-
-def _read(
-    source: Path | bytes | BinaryIO, choice: Choice, progress: Progress = unobserved
-) -> tuple[Columns, ColumnRoles, tuple[NearMiss, ...]]:
+def _read(source: Source, choice: _Choice, progress: Progress = unobserved) -> Solution:
     try:
         content = open_content(source, cap=SIZE_CAP)
         names, sample, problems = read_beginning(content)
-        samples = samples_of(names, sample)
-        assignment = _assigned(samples, choice, problems)
-        if isinstance(assignment, list):
-            raise FileRejected("solution", [*problems, *assignment])
-        wanted = _wanted(assignment, samples, needs_id=choice.needs_id)
+        try:
+            roles, faults = choice.of(names, sample)
+        except WrongColumns as error:
+            # A damaged header explains why the column is missing.
+            if problems:
+                raise FileRejected("solution", problems) from error
+            raise
+        if faults:
+            raise FileRejected("solution", [*problems, *faults])
+        known = _known(names, roles, choice)
+        numbers = {known.label: _LABEL} | dict.fromkeys(known.identities, _IDENTITY)
+        numbers |= dict.fromkeys(known.predictions, PREDICTION)
+        numbers |= dict.fromkeys(known.other_labels, _OTHER_LABEL)
+        texts = known.slices + (() if known.pair is None else (known.pair,))
+        id_column = known.id if choice.needs_id else None
+        wanted = Wanted(id_column, known.usage, numbers, texts)
         columns, problems_of_rows = read_rows(content.open, wanted, names, progress)
-        problems += problems_of_rows
-        if problems:
-            near = [problem for misfits in columns.near_misses.values() for problem in misfits.problems]
-            raise FileRejected("solution", [*problems, *near])
     except NotReadable as error:
         raise FileRejected("solution", [error.problem]) from error
-    near_misses = [
-        _near_miss(name, misfits.fitting, misfits.problems) for name, misfits in columns.near_misses.items()
-    ]
-    numbers = columns.numbers.copy()
-    for name in (*assignment.candidates, *assignment.watched):
-        values = numbers.pop(name, None)
-        if values is None or np.isnan(values).all():
-            continue
-        if not may_be_guessed(name, values):
-            near_misses.append(_near_miss(name, values.size, [CONTINUOUS]))
-        elif name in assignment.candidates:
-            numbers[name] = values
-    roles = assignment.roles(names, numbers, [each.name for each in near_misses])
-    return replace(columns, numbers=numbers), roles, tuple(near_misses)
+    if problems := [*problems, *problems_of_rows]:
+        raise FileRejected("solution", problems)
+    labels = columns.numbers[known.label]
+    return Solution(
+        columns.row_ids or RowIds.of([str(row) for row in range(labels.size)]),
+        known,
+        labels,
+        columns.usage,
+        identities={name: columns.numbers[name] for name in known.identities},
+        slices={name: columns.texts[name] for name in known.slices},
+        other_labels={name: columns.numbers[name] for name in known.other_labels},
+        pair=None if known.pair is None else columns.texts[known.pair],
+        predictions={name: columns.numbers[name] for name in known.predictions},
+    )
 
 
-def _near_miss(name: str, fitting: int, problems: Sequence[FileProblem]) -> NearMiss:
-    return NearMiss(name, role_of_fractions(name), fitting, tuple(problems))
-
-
-def _assigned(
-    samples: list[ColumnSample], choice: Choice, problems: list[FileProblem]
-) -> Assignment | list[FileProblem]:
-    try:
-        return assign(samples, choice)
-    except WrongColumns as error:
-        # A damaged header explains why the column is missing.
-        if problems:
-            raise FileRejected("solution", problems) from error
-        raise
-
-
-def _wanted(assignment: Assignment, samples: list[ColumnSample], *, needs_id: bool) -> Wanted:
-    numbers = {assignment.label: _LABEL}
-    numbers |= dict.fromkeys(assignment.identities, _IDENTITY)
-    numbers |= dict.fromkeys(assignment.predictions, PREDICTION)
-    tallies = {sample.name: sample.tally for sample in samples}
-    for name in (*assignment.candidates, *assignment.watched):
-        if tallies[name].may_be_near:
-            numbers[name] = replace(_CANDIDATE, is_known=tallies[name].is_known)
-    numbers |= dict.fromkeys(assignment.other_labels, _OTHER_LABEL)
-    numbers |= dict.fromkeys(assignment.guessed_labels, replace(_OTHER_LABEL, is_optional=True))
-    id_column = assignment.id if needs_id else None
-    texts = assignment.slices + (() if assignment.pair is None else (assignment.pair,))
-    return Wanted(id_column, assignment.usage, numbers, texts)
+def _known(names: Sequence[str], roles: Mapping[str, ColumnRole], choice: _Choice) -> ColumnRoles:
+    columns = {role: tuple(name for name in names if name and roles.get(name) is role) for role in ColumnRole}
+    used = {name for role, of_role in columns.items() if role is not ColumnRole.UNUSED for name in of_role}
+    used.update(choice.predictions)
+    return ColumnRoles(
+        id=next(iter(columns[ColumnRole.ID]), None),
+        label=columns[ColumnRole.LABEL][0],
+        identities=tuple(choice.identities or columns[ColumnRole.IDENTITY]),
+        usage=next(iter(columns[ColumnRole.USAGE]), None),
+        unused=tuple(name or UNNAMED for name in names if name not in used),
+        predictions=tuple(choice.predictions),
+        other_labels=columns[ColumnRole.OTHER_LABEL],
+        slices=columns[ColumnRole.SLICE],
+        pair=next(iter(columns[ColumnRole.PAIR]), None),
+    )

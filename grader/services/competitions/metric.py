@@ -10,7 +10,7 @@ from fairboard import MetricSettings
 from fairboard.bias.metric import BiasMetric
 from fairboard.groups import without_mean
 from fairboard.interface import Description, Metric, Options
-from grader.files.solution.column_roles import ID_COLUMN
+from grader.files.solution.roles import ID_COLUMN
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
 from grader.models import Competition, ScoringVersion

@@ -294,32 +294,20 @@ class Candidate:
     is_refused: bool = False
     why_not: str = ""
 
-    @property
-    def least(self) -> int:
-        """The number of rows in the smallest class of any split."""
-        return min((*self.positives.values(), *self.negatives.values()), default=0)
-
 
 def newest_report(session: Session, *, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report on the current solution or, if there is none, that of the newest check."""
     version = competition.live_scoring_version
     if version is not None:
         report: Mapping[str, Any] = version.solution.report
-        return report if "near_misses" in report else None
+        return report
     job = _checked(session, competition)
     return None if job is None else job.result["report"]
 
 
 def candidates(report: Mapping[str, Any], *, min_class_rows: int) -> list[Candidate]:
-    """Return the identities of a report in column order, followed by the invalid ones."""
-    found = [_candidate(line, report["splits"], min_class_rows) for line in report["identities"]]
-    known = {each.name for each in found}
-    misses = (each for each in report["near_misses"] if each["role"] == ColumnRole.IDENTITY)
-    return found + [
-        Candidate(each["name"], {}, {}, is_in_score=False, is_refused=True, why_not=each["message"])
-        for each in misses
-        if each["name"] not in known
-    ]
+    """Return the identities of a report in column order."""
+    return [_candidate(line, report["splits"], min_class_rows) for line in report["identities"]]
 
 
 def check_choice(
@@ -368,38 +356,18 @@ def _checked(session: Session, competition: Competition) -> OrganizerJob | None:
 
 def _candidate(line: Mapping[str, Any], splits: Mapping[str, Any], min_class_rows: int) -> Candidate:
     counts = {split: line[split] for split in splits}
-    refusals = list(_undefined(counts, splits))
-    found = Candidate(
-        line["name"],
-        positives={split: each["positives"] for split, each in counts.items()},
-        negatives={split: each["negatives"] for split, each in counts.items()},
-        is_in_score=line["in_score"],
+    positives, negatives = (
+        {split: each[kind] for split, each in counts.items()} for kind in ("positives", "negatives")
     )
-    if refusals:
-        return _with(found, is_refused=True, why_not=f"{refusals[0]}, so an AUC would be undefined.")
-    if found.least < min_class_rows:
-        split, kind = min(
-            ((split, kind) for split in counts for kind in ("positives", "negatives")),
-            key=lambda place: counts[place[0]][place[1]],
-        )
-        rows = counted(found.least, f"{kind.removesuffix('s')} row")
-        return _with(
-            found,
-            is_refused=False,
-            why_not=f"Only {rows} in the {split} split. The minimum is {min_class_rows}.",
-        )
-    return found
-
-
-def _with(candidate: Candidate, *, is_refused: bool, why_not: str) -> Candidate:
-    return Candidate(
-        candidate.name,
-        candidate.positives,
-        candidate.negatives,
-        candidate.is_in_score,
-        is_refused,
-        why_not,
-    )
+    refusal, why_not = next(_undefined(counts, splits), ""), ""
+    places = ((each[kind], split, kind) for split, each in counts.items() for kind in each)
+    rows, split, kind = min(places, key=lambda place: place[0])
+    if refusal:
+        why_not = f"{refusal}, so an AUC would be undefined."
+    elif rows < min_class_rows:
+        few = counted(rows, f"{kind.removesuffix('s')} row")
+        why_not = f"Only {few} in the {split} split. The minimum is {min_class_rows}."
+    return Candidate(line["name"], positives, negatives, line["in_score"], bool(refusal), why_not)
 
 
 def _undefined(counts: Mapping[str, Mapping[str, int]], splits: Mapping[str, Any]) -> Iterator[str]:

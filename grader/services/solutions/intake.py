@@ -15,13 +15,7 @@ from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.site.stored_json import StoredJson
 from grader.services.solutions import report_warnings
-from grader.services.solutions.acceptance import (
-    Assessed,
-    LiveSolution,
-    UnusableSolution,
-    assess,
-    assess_corrected,
-)
+from grader.services.solutions.assessment import Assessed, LiveSolution, UnusableSolution, assess
 from grader.storage.stores import Storage
 
 NONCE_BYTES = 32
@@ -82,7 +76,8 @@ def store(
 
 def store_corrected(storage: Storage, solution: Solution, *, live: ScoringVersion) -> StoredSolution:
     """Assess and store a corrected solution; raise UnusableSolution."""
-    return keep(storage, assess_corrected(solution, live=LiveSolution.load(storage, live)))
+    before = LiveSolution.load(storage, live)
+    return keep(storage, assess(solution, choice=before.rules.choice(MIN_CLASS_ROWS), live=before))
 
 
 def keep(storage: Storage, assessed: Assessed) -> StoredSolution:

@@ -11,17 +11,17 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.interface import ColumnKind, Columns, ColumnSpec, Options
-from grader.files import ColumnRole, RowIds, guess_columns
+from fairboard.interface import ColumnKind, Columns, ColumnSpec
+from grader.files import ColumnRole, ColumnRoles, RowIds, Solution, guess_columns
 from grader.files.reading.numbers import number_of
 from grader.files.solution.columns import Categories
-from grader.files.solution.targets import TargetTable, read_targets
+from grader.files.solution.columns import Columns as TableColumns
+from grader.files.solution.solution import read_targets
 from grader.metrics import registry
 from grader.metrics.python_check import check_metric
 from grader.metrics.python_metric import REASONS, MetricFailed, MetricSource, PythonMetric, PythonSettings
 from grader.models import Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
-from grader.scored_files import MetricTruth
 from grader.services.competitions.metric import NamedMetric
 from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
 
@@ -35,7 +35,8 @@ class PythonTable:
     """A solution or a sample submission; `id` is its column with the ids, `names` are the read columns."""
 
     id: str
-    table: TargetTable
+    table: TableColumns
+    roles: ColumnRoles
     names: tuple[str, ...]
 
     @classmethod
@@ -51,14 +52,21 @@ class PythonTable:
         roles = {each.name: each.role for each in guess_columns(source) if each.name}
         others = [name for name, role in roles.items() if role not in (ColumnRole.ID, ColumnRole.USAGE)]
         names = tuple(others if names is None else names)
-        table = read_targets(source, numbers={}, groups=[*dict.fromkeys((*names, *groups))], usage=usage)
+        texts = [*dict.fromkeys((*names, *groups))]
+        table, found = read_targets(source, numbers={}, groups=texts, usage=usage)
         identifier = next(name for name, role in roles.items() if role is ColumnRole.ID)
-        return cls(identifier, table, names)
+        return cls(identifier, table, replace(found, slices=tuple(groups)), names)
+
+    @property
+    def row_ids(self) -> RowIds:
+        """The ids in the order of the file."""
+        assert self.table.row_ids is not None  # noqa: S101 (an id column was read)
+        return self.table.row_ids
 
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
         """int64, float64 with NaN for blanks, or objects with an empty text for blanks."""
-        return {name: _typed(self.table.groups[name]) for name in self.names}
+        return {name: _typed(self.table.texts[name]) for name in self.names}
 
     def specs(self) -> tuple[ColumnSpec, ...]:
         """Describe the columns."""
@@ -67,7 +75,7 @@ class PythonTable:
             for name, values in self.columns.items()
         )
 
-    def truth(self, groups: Sequence[str]) -> MetricTruth:
+    def solution(self) -> Solution:
         """Return the columns as `Truth` stores them: numbers, or the codes of texts."""
         texts = {name: each for name, each in self.columns.items() if each.dtype.kind == "O"}
         classes = tuple(dict.fromkeys(text for each in texts.values() for text in each.tolist()))
@@ -78,12 +86,9 @@ class PythonTable:
             else each.astype(np.float64)
             for name, each in self.columns.items()
         }
-        table = replace(
-            self.table,
-            texts={name: self.table.groups[name] for name in texts},
-            groups={name: self.table.groups[name] for name in groups},
+        return Solution.of_targets(
+            (self.table, self.roles), targets, names=self.names, classes=classes if texts else ()
         )
-        return MetricTruth(Options(classes=classes), table, self.names, targets)
 
 
 def _typed(column: Categories) -> NDArray[Any]:
@@ -116,7 +121,7 @@ def settings_of(
         for name in {name for table in tables for name in table.columns}
         if all(table.columns[name].dtype.kind == "i" for table in tables if name in table.columns)
     }
-    if all(map(_WHOLE.fullmatch, solution.table.row_ids)):
+    if all(map(_WHOLE.fullmatch, solution.row_ids)):
         whole.add(solution.id)
     return replace(
         settings,
@@ -141,7 +146,7 @@ def python_checked(
     if sample is None:
         predicted = {each.name: known[each.name][np.zeros(rows.size, int)] for each in settings.truth}
     else:
-        places = {name: place for place, name in enumerate(sample.table.row_ids)}
+        places = {name: place for place, name in enumerate(sample.row_ids)}
         names = list(row_ids)
         order = [places.get(names[row], -1) for row in rows.tolist()]
         if missing := order.count(-1):

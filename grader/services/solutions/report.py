@@ -11,16 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard import MetricSettings, PreparedSplit
-from fairboard.bias.anatomy import CellCounts, count_cells, unannotated
-from fairboard.bias.expected_error import score_standard_error
+from fairboard import MetricSettings
 from fairboard.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
-from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds, submission_upload_cap
+from grader.files import PublicTable, RowIds
 from grader.files.reading.row_ids import as_integer
 from grader.files.solution.canonical_form import USAGE_NAMES
-from grader.files.solution.columns import BLANK
-from grader.models import Split
-from grader.services.competitions.metric import Rules
 from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
 from grader.text import csv_lines
 
@@ -82,57 +77,6 @@ def _numbers(name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> Vi
     return Visible(name, rows, VisibleOrder.of(values), groups)
 
 
-def describe(
-    *,
-    row_ids: RowIds,
-    truth: Truth,
-    roles: ColumnRoles,
-    rules: Rules,
-    split_by: str,
-    near_misses: Sequence[NearMiss] = (),
-    test: PublicTable | None = None,
-    tell: Told = lambda _: None,
-) -> dict[str, Any]:
-    """Return the report on a solution: columns, splits, identities, leaks.
-
-    `tell` receives a progress message for each step, because checking a million rows for leaks takes a while.
-    """
-    tell("Counting the rows of each identity")
-    splits = {split: _prepared(truth, split, rules) for split in Split}
-    blank = unannotated(truth.identities, len(row_ids))
-    members = {
-        name: values >= rules.form.formula.identity_threshold for name, values in truth.identities.items()
-    }
-    return {
-        **_columns(roles),
-        "split_by": split_by,
-        "rows": len(row_ids),
-        "submission_bytes": submission_upload_cap(row_ids, tuple(truth.other_labels)),
-        "ignored_rows": int(np.count_nonzero(truth.usage == IGNORED)),
-        "unannotated_rows": int(np.count_nonzero(blank & (truth.usage != IGNORED))),
-        "splits": {
-            split.value: _split(prepared, rules.form.formula)
-            | {"unannotated": int(np.count_nonzero(blank[truth.rows(split)]))}
-            for split, prepared in splits.items()
-        },
-        "identities": _identities(splits, rules),
-        "near_misses": [_near_miss(each) for each in near_misses],
-        "slices": [
-            {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes == BLANK))}
-            for name, each in truth.slices.items()
-        ],
-        "pairs": None if truth.pair is None else len(truth.pair.values),
-        "alike_ids": alike_ids(row_ids),
-        "odd_ids": odd_ids(row_ids),
-        "leaks": list(
-            leaks(
-                row_ids, truth.labels >= rules.form.formula.label_threshold, truth.usage, members, test, tell
-            )
-        ),
-        "test": None if test is None else test_facts(test),
-    }
-
-
 def identity_lines(report: Mapping[str, Any]) -> list[str]:
     """Return sentences about the identities in the score and about those left out, with reasons."""
     names = [line["name"] for line in report["identities"] if line["in_score"]]
@@ -141,58 +85,6 @@ def identity_lines(report: Mapping[str, Any]) -> list[str]:
     for each in report.get("left_out", ()):
         lines.append(f"Left out ({each['why']}): {', '.join(each['names'])}.")
     return lines
-
-
-def _columns(roles: ColumnRoles) -> dict[str, Any]:
-    return {
-        "id": roles.id,
-        "label": roles.label,
-        "usage": roles.usage,
-        "other_labels": list(roles.other_labels),
-        "pair": roles.pair,
-        "unused_columns": list(roles.unused),
-        "undeclared": list(roles.undeclared),
-        "roles": {name: role.value for name, role in roles.by_column().items()},
-    }
-
-
-def _prepared(truth: Truth, split: Split, rules: Rules) -> PreparedSplit:
-    return truth.prepare(
-        split, identities=tuple(truth.identities), settings=rules.form.formula, in_score=rules.identities
-    )
-
-
-def _split(prepared: PreparedSplit, settings: MetricSettings) -> dict[str, Any]:
-    return {
-        "rows": prepared.rows,
-        "positives": prepared.positives,
-        "score_error": score_standard_error(prepared, settings),
-    }
-
-
-def _identities(splits: Mapping[Split, PreparedSplit], rules: Rules) -> list[dict[str, Any]]:
-    cells = {split: count_cells(prepared) for split, prepared in splits.items()}
-    lines = []
-    for of_splits in zip(*cells.values(), strict=True):
-        by_split = dict(zip(cells, of_splits, strict=True))
-        line: dict[str, Any] = {"name": of_splits[0].name, "in_score": of_splits[0].name in rules.identities}
-        line |= {split.value: _counts(cell) for split, cell in by_split.items()}
-        lines.append(line)
-    return lines
-
-
-def _near_miss(near_miss: NearMiss) -> dict[str, Any]:
-    return {
-        "name": near_miss.name,
-        "role": near_miss.role.value,
-        "fitting": near_miss.fitting,
-        "problems": [problem.as_dict() for problem in near_miss.problems],
-        "message": near_miss.sentence,
-    }
-
-
-def _counts(cell: CellCounts) -> dict[str, int]:
-    return {"positives": cell.positives, "negatives": cell.negatives}
 
 
 def alike_ids(row_ids: RowIds) -> list[str]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fairboard.bias.leaks import Verdict, by_chance
-from grader.files import ColumnRole, unused_note
 from grader.services.competitions import settings_warnings
 from grader.services.solutions.report import LABEL, USAGE
 from grader.text import counted, listed, quoted
@@ -29,17 +28,13 @@ _MEND = {
 }
 
 
-def find(
-    report: Mapping[str, Any], *, is_corrected: bool = False, are_identities_chosen: bool = False
-) -> list[Finding]:
+def find(report: Mapping[str, Any], *, is_corrected: bool = False) -> list[Finding]:
     """Return the findings of a report, stops first.
 
-    In a live competition, leaks are only warnings. A column that is almost a valid identity is a stop only if
-    identities are proposed automatically.
+    In a live competition, leaks and columns without a chosen role are only warnings.
     """
     found = [
-        *_near_misses(report, stops=not is_corrected and not are_identities_chosen),
-        *_unused(report),
+        *_undecided(report, stops=not is_corrected),
         *_test(report),
         *_leaks(report, stops=not is_corrected),
         *_unannotated(report),
@@ -78,17 +73,19 @@ def _finding(level: Level, code: str, message: str) -> Finding:
     return {"level": level.value, "code": code, "message": message}
 
 
-def _near_misses(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
-    for each in report["near_misses"]:
-        is_identity = each["role"] == ColumnRole.IDENTITY
-        level = Level.STOP if stops and is_identity else Level.WARNING
-        advice = "Fix the file, choose the identities yourself, or give this column the role unused."
-        yield _finding(level, "near_miss", f"{each['message']} {advice}")
-
-
-def _unused(report: Mapping[str, Any]) -> Iterator[Finding]:
+def _undecided(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
+    if names := report["undecided"]:
+        shown = listed([quoted(name) for name in names], most=20)
+        text = (
+            f"The role of {shown} is unclear, because not all values are from 0 to 1. Choose it: identities "
+            "and the label need numbers from 0 to 1; other columns can be unused or slices."
+        )
+        yield _finding(Level.STOP if stops else Level.WARNING, "undecided_columns", text)
     if names := report["undeclared"]:
-        yield _finding(Level.WARNING, "unused_columns", unused_note(names).message)
+        shown = listed([quoted(name) for name in names], most=20)
+        advice = "Give identities and the label their role, and the other columns the role unused or slice."
+        text = f"{counted(len(names), 'column')} not in the score: {shown}. {advice}"
+        yield _finding(Level.WARNING, "unused_columns", text)
 
 
 def _test(report: Mapping[str, Any]) -> Iterator[Finding]:

@@ -4,14 +4,13 @@ import hashlib
 import hmac
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard import MetricSettings, PreparedSplit, prepare
 from fairboard.bias.metric import TARGET, identity_column
 from fairboard.interface import Columns
 from grader.files import Categories, RowIds, Solution
@@ -45,19 +44,6 @@ class Truth:
     classes: tuple[str, ...] = ()
 
     @classmethod
-    def of_targets(
-        cls,
-        targets: Mapping[str, NDArray[Any]],
-        classes: tuple[str, ...],
-        groups: Mapping[str, Categories],
-        usage: NDArray[np.int8],
-    ) -> "Truth":
-        """Return the hidden values for a metric other than that of bias."""
-        first = next(iter(targets.values()))
-        labels = (first[:, 0] if first.ndim > 1 else first).astype(np.float64)
-        return cls(labels, {}, usage, slices=groups, targets=targets, classes=classes)
-
-    @classmethod
     def of(cls, solution: Solution, usage: NDArray[np.int8]) -> "Truth":
         """Return the hidden values of a solution file with the split of each row."""
         return cls(
@@ -67,6 +53,8 @@ class Truth:
             solution.other_labels,
             solution.slices,
             solution.pair,
+            solution.targets,
+            solution.classes,
         )
 
     def rows(self, split: Split) -> NDArray[np.intp]:
@@ -100,26 +88,6 @@ class Truth:
         if self.targets:
             return canonical_table(row_ids, self.as_written(), self.usage)
         return canonical_solution(row_ids, self.labels, self.identities, self.usage)
-
-    def prepare(
-        self,
-        split: Split,
-        *,
-        identities: Sequence[str],
-        settings: MetricSettings,
-        in_score: Sequence[str] | None = None,
-    ) -> PreparedSplit:
-        """Prepare a split for scoring with the given identities.
-
-        `in_score` lists the identities in the score; by default, all of them.
-        """
-        rows = self.rows(split)
-        return prepare(
-            self.labels[rows],
-            {name: self.identities[name][rows] for name in identities},
-            settings=settings,
-            in_score=in_score,
-        )
 
     def to_bytes(self) -> bytes:
         """Return all values as one compressed NumPy archive without pickled objects."""

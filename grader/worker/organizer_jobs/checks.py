@@ -27,13 +27,11 @@ from grader.files import (
 from grader.models import Competition, CompetitionState, DataFile, ScoringVersion
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import NamedMetric
-from grader.services.solutions import acceptance, data_checks, intake, report_warnings, truth
-from grader.services.solutions import named_assessment as named
+from grader.services.solutions import assessment, data_checks, intake, report_warnings, truth
 from grader.services.solutions import report as solution_report
-from grader.services.solutions.acceptance import Assessed, LiveSolution
+from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, SettingsCheckParameters
 from grader.services.solutions.python_solution import PythonTable
-from grader.services.solutions.report import ColumnChange
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.context import Work, problems_of
 from grader.worker.process.limits import memory_limited_beyond_now
@@ -64,39 +62,16 @@ def check_solution(work: Work) -> dict[str, Any]:
             read_solution(file)  # raises the problems of the header together with those of the rows
             raise
         roles, guessed = _roles(asked, guesses, version)
+        metric = asked.choice.form if live is None else live.rules.form
+        if live is not None and metric.is_python:  # More true values would change it.
+            apart = (ColumnRole.ID, ColumnRole.USAGE)
+            roles |= {name: ColumnRole.UNUSED for name in guessed if roles[name] not in apart}
+        roles = assessment.roles_for(metric, roles, asked.roles, is_new=live is None)
+        proposed = [each for each in guesses if each.name in guessed]
         try:
-            if isinstance(asked.choice.metric, NamedMetric):
-                if live is not None and asked.choice.metric.is_python:  # More true values would change it.
-                    apart = (ColumnRole.ID, ColumnRole.USAGE)
-                    roles |= {name: ColumnRole.UNUSED for name in guessed if roles[name] not in apart}
-                roles = named.roles_for(asked.choice.metric, roles, asked.roles, is_new=live is None)
-                found = _named(work, asked, files, file, slug, live, roles)
-                return _with_columns(asked, guesses, roles, found)
-            solution = read_solution(
-                file,
-                roles=roles,
-                guessed=guessed,
-                progress=partial(_report_rows, work),
-            )
-            # The reader may have dropped a guessed role. If only a few values contradict the role, the form
-            # still shows it, so that organizers do not omit the column by accident.
-            near_misses = {each.name: each.role for each in solution.near_misses}
-            roles = solution.roles.by_column() | near_misses
-            test, problems = _test(work, asked, files, solution.row_ids, solution.roles.id)
-            found = _assessed(work, asked, slug, live, solution, test)
-            if problems:
-                found |= {"problems": problems, "solution": None}
+            found = _assessed(work, asked, files, file, slug, live, roles, proposed)
         except (FileRejected, OrganizerError) as error:
             found = {"problems": problems_of(error)}
-    return _with_columns(asked, guesses, roles, found)
-
-
-def _with_columns(
-    asked: CheckParameters,
-    guesses: tuple[ColumnGuess, ...],
-    roles: Mapping[str, ColumnRole],
-    found: dict[str, Any],
-) -> dict[str, Any]:
     columns = [
         {"name": each.name, "role": roles.get(each.name, ColumnRole.UNUSED), "examples": each.examples}
         for each in guesses
@@ -108,54 +83,47 @@ def _with_columns(
 def _assessed(
     work: Work,
     asked: CheckParameters,
-    slug: str,
-    live: LiveSolution | None,
-    solution: Solution,
-    test: PublicTable | None,
-) -> dict[str, Any]:
-    def tell(words: str) -> None:
-        work.report_progress(READING, TOTAL, words)
-
-    if live is None:
-        key = truth.key_of(work.settings.secret(), slug)
-        assessed = acceptance.assess(solution, split_key=key, choice=asked.choice, test=test, tell=tell)
-        changes: dict[str, Any] = {}
-    else:
-        assessed = acceptance.assess_corrected(solution, live=live, test=test, tell=tell)
-        work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
-        changes = _changes(work, live, solution, assessed)
-    return _kept(work, assessed) | changes
-
-
-def _named(
-    work: Work,
-    asked: CheckParameters,
     files: ExitStack,
     file: BinaryIO,
     slug: str,
     live: LiveSolution | None,
     roles: Mapping[str, ColumnRole],
+    proposed: Sequence[ColumnGuess],
 ) -> dict[str, Any]:
-    """Assess a solution for a metric other than that of bias."""
-
     def tell(words: str) -> None:
         work.report_progress(READING, TOTAL, words)
 
-    metric = asked.choice.metric if live is None else live.rules.metric
-    assert isinstance(metric, NamedMetric)  # noqa: S101 (the caller has checked it)
+    metric = asked.choice.form if live is None else live.rules.form
     sample = _sample(work, metric)
-    solution = named.read(file, metric, roles, sample=sample)
-    test, problems = _test(work, asked, files, solution.row_ids, None)
-    changes: dict[str, Any] = {}
-    if live is None:
-        key = truth.key_of(work.settings.secret(), slug)
-        least = asked.choice.min_class_rows
-        assessed = named.assess(solution, split_key=key, min_class_rows=least, test=test, tell=tell)
+    solution, metric = assessment.read(
+        file,
+        metric,
+        roles,
+        proposed=[each.name for each in proposed],
+        sample=sample,
+        progress=partial(_report_rows, work),
+    )
+    choice, undecided = asked.choice, list[ColumnGuess]()
+    if not metric.takes_identities:
+        choice = choice.model_copy(update={"metric": metric})
     else:
-        assessed = named.assess_corrected(solution, live=live, test=test, tell=tell)
-        columns = named.compare(live, solution, assessed.truth)
-        usage = solution.read.table.usage_column
-        changes = _stored_changes(work, columns, solution.row_ids, live, assessed, usage)
+        undecided = [each for each in proposed if not each.is_explained]
+    id_column = solution.roles.id if metric.takes_identities else None
+    test, problems = _test(work, asked, files, solution.row_ids, id_column)
+    assessed = assessment.assess(
+        solution,
+        choice=choice,
+        split_key=truth.key_of(work.settings.secret(), slug),
+        live=live,
+        roles=roles,
+        undecided=undecided,
+        test=test,
+        tell=tell,
+    )
+    changes: dict[str, Any] = {}
+    if live is not None:
+        work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
+        changes = _changes(work, live, solution, assessed)
     checked = _kept(work, _with_python(work, assessed, sample)) | changes
     return checked | {"problems": problems, "solution": None} if problems else checked
 
@@ -167,11 +135,11 @@ def _sample(work: Work, metric: NamedMetric) -> PythonTable | None:
 
 
 def _with_python(work: Work, assessed: Assessed, sample: PythonTable | None) -> Assessed:
-    metric = assessed.rules.metric
-    if not isinstance(metric, NamedMetric) or metric.source is None:
+    source = assessed.rules.form.source
+    if source is None:
         return assessed
     work.report_progress(LOOKING, TOTAL, "Checking the metric")
-    return named.with_python_check(assessed, work.storage.read(metric.source), sample)
+    return assessment.with_python_check(assessed, work.storage.read(source), sample)
 
 
 def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
@@ -185,25 +153,7 @@ def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
 
 def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:
     row_ids, usage = solution.row_ids, solution.roles.usage
-    changes = solution_report.compare(
-        live.truth,
-        assessed.truth,
-        positions=acceptance.positions_in(live.row_ids, row_ids),
-        settings=live.rules.form.formula,
-        label=solution.roles.label,
-        usage=usage,
-    )
-    return _stored_changes(work, changes, row_ids, live, assessed, usage)
-
-
-def _stored_changes(
-    work: Work,
-    changes: tuple[ColumnChange, ...],
-    row_ids: RowIds,
-    live: LiveSolution,
-    assessed: Assessed,
-    usage: str | None,
-) -> dict[str, Any]:
+    changes = assessment.compare(live, solution, assessed.truth)
     return {
         "changes": solution_report.change_summary(changes, row_ids, live.truth, assessed.truth, usage),
         "changes_sha256": work.storage.put(solution_report.changes_csv(changes, row_ids)).sha256,
@@ -279,18 +229,14 @@ def check_settings(work: Work) -> dict[str, Any]:
         is_draft = session.get_one(Competition, work.competition_id).state is CompetitionState.DRAFT
     work.report_progress(0, 2, "Reading the live solution")
     live = LiveSolution.load(work.storage, version)
-    if isinstance(asked.rules.metric, NamedMetric):
-        metric = asked.rules.metric
-        assessed = named.assess_settings(described, live=live, metric=metric, is_draft=is_draft)
-        assessed = _with_python(work, assessed, _sample(work, metric))
-    else:
-        assessed = acceptance.assess_settings(
-            described,
-            live=live,
-            rules=asked.rules,
-            is_draft=is_draft,
-            tell=lambda words: work.report_progress(1, 2, words),
-        )
+    assessed = assessment.assess_settings(
+        described,
+        live=live,
+        rules=asked.rules,
+        is_draft=is_draft,
+        tell=lambda words: work.report_progress(1, 2, words),
+    )
+    assessed = _with_python(work, assessed, _sample(work, asked.rules.form))
     stored = intake.keep(work.storage, assessed)
     if is_draft:
         intake.require_no_stop(stored)

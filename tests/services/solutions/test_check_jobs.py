@@ -50,14 +50,6 @@ def test_each_identity_that_is_not_proposed_has_a_reason():
     }
 
 
-def test_column_that_is_not_a_valid_identity_is_listed_and_rejected():
-    report = report_of({"male": (40, 50, 60, 70)})
-    report["near_misses"] = [{"name": "female", "role": "identity", "message": "Column female: 2 values."}]
-    [male, female] = candidates(report, min_class_rows=25)
-    assert not male.is_refused
-    assert (female.name, female.is_refused, female.why_not) == ("female", True, "Column female: 2 values.")
-
-
 @given(st.tuples(*[st.integers(0, 500)] * 4), st.integers(1, 60))
 def test_proposed_identities_have_enough_rows_of_each_class_in_each_split(counts, least: int):
     [found] = candidates(report_of({"x": counts}), min_class_rows=least)

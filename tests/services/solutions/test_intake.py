@@ -11,7 +11,7 @@ from grader.files import RowIds, read_solution
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.solutions import intake
-from grader.services.solutions.acceptance import UnusableSolution
+from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.report import odd_ids
 from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth, split_in_half

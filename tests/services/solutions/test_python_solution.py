@@ -34,11 +34,10 @@ def checked(source: str, sample: bytes | None = SAMPLE):
     table = PythonTable.read(DATA)
     read = None if sample is None else PythonTable.read(sample)
     settings = settings_of(table, read, PythonSettings())
-    known = table.truth(())
-    truth = Truth.of_targets(known.targets, known.options.classes, {}, table.table.usage)
+    truth = Truth.of(table.solution(), table.table.usage)
     metric = NamedMetric(name="python", source="0" * 64, python=settings.as_dict())
     assert truth.as_written()["name"] == [row.split(",")[3] for row in ROWS]
-    checked, report, problems = python_checked(table.table.row_ids, truth, read, source.encode(), metric)
+    checked, report, problems = python_checked(table.row_ids, truth, read, source.encode(), metric)
     return PythonSettings.from_dict(checked.python), report, problems
 
 

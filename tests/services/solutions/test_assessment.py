@@ -5,16 +5,15 @@ import io
 import numpy as np
 import pytest
 
-from grader.files import ColumnRole, FileRejected, guess_columns, read_submission
+from grader.files import ColumnRole, FileRejected, Solution, guess_columns, read_submission
 from grader.files.solution.canonical_form import hashes
 from grader.metrics.python_metric import PythonSettings
 from grader.metrics.registry import METRICS
 from grader.models import Split
 from grader.scored_files import read_for_metric
-from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.solutions import intake
-from grader.services.solutions import named_assessment as named
-from grader.services.solutions.acceptance import LiveSolution, UnusableSolution
+from grader.services.competitions.metric import MetricChoice, NamedMetric, Rules
+from grader.services.solutions import assessment, intake
+from grader.services.solutions.assessment import Assessed, LiveSolution, UnusableSolution
 from grader.services.solutions.truth import Truth
 from grader.services.submissions.scoring_jobs import Claim, Scores
 from grader.storage.stores import LocalStorage
@@ -53,10 +52,29 @@ def solution_of(name: str, usage: bool = True) -> bytes:
     return "\n".join([",".join(columns), *lines, ""]).encode()
 
 
-def read(name: str, data: bytes, metric: NamedMetric | None = None) -> named.NamedSolution:
+def read(name: str, data: bytes, metric: NamedMetric | None = None) -> Solution:
     metric = metric or metric_of(name)
     guessed = {each.name: each.role for each in guess_columns(data)}
-    return named.read(io.BytesIO(data), metric, named.roles_for(metric, guessed, None))
+    roles = assessment.roles_for(metric, guessed, None)
+    return assessment.read(io.BytesIO(data), metric, roles)[0]
+
+
+def assess(
+    name: str,
+    data: bytes,
+    metric: NamedMetric | None = None,
+    *,
+    key: bytes = b"key",
+    least: int = 25,
+    live: LiveSolution | None = None,
+) -> Assessed:
+    metric = metric or metric_of(name)
+    choice = MetricChoice(min_class_rows=least, metric=metric)
+    return assessment.assess(read(name, data, metric), choice=choice, split_key=key, live=live)
+
+
+def live_of(assessed: Assessed) -> LiveSolution:
+    return LiveSolution(assessed.row_ids, assessed.truth, Rules(metric=assessed.rules.metric))
 
 
 def submission_of(name: str, row_ids, wanted) -> bytes:
@@ -79,16 +97,15 @@ def submission_of(name: str, row_ids, wanted) -> bytes:
 def test_a_competition_scores_as_the_command_line_does(name: str, tmp_path):
     data = solution_of(name)
     reported = tuple({"rmse": ("mae", "r2"), "log_loss": ("roc_auc", "brier"), "mcc": ("f1",)}.get(name, ()))
-    solution = read(name, data, metric_of(name, reported=reported))
-    assessed = named.assess(solution, split_key=b"key")
+    assessed = assess(name, data, metric_of(name, reported=reported))
     assert assessed.unscorable == ()
     assert {line["value"] for line in assessed.report["groups"]} == {"north", "south"}
     storage = LocalStorage(tmp_path)
     stored = intake.keep(storage, assessed)
     options = metric_of(name).blank_options
     known = read_for_metric(data, name, options, groups=("region",), reported=reported)
-    file = submission_of(name, known.table.row_ids, known.columns)
-    results = known.results(read_submission(file, known.table.row_ids, wanted=known.columns))
+    file = submission_of(name, known.solution.row_ids, known.columns)
+    results = known.results(read_submission(file, known.solution.row_ids, wanted=known.columns))
     claim = Claim(
         1, "t", 1, 1, 1, 1, storage.put(file).sha256, stored.row_ids_sha256, stored.prepared_sha256,
         metric_settings=stored.rules.as_settings(),
@@ -101,7 +118,7 @@ def test_a_competition_scores_as_the_command_line_does(name: str, tmp_path):
         assert result.groups == expected.groups
         assert set(reported) <= set(result.terms)
     sample = read_submission(
-        storage.read(stored.sample_submission_sha256), known.table.row_ids, wanted=known.columns
+        storage.read(stored.sample_submission_sha256), known.solution.row_ids, wanted=known.columns
     )
     assert known.results(sample)
 
@@ -113,19 +130,19 @@ def test_a_reported_metric_that_is_undefined_in_a_split_is_a_problem_of_the_solu
             f"{n},{7 + spread * n if n % 2 else n},{('Public', 'Private')[n % 2]},x" for n in range(ROWS)
         ]
         data = "\n".join(["id,target,Usage,region", *lines, ""]).encode()
-        found = named.assess(read("mae", data, metric), split_key=b"").unscorable
+        found = assess("mae", data, metric).unscorable
         assert [each.startswith(start) for each, start in zip(found, problems, strict=True)] == [
             True for _ in problems
         ]
     classes = metric_of("accuracy", reported=("f1",))
     assert classes.problems() == []
-    (problem,) = named.assess(read("accuracy", solution_of("accuracy"), classes), split_key=b"").unscorable
+    (problem,) = assess("accuracy", solution_of("accuracy"), classes).unscorable
     assert problem.startswith("f1 cannot be reported next to accuracy.")
 
 
 @pytest.mark.parametrize("name", ["rmse", "macro_f1", "map_at_k", "mean_rmse"])
 def test_a_stored_solution_is_equal_after_reading_and_has_the_same_commitment(name: str):
-    assessed = named.assess(read(name, solution_of(name)), split_key=b"key")
+    assessed = assess(name, solution_of(name))
     truth = Truth.from_bytes(assessed.truth.to_bytes())
     assert truth.classes == assessed.truth.classes
     for key, values in assessed.truth.targets.items():
@@ -133,18 +150,18 @@ def test_a_stored_solution_is_equal_after_reading_and_has_the_same_commitment(na
     forms = [b"".join(each.canonical(assessed.row_ids)) for each in (truth, assessed.truth)]
     assert forms[0] == forms[1]
     again = read(name, forms[0], assessed.rules.metric)
-    form = again.truth(again.read.table.usage).canonical(again.row_ids)
+    form = Truth.of(again, again.usage).canonical(again.row_ids)
     assert hashes(form, nonce=b"") == hashes([forms[0]], nonce=b"")
 
 
 @pytest.mark.parametrize("name", ["rmse", "accuracy", "mean_rmse"])
 def test_rows_without_a_split_are_divided_in_half_by_target_and_group(name: str):
-    assessed = named.assess(read(name, solution_of(name, usage=False)), split_key=b"key")
+    assessed = assess(name, solution_of(name, usage=False))
     sizes = {split: assessed.truth.rows(split).size for split in Split}
     assert sizes == {Split.PUBLIC: ROWS // 2, Split.PRIVATE: ROWS // 2}
     for line in assessed.report["groups"]:
         assert abs(line["rows"]["public"] - line["rows"]["private"]) <= 8
-    other = named.assess(read(name, solution_of(name, usage=False)), split_key=b"other")
+    other = assess(name, solution_of(name, usage=False), key=b"other")
     assert (other.truth.usage != assessed.truth.usage).any()
 
 
@@ -152,9 +169,7 @@ def test_groups_with_enough_rows_enter_the_score_and_others_say_why_not():
     data = solution_of("rmse").decode().splitlines()
     small = [line.replace("north", "tiny").replace("south", "tiny") for line in data[1:9]]
     data = "\n".join([data[0], *small, *data[9:], ""]).encode()
-    assessed = named.assess(
-        read("rmse", data, metric_of("rmse", weight=0.5)), split_key=b"", min_class_rows=15
-    )
+    assessed = assess("rmse", data, metric_of("rmse", weight=0.5), least=15)
     metric = assessed.rules.metric
     assert {value for _, value in metric.scored_groups} == {"north", "south"}
     assert metric.groups == ("region",)
@@ -170,7 +185,7 @@ def solution_with_one_class_in_the_north() -> bytes:
 
 def test_a_group_in_which_the_metric_is_undefined_says_why_it_is_not_in_the_score():
     data = solution_with_one_class_in_the_north()
-    assessed = named.assess(read("f1", data, metric_of("f1", weight=0.5)), split_key=b"")
+    assessed = assess("f1", data, metric_of("f1", weight=0.5))
     assert assessed.rules.metric.scored_groups == (("region", "south"),)
     (line,) = [each for each in assessed.report["groups"] if each["value"] == "north"]
     assert "all rows have the class cat" in line["why_not"] and not line["in_score"]
@@ -178,20 +193,20 @@ def test_a_group_in_which_the_metric_is_undefined_says_why_it_is_not_in_the_scor
 
 
 def test_a_corrected_solution_in_which_a_group_of_the_score_is_undefined_says_why():
-    first = named.assess(read("f1", solution_of("f1"), metric_of("f1", weight=0.5)), split_key=b"")
-    live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
-    corrected = read("f1", solution_with_one_class_in_the_north(), first.rules.metric)
-    (problem,) = named.assess_corrected(corrected, live=live).unscorable
+    first = assess("f1", solution_of("f1"), metric_of("f1", weight=0.5))
+    live = live_of(first)
+    corrected = solution_with_one_class_in_the_north()
+    (problem,) = assess("f1", corrected, first.rules.metric, live=live).unscorable
     assert "region = north" in problem and "all rows have the class cat" in problem
 
 
 def test_settings_that_need_a_group_in_the_score_are_refused_without_one():
     data = b"\n".join(line.replace(b",north,", b",,").replace(b",south,", b",,") for line in
                       solution_of("rmse").split(b"\n"))  # fmt: skip
-    first = named.assess(read("rmse", data), split_key=b"")
-    live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
-    settings = first.rules.metric.model_copy(update={"weight": 0.5})
-    assert named.assess_settings(first.report, live=live, metric=settings, is_draft=True).unscorable
+    first = assess("rmse", data)
+    live = live_of(first)
+    rules = Rules(metric=first.rules.metric.model_copy(update={"weight": 0.5}))
+    assert assessment.assess_settings(first.report, live=live, rules=rules, is_draft=True).unscorable
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -206,13 +221,13 @@ def test_groups_in_the_score_of_a_metric_in_python_need_a_declared_range(nonnega
 def test_a_score_over_groups_needs_a_group():
     data = b"\n".join(line.replace(b",north,", b",,").replace(b",south,", b",,") for line in
                       solution_of("rmse").split(b"\n"))  # fmt: skip
-    assessed = named.assess(read("rmse", data, metric_of("rmse", weight=0.5)), split_key=b"")
+    assessed = assess("rmse", data, metric_of("rmse", weight=0.5))
     assert "role slice" in "".join(assessed.unscorable)
 
 
 def test_a_target_that_makes_the_metric_undefined_is_a_problem_of_each_split():
     data = solution_of("roc_auc").replace(b",0,", b",1,")
-    assessed = named.assess(read("roc_auc", data), split_key=b"")
+    assessed = assess("roc_auc", data)
     assert [each.partition(":")[0] for each in assessed.unscorable] == [
         "In the public split",
         "In the private split",
@@ -223,16 +238,16 @@ def test_a_target_that_makes_the_metric_undefined_is_a_problem_of_each_split():
 
 def test_a_corrected_solution_lists_its_changes_and_keeps_the_groups_in_the_score():
     data = solution_of("macro_f1")
-    first = named.assess(read("macro_f1", data, metric_of("macro_f1", weight=0.5)), split_key=b"")
-    live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
+    first = assess("macro_f1", data, metric_of("macro_f1", weight=0.5))
+    live = live_of(first)
     row_id, pet, *rest = data.decode().splitlines()[5].split(",")
     other = next(each for each in CLASSES if each != pet)
     corrected = data.replace(
         ",".join([row_id, pet, *rest]).encode(), ",".join([row_id, other, *rest]).encode()
     )
     solution = read("macro_f1", corrected, first.rules.metric)
-    assessed = named.assess_corrected(solution, live=live)
-    (change,) = named.compare(live, solution, assessed.truth)
+    assessed = assess("macro_f1", corrected, first.rules.metric, live=live)
+    (change,) = assessment.compare(live, solution, assessed.truth)
     assert (change.column, change.before, change.after) == ("target", [pet], [other])
     assert assessed.rules.metric == first.rules.metric
     ids = [line.split(",")[0] for line in data.decode().splitlines() if f",{pet}," in line]
@@ -247,7 +262,7 @@ def test_a_group_column_with_the_name_of_the_target_is_rejected():
     roles = {**guessed, "price": ColumnRole.LABEL, "target": ColumnRole.SLICE}
     metric = metric_of("rmse", target="price")
     with pytest.raises(UnusableSolution, match="Rename the group column target"):
-        named.read(io.BytesIO(data), metric, named.roles_for(metric, guessed, roles))
+        assessment.read(io.BytesIO(data), metric, assessment.roles_for(metric, guessed, roles))
 
 
 @pytest.mark.parametrize(
@@ -264,16 +279,17 @@ def test_classes_that_do_not_suit_the_metric_are_a_problem_of_the_solution(metri
     data = "\n".join(
         ["id,target", *(f"{row},{classes[row % len(classes)]}" for row in range(90)), ""]
     ).encode()
-    assessed = named.assess(read(metric.name, data, metric), split_key=b"")
+    assessed = assess(metric.name, data, metric)
     assert problem in "".join(assessed.unscorable)
 
 
 def test_a_corrected_solution_without_a_group_column_names_it():
     metric = metric_of("rmse", weight=0.5)
-    first = named.assess(read("rmse", solution_of("rmse"), metric), split_key=b"")
-    live = LiveSolution(first.row_ids, first.truth, Rules(metric=first.rules.metric))
-    solution = read("rmse", solution_of("rmse").replace(b"region", b"area"), first.rules.metric)
-    assert "column region is not a slice" in "".join(named.assess_corrected(solution, live=live).unscorable)
+    first = assess("rmse", solution_of("rmse"), metric)
+    live = live_of(first)
+    data = solution_of("rmse").replace(b"region", b"area")
+    corrected = assess("rmse", data, first.rules.metric, live=live)
+    assert "column region is not a slice" in "".join(corrected.unscorable)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +298,7 @@ def test_a_corrected_solution_without_a_group_column_names_it():
 def test_a_target_in_an_unsuitable_unit_is_a_warning(unit, advice):
     numbers = np.random.default_rng(0).normal(0, unit, 90).tolist()
     data = "\n".join(["id,target", *(f"{row},{each!r}" for row, each in enumerate(numbers)), ""]).encode()
-    report = named.assess(read("rmse", data), split_key=b"").report
+    report = assess("rmse", data).report
     warnings = [each["message"] for each in report["findings"] if each["code"] == "score_scale"]
     assert len(warnings) == (advice is not None)
     assert (advice or "") in "".join(warnings)

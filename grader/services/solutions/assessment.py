@@ -1,0 +1,374 @@
+"""Assessment of uploaded solutions: roles, splits, groups in the score, problems, report.
+
+Nothing here uses a database session, because the assessment runs before the transaction that stores its
+result.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.errors import OrganizerError, SeveralProblems
+from grader.files import (
+    ColumnGuess,
+    ColumnRole,
+    PublicTable,
+    RowIds,
+    Solution,
+    read_solution,
+    submission_upload_cap,
+)
+from grader.files.solution.canonical_form import USAGE_NAMES
+from grader.files.solution.rows import Progress, unobserved
+from grader.metrics.python_metric import PythonSettings
+from grader.models import ScoringVersion
+from grader.scored_files import predicted_columns, read_truth, with_classes
+from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric, Rules
+from grader.services.solutions import identity_groups, python_solution, report_warnings, value_groups
+from grader.services.solutions import report as solution_report
+from grader.services.solutions.groups import Grouped
+from grader.services.solutions.python_solution import PythonTable
+from grader.services.solutions.report import ColumnChange, Told
+from grader.services.solutions.truth import IGNORED, Truth, split_in_half
+from grader.storage.stores import Storage
+
+SHOWN_IDS = 5
+_ROLES = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.SLICE})
+
+
+class UnusableSolution(SeveralProblems, OrganizerError):
+    """The solution can be read but cannot be used for a competition."""
+
+    public_name = "unusable_solution"
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """An assessed solution; `unscorable` lists the reasons why it cannot be used for scoring."""
+
+    row_ids: RowIds
+    truth: Truth
+    rules: Rules
+    report: dict[str, Any]
+    unscorable: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LiveSolution:
+    """The live solution that a corrected solution will replace."""
+
+    row_ids: RowIds
+    truth: Truth
+    rules: Rules
+
+    @classmethod
+    def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
+        """Read the solution of a scoring version; call this only in workers and organizers' commands."""
+        return cls(
+            RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
+            Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
+            Rules.of(version),
+        )
+
+
+def roles_for(
+    metric: NamedMetric,
+    guessed: Mapping[str, ColumnRole],
+    chosen: Mapping[str, ColumnRole] | None,
+    *,
+    is_new: bool = True,
+) -> dict[str, ColumnRole]:
+    """Return the role of each column: chosen by an organizer, set in the metric, or guessed.
+
+    The solution of a metric written in Python consists of true values, except the columns of its groups. A
+    corrected solution has the roles of the live one, which `guessed` contains.
+    """
+    if metric.takes_identities:
+        return dict(chosen or guessed)
+    roles = {
+        name: role if role in _ROLES else ColumnRole.UNUSED for name, role in (chosen or guessed).items()
+    }
+    targets = metric.columns or ((metric.target,) if metric.target and chosen is None else ())
+    if metric.is_python and chosen is None and is_new:
+        roles |= dict.fromkeys([name for name in metric.groups if name in guessed], ColumnRole.SLICE)
+        apart = (ColumnRole.ID, ColumnRole.USAGE)
+        targets = tuple(
+            name for name, role in guessed.items() if role not in apart and name not in metric.groups
+        )
+    if targets:
+        roles = {
+            name: ColumnRole.UNUSED if role is ColumnRole.LABEL else role for name, role in roles.items()
+        }
+    return roles | dict.fromkeys([name for name in targets if name in guessed], ColumnRole.LABEL)
+
+
+def read(
+    source: BinaryIO,
+    metric: NamedMetric,
+    roles: Mapping[str, ColumnRole],
+    *,
+    proposed: Collection[str] = (),
+    sample: PythonTable | None = None,
+    progress: Progress = unobserved,
+) -> tuple[Solution, NamedMetric]:
+    """Read a solution whose columns have these roles; return it and the metric.
+
+    `proposed` are columns whose role no one has chosen. A metric written in Python has the columns of the
+    solution and of the `sample` submission.
+
+    Raises
+    ------
+    FileRejected, WrongColumns, UnusableSolution
+        The solution cannot be read, or it has no true values.
+    """
+    if metric.takes_identities:
+        return read_solution(source, roles=roles, proposed=proposed, progress=progress), metric
+    columns: dict[ColumnRole, list[str]] = {role: [] for role in ColumnRole}
+    for name, role in roles.items():
+        columns[role].append(name)
+    targets, groups, usage = (
+        columns[role] for role in (ColumnRole.LABEL, ColumnRole.SLICE, ColumnRole.USAGE)
+    )
+    if metric.is_python:
+        table = PythonTable.read(source, names=targets, groups=groups, usage=usage)
+        if not targets:
+            raise UnusableSolution(
+                ["A metric written in Python needs a column with true values. Choose its role."]
+            )
+        settings = python_solution.settings_of(table, sample, PythonSettings.from_dict(metric.python or {}))
+        return table.solution(), metric.model_copy(update={"python": settings.as_dict()})
+    target = None if metric.columns else next(iter(targets), metric.target)
+    options = metric.blank_options
+    solution = read_truth(source, metric.name, options, target=target, groups=groups, usage=usage)
+    if clash := solution.targets.keys() & solution.slices.keys():
+        names = ", ".join(sorted(clash))
+        raise UnusableSolution(
+            [f"Rename the group column {names}: the metric uses this name for its target."]
+        )
+    return solution, metric
+
+
+def assess(
+    solution: Solution,
+    *,
+    choice: MetricChoice,
+    split_key: bytes = b"",
+    live: LiveSolution | None = None,
+    roles: Mapping[str, ColumnRole] | None = None,
+    undecided: Sequence[ColumnGuess] = (),
+    test: PublicTable | None = None,
+    tell: Told = lambda _: None,
+) -> Assessed:
+    """Assess the solution of a new competition, or a corrected one.
+
+    If there is no Usage column, `split_key` splits the rows of a new solution in half; a corrected solution
+    keeps the splits, the metric and the groups in the score of the live one. `roles` are those shown in the
+    report, by default those of the solution. `undecided` are columns whose role no one has chosen.
+
+    Raises
+    ------
+    UnusableSolution
+        If a corrected solution has other row ids, or lacks an identity in the score.
+    """
+    metric, usage, split_by = choice.form, solution.usage, "usage"
+    if live is None:
+        if usage is None:
+            usage, split_by = _split(solution, metric, split_key), "keyed hash"
+    else:
+        choice = live.rules.choice(MIN_CLASS_ROWS)
+        choice = choice if metric.takes_identities else choice.model_copy(update={"metric": metric})
+        problems = identity_groups.unknown(live.rules.identities, solution.identities)
+        try:
+            positions = positions_in(live.row_ids, solution.row_ids)
+        except UnusableSolution as error:
+            raise UnusableSolution([*problems, *error.problems]) from None
+        if problems:
+            raise UnusableSolution(problems)
+        if usage is None:
+            usage, split_by = live.truth.usage[positions], "live solution"
+    options = with_classes(metric.blank_options, solution)
+    columns = predicted_columns(metric.describe(), options)
+    if live is None and not (metric.is_python or metric.takes_identities):
+        resolved = metric.model_copy(update={"classes": solution.classes})
+        choice = choice.model_copy(update={"metric": resolved})
+    is_chosen = live is None and choice.identities is not None
+    truth = Truth.of(solution, usage)
+    by_column = solution.roles.by_column() if roles is None or metric.takes_identities else roles
+    described = {
+        "id": solution.roles.id,
+        "label": next(iter(solution.names), solution.roles.label),
+        "usage": solution.roles.usage,
+        "other_labels": list(solution.roles.other_labels),
+        "pair": solution.roles.pair,
+        "unused_columns": list(solution.roles.unused),
+        "undeclared": [each.name for each in undecided if is_chosen or not each.is_coded],
+        "undecided": [each.name for each in undecided if each.is_coded and not is_chosen],
+        "roles": {name: role.value for name, role in by_column.items()},
+        "split_by": split_by,
+        "submission_bytes": submission_upload_cap(
+            solution.row_ids, solution.roles.other_labels, wanted=columns
+        ),
+        "test": None if test is None else solution_report.test_facts(test),
+    }
+    names = solution.names
+    return _assessed(solution.row_ids, truth, choice, described, names, live=live, test=test, tell=tell)
+
+
+def assess_settings(
+    described: Mapping[str, Any],
+    *,
+    live: LiveSolution,
+    rules: Rules,
+    is_draft: bool = False,
+    tell: Told = lambda _: None,
+) -> Assessed:
+    """Assess the current solution with changed groups in the score or another metric for its columns.
+
+    `described` is the solution's report, which contains the names of its columns. In a draft, label leaks are
+    still findings that must be fixed.
+    """
+    kept = {name: each for name, each in described.items() if name not in ("changes", "findings")}
+    choice = MetricChoice(identities=rules.identities, min_class_rows=MIN_CLASS_ROWS, metric=rules.metric)
+    names = [each["column"] for each in described.get("targets", ())]
+    before = None if is_draft else live
+    return _assessed(live.row_ids, live.truth, choice, kept, names, live=before, is_same=True, tell=tell)
+
+
+def compare(live: LiveSolution, solution: Solution, truth: Truth) -> tuple[ColumnChange, ...]:
+    """Return the changed columns of a corrected solution."""
+    positions, metric, roles = positions_in(live.row_ids, solution.row_ids), live.rules.form, solution.roles
+    if metric.takes_identities:
+        return solution_report.compare(
+            live.truth,
+            truth,
+            positions=positions,
+            settings=metric.formula,
+            label=roles.label,
+            usage=roles.usage,
+        )
+    before, after = (_texts(each, solution) for each in (live.truth, truth))
+    places = positions.tolist()
+    return solution_report.compare_texts(
+        {name: [texts[place] for place in places] for name, texts in before.items()}, after
+    )
+
+
+def _texts(truth: Truth, solution: Solution) -> dict[str, list[str]]:
+    """Return the targets, the groups and the splits as texts, by the names of the columns."""
+    names = dict(zip(solution.targets, solution.names, strict=True))
+    columns = {
+        names.get(name, name): each if isinstance(each, list) else solution_report.number_texts(each)
+        for name, each in truth.as_written().items()
+    }
+    return columns | {solution.roles.usage or "Usage": [USAGE_NAMES[code] for code in truth.usage.tolist()]}
+
+
+def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | None) -> Assessed:
+    """Run the setup check of a metric written in Python, and add its result to the report."""
+    if assessed.unscorable:
+        return assessed
+    metric, check, problems = python_solution.python_checked(
+        assessed.row_ids, assessed.truth, sample, source, assessed.rules.form
+    )
+    findings = [report_warnings.stop("python_metric", each) for each in problems]
+    findings += [report_warnings.warning("python_metric", each) for each in check.get("warnings", ())]
+    report = assessed.report | {"python": check, "findings": [*findings, *assessed.report["findings"]]}
+    return replace(assessed, rules=Rules(metric=metric), report=report, unscorable=tuple(problems))
+
+
+def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
+    """Return the position of each new id in the live solution; raise UnusableSolution if the ids differ."""
+    place = live_ids.index()
+    texts = new_ids.to_bytes().split(b"\n")[:-1]
+    missing = sorted(text.decode() for text in place.keys() - set(texts))
+    unknown = [text.decode() for text in texts if text not in place]
+    problems = []
+    if missing:
+        words = "row id of the live solution is" if len(missing) == 1 else "row ids of the live solution are"
+        problems.append(
+            f"{len(missing):,} {words} missing: {_examples(missing)}. "
+            "Add them. To remove a row from the score, give it the Usage Ignored."
+        )
+    if unknown:
+        words = "row id is" if len(unknown) == 1 else "row ids are"
+        problems.append(
+            f"{len(unknown):,} {words} not in the live solution: {_examples(unknown)}. Remove them."
+        )
+    if problems:
+        raise UnusableSolution(problems)
+    return np.fromiter((place[text] for text in texts), dtype=np.intp, count=len(texts))
+
+
+def _split(solution: Solution, metric: NamedMetric, key: bytes) -> NDArray[np.int8]:
+    is_annotated = metric.takes_identities
+    positive, members = (
+        identity_groups.strata(solution, metric) if is_annotated else value_groups.strata(solution)
+    )
+    return split_in_half(solution.row_ids, positive, members, key=key)
+
+
+def _assessed(
+    row_ids: RowIds,
+    truth: Truth,
+    choice: MetricChoice,
+    described: Mapping[str, Any],
+    names: Sequence[str],
+    *,
+    live: LiveSolution | None,
+    is_same: bool = False,
+    test: PublicTable | None = None,
+    tell: Told,
+) -> Assessed:
+    """Return the assessment with its report; `is_same` if the solution is the live one."""
+    tell("Counting the rows of each group")
+    groups = _grouped(row_ids, truth, choice, names, live, is_same=is_same)
+    report = {
+        **described,
+        "rows": len(row_ids),
+        "ignored_rows": int(np.count_nonzero(truth.usage == IGNORED)),
+        "slices": [
+            {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes < 0))}
+            for name, each in truth.slices.items()
+        ],
+        "pairs": None if truth.pair is None else len(truth.pair.values),
+        "alike_ids": solution_report.alike_ids(row_ids),
+        "odd_ids": solution_report.odd_ids(row_ids),
+        "leaks": list(
+            solution_report.leaks(row_ids, groups.is_high, truth.usage, groups.members, test, tell)
+        ),
+        **groups.facts,
+    }
+    lost = [] if live is None else [each for each in live.truth.identities if each not in truth.identities]
+    report["findings"] = [
+        *(report_warnings.stop("unscorable", each) for each in groups.problems),
+        *(report_warnings.warning(*each) for each in groups.warnings),
+        *report_warnings.lost_identities(lost),
+        *report_warnings.find(report, is_corrected=live is not None),
+    ]
+    return Assessed(row_ids, truth, groups.rules, report, tuple(groups.problems))
+
+
+def _grouped(
+    row_ids: RowIds,
+    truth: Truth,
+    choice: MetricChoice,
+    names: Sequence[str],
+    live: LiveSolution | None,
+    *,
+    is_same: bool,
+) -> Grouped:
+    if choice.form.takes_identities:
+        return identity_groups.grouped(truth, choice, is_kept=live is not None)
+    metric = choice.form
+    if is_same:
+        in_score = None if metric.weight == 1 else metric.scored_groups or None
+    else:
+        in_score = None if live is None else metric.scored_groups
+    return value_groups.grouped(truth, choice, row_ids, names, in_score)
+
+
+def _examples(row_ids: Sequence[str]) -> str:
+    return ", ".join(row_ids[:SHOWN_IDS]) + (", …" if len(row_ids) > SHOWN_IDS else "")
