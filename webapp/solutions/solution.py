@@ -161,7 +161,7 @@ def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
     has_identities = CheckParameters.from_dict(job.parameters).choice.form.takes_identities
     # Without a report, every role is doubtful. A column that nearly fits a role may be misclassified.
     report, columns = shown.report, shown.columns
-    missed = [each["name"] for each in report.get("near_misses", ())] if report else [c.name for c in columns]
+    missed = report.get("undecided", ()) if report else [c.name for c in columns]
     return {
         "states": checklist.sections(ask.session, ask.competition, ask.now),
         "created_by": job.created_by.name if job.created_by else "the system",

@@ -23,7 +23,6 @@ def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, 
     return {
         "splits": {"public": whole, "private": whole},
         "identities": [line(name, counts) for name, counts in cells.items()],
-        "near_misses": [],
     }
 
 
