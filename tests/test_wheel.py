@@ -18,12 +18,12 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 METRIC_ALONE = """
 import sys
-from {package} import bias_report, count_pairs, prepare
-labels, scores, groups = [1, 0, 1, 0], [0.9, 0.2, 0.8, 0.3], {{"cat": [1, 1, 0, 0]}}
+from fairboard import bias_report, count_pairs, prepare
+labels, scores, groups = [1, 0, 1, 0], [0.9, 0.2, 0.8, 0.3], {"cat": [1, 1, 0, 0]}
 found = bias_report(labels, scores, groups)
 assert count_pairs(prepare(labels, groups), scores).overall_wins == 2 * 2 * 2
-files = {{name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}}
-loaded = {{name.partition(".")[0] for name, file in files.items() if "site-packages" in file}}
+files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
+loaded = {name.partition(".")[0] for name, file in files.items() if "site-packages" in file}
 print(found.score, sorted(loaded))
 """
 
@@ -125,13 +125,12 @@ def test_wheel_has_the_built_documentation(wheel: Path):
     assert chapters | {"search.json", "notebooks/from-data-to-rank.ipynb"} <= names
 
 
-@pytest.mark.parametrize("package", ["fairboard"])
-def test_metric_imports_only_numpy(python: Path, package: str):
-    done = run(python, "-c", METRIC_ALONE.format(package=package))
+def test_metric_imports_only_numpy(python: Path):
+    done = run(python, "-c", METRIC_ALONE)
     assert done.returncode == 0, done.stderr
     score, _, loaded = done.stdout.partition(" ")
     assert float(score) == 1
-    assert loaded.strip() == str(sorted({"grader", "numpy", package.partition(".")[0]}))
+    assert loaded.strip() == "['fairboard', 'numpy']"
 
 
 def test_command_without_click_shows_how_to_install_it(python: Path):

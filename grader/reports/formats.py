@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from importlib.resources import files
 from itertools import groupby
 
-from jinja2 import Environment
-
 from grader.reports.analysis import Analysis
 from grader.reports.blocks import Chart, Table
 
@@ -24,6 +22,8 @@ def html_page(analysis: Analysis) -> str:
     str
         A self-contained file. Its content security policy allows only its own style sheet, by hash.
     """
+    from jinja2 import Environment  # which texts and JSON do not need
+
     folder = files("grader.reports")
     style, page = (folder.joinpath(name).read_text("utf-8") for name in ("report.css", "report.html"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
