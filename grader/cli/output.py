@@ -82,7 +82,7 @@ def findings(
 
 
 @dataclass(frozen=True)
-class Result:
+class CommandOutput:
     """What a command prints: JSON, or lines on stdout and stderr; and its exit code."""
 
     answer: Any

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from grader.client.errors import NotScoredInTime, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
 from grader.client.organizer import Organizer, quoted
-from grader.client.records import Leaderboard, Record, Submission, Submissions
+from grader.client.records import ApiRecord, Leaderboard, Submission, Submissions
 from grader.client.transport import BINARY, OnQuestion, Transport, read_json
 
 if TYPE_CHECKING:
@@ -76,14 +76,14 @@ class Client(Transport):
         """Return the token's scopes: ``read``, ``submit``, ``organize``, ``admin``."""
         return frozenset(self.get("me")["token"]["scopes"])
 
-    def competitions(self) -> list[Record]:
+    def competitions(self) -> list[ApiRecord]:
         """Return all competitions, newest first."""
         pages = self.pages_of("competitions")
-        return [Record(each) for page in pages for each in page["competitions"]]
+        return [ApiRecord(each) for page in pages for each in page["competitions"]]
 
-    def competition(self, competition: str | None = None) -> Record:
+    def competition(self, competition: str | None = None) -> ApiRecord:
         """Return one competition with its rules, limits and metric."""
-        return Record(self.get(self._place(competition)))
+        return ApiRecord(self.get(self._place(competition)))
 
     def pages(self, competition: str | None = None) -> Mapping[str, Any]:
         """Return the Markdown of the overview, evaluation, data, rules and announcements."""
@@ -105,14 +105,14 @@ class Client(Transport):
         fields = {name: value for name, value in sent.items() if value is not None}
         return self.send("POST", f"{self._place(competition)}/join", json=fields)
 
-    def team(self, competition: str | None = None) -> Record:
+    def team(self, competition: str | None = None) -> ApiRecord:
         """Return your entry, team, limits and selection."""
-        return Record(self.get(f"{self._place(competition)}/team"))
+        return ApiRecord(self.get(f"{self._place(competition)}/team"))
 
-    def data_files(self, competition: str | None = None) -> list[Record]:
+    def data_files(self, competition: str | None = None) -> list[ApiRecord]:
         """Return the files that can be downloaded."""
         pages = self.pages_of(f"{self._place(competition)}/data")
-        return [Record(each) for page in pages for each in page["files"]]
+        return [ApiRecord(each) for page in pages for each in page["files"]]
 
     def download(
         self,
@@ -144,10 +144,10 @@ class Client(Transport):
         *,
         competition: str | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Record:
+    ) -> ApiRecord:
         """Return all problems of a file, without using a submission."""
         address = f"{self._place(competition)}/check"
-        return Record(self._upload(address, submission, on_progress=on_progress))
+        return ApiRecord(self._upload(address, submission, on_progress=on_progress))
 
     def submit(
         self,
@@ -182,7 +182,7 @@ class Client(Transport):
             )
         )
 
-    def wait(self, submission: Record | int, *, timeout_seconds: float = 600) -> Submission:
+    def wait(self, submission: ApiRecord | int, *, timeout_seconds: float = 600) -> Submission:
         """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""
         address, headers = f"submissions/{_number(submission)}", dict[str, str]()
         latest: Submission | None = None
@@ -195,7 +195,7 @@ class Client(Transport):
                 return latest
         raise NotScoredInTime(submission=latest)
 
-    def submission(self, submission: Record | int) -> Submission:
+    def submission(self, submission: ApiRecord | int) -> Submission:
         """Return a submission of your team."""
         return Submission(self.get(f"submissions/{_number(submission)}"))
 
@@ -205,7 +205,7 @@ class Client(Transport):
         return Submissions(pages[0] | {"submissions": [row for page in pages for row in page["submissions"]]})
 
     def submission_file(
-        self, submission: Record | int, path: Path | str, *, on_progress: OnProgress | None = None
+        self, submission: ApiRecord | int, path: Path | str, *, on_progress: OnProgress | None = None
     ) -> Path:
         """Download the original file of a submission to `path`, byte for byte."""
         address = f"submissions/{_number(submission)}/file"
@@ -213,12 +213,12 @@ class Client(Transport):
 
     def compare(
         self,
-        submission: Record | int,
-        baseline: Record | int,
+        submission: ApiRecord | int,
+        baseline: ApiRecord | int,
         *,
         competition: str | None = None,
         timeout_seconds: float = 600,
-    ) -> Record:
+    ) -> ApiRecord:
         """Return the comparison of two scored submissions of your team, with its standard errors by split.
 
         Waits until it is computed; after the timeout, `is_final` is False.
@@ -230,14 +230,14 @@ class Client(Transport):
             if comparison["is_final"]:
                 break
             comparison = self.get(f"{address}/{comparison['id']}")
-        return Record(comparison)
+        return ApiRecord(comparison)
 
     def select(
         self,
-        submission: Record | int,
+        submission: ApiRecord | int,
         *,
         selected: bool = True,
-        instead_of: Record | int | None = None,
+        instead_of: ApiRecord | int | None = None,
     ) -> Mapping[str, Any]:
         """Select a submission for the private leaderboard, or deselect it; return the selection.
 
@@ -267,7 +267,9 @@ class Client(Transport):
         rows = chain(first["rows"], chain.from_iterable(page["rows"] for page in pages))
         return Leaderboard(first | {"rows": list(islice(rows, most))})
 
-    def own_row(self, competition: str | None = None, *, team: str, split: str = "public") -> Record | None:
+    def own_row(
+        self, competition: str | None = None, *, team: str, split: str = "public"
+    ) -> ApiRecord | None:
         """Return the row of your team on a leaderboard, or None if it has none."""
         page = Leaderboard(self.get(f"{self._place(competition)}/leaderboard", split=split))
         named = (row for row in page.rows if row.team == team and not row.is_benchmark)
@@ -310,7 +312,7 @@ def _pauses(timeout_seconds: float) -> Iterator[None]:
         yield
 
 
-def _number(submission: Record | int) -> int:
+def _number(submission: ApiRecord | int) -> int:
     return submission if isinstance(submission, int) else int(submission["id"])
 
 

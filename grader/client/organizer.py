@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from grader.client.errors import Unusable
 from grader.client.files import download
-from grader.client.transport import Confirmation, Json, OnQuestion, Transport
+from grader.client.transport import ConfirmedRequest, Json, OnQuestion, Transport
 
 POLL_SECONDS = 0.5
 
@@ -31,7 +31,7 @@ class Organizer:
     def __init__(self, client: Transport, slug: str, *, confirm: bool | OnQuestion = False) -> None:
         self._client = client
         self.slug = slug
-        self._confirmation = Confirmation(confirm)
+        self._confirmation = ConfirmedRequest(confirm)
 
     def call(self, method: str, path: str = "", *, json: Json | None = None, **query: Any) -> Json:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""

@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 FINAL = frozenset({"scored", "rejected", "failed"})
 
 
-class Record(dict[str, Any]):
+class ApiRecord(dict[str, Any]):
     """An object of the API: its fields are also attributes, and those that end in ``_at`` are times."""
 
     def __getattr__(self, name: str) -> Any:
@@ -24,13 +24,13 @@ class Record(dict[str, Any]):
 
 def _typed(name: str, value: Any) -> Any:
     if isinstance(value, dict):
-        return Record(value)
+        return ApiRecord(value)
     if isinstance(value, list):
         return [_typed(name, each) for each in value]
     return datetime.fromisoformat(value) if name.endswith("_at") and isinstance(value, str) else value
 
 
-class Submission(Record):
+class Submission(ApiRecord):
     """A submission, with everything that the token's owner may currently see."""
 
     @property
@@ -48,7 +48,7 @@ class Submission(Record):
         return _frame(rows)
 
 
-class Submissions(Record):
+class Submissions(ApiRecord):
     """The submissions of your team, newest first, with its limits and selection."""
 
     def to_frame(self) -> "pd.DataFrame":
@@ -56,7 +56,7 @@ class Submissions(Record):
         return _frame(self["submissions"])
 
 
-class Leaderboard(Record):
+class Leaderboard(ApiRecord):
     """A leaderboard, or its first rows; `own` is your team's row if it is not on the first page."""
 
     def to_frame(self) -> "pd.DataFrame":

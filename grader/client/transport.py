@@ -98,7 +98,7 @@ class Transport:
         path: str,
         *,
         fields: Mapping[str, Any],
-        confirm: "bool | OnQuestion | Confirmation" = False,
+        confirm: "bool | OnQuestion | ConfirmedRequest" = False,
     ) -> Any:
         """Send any request below ``/api/v1/`` and return its response as JSON or, if it is not JSON, as text.
 
@@ -124,7 +124,7 @@ class Transport:
             is_json = answer.headers.get("Content-Type", "application/json").startswith("application/json")
             return read_json(answer) if is_json or not answer.content else answer.text
 
-        return (confirm if isinstance(confirm, Confirmation) else Confirmation(confirm)).act(send)
+        return (confirm if isinstance(confirm, ConfirmedRequest) else ConfirmedRequest(confirm)).act(send)
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as a settings file, a table or a receipt."""
@@ -188,7 +188,7 @@ class Transport:
             waited += pause
 
 
-class Confirmation:
+class ConfirmedRequest:
     """Answers the questions with which the server delays an action.
 
     Parameters

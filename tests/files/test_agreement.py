@@ -6,7 +6,6 @@ import itertools
 import math
 import re
 import struct
-import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -185,17 +184,6 @@ def assert_same_floats(left: list[float] | None, right: list[float] | None):
         assert [struct.pack("d", value) for value in left] == [struct.pack("d", value) for value in right]
 
 
-def test_files_are_read_equally_without_pandas(large_file_reader, monkeypatch: pytest.MonkeyPatch):
-    ids = [f"r{row}" for row in range(500)]
-    submission = "\n".join(
-        ["id,prediction", *(f"{name},{row / 7!r}" for row, name in enumerate(ids))]
-    ).encode()
-
-    expected = read_ours(submission, ids)
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert read_ours(submission, ids) == expected
-
-
 def test_every_clean_file_takes_the_fast_path():
     for ids in (INTEGERS, TEXTS):
         row_ids = RowIds.of(ids)
@@ -233,29 +221,3 @@ def test_fast_path_accepts_no_other_byte(byte: bytes):
 def test_predictions_are_rounded_correctly(value: str):
     for data in (f"id,prediction\n1,{value}\n", f'id,prediction\n1," {value}"\n'):
         assert read_ours(data.encode(), ["1"]) == [float(Fraction(Decimal(value)))]
-
-
-@examples(200)
-@given(st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1, max_size=8))
-def test_flipped_bytes_have_a_deterministic_result(
-    flips: list[tuple[int, int]],
-):
-    data = bytearray("id,prediction\n" + "".join(f"{name},0.25\n" for name in INTEGERS), "utf-8")
-    for place, value in flips:
-        data[place % len(data)] = value
-    answers = []
-    for _ in range(2):
-        try:
-            answers.append(read_submission(bytes(data), RowIds.of(INTEGERS)).predictions.tolist())
-        except FileRejected as rejection:
-            answers.append([problem.as_dict() for problem in rejection.problems])
-    assert answers[0] == answers[1]
-
-
-@examples(200)
-@given(st.binary(max_size=200), st.sampled_from([b"", b"id,prediction\n", b"\x1f\x8b\x08", b"PK\x03\x04"]))
-def test_any_bytes_are_accepted_or_rejected(data: bytes, start: bytes):
-    try:
-        read_submission(start + data, RowIds.of(INTEGERS))
-    except FileRejected as rejection:
-        assert rejection.problems

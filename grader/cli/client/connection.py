@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from grader.cli.group import REJECTED, SITE
-from grader.cli.output import Result, say, show_json
+from grader.cli.output import CommandOutput, say, show_json
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
 from grader.client.transport import LOOPBACK, site_address
 
@@ -50,10 +50,10 @@ COMPETITION_OPTION = click.option(
 )
 
 
-def on_site(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Result]], Callable[..., None]]:
+def on_site(*options: Callable[[Any], Any]) -> Callable[[Callable[..., CommandOutput]], Callable[..., None]]:
     """Return a decorator that passes a client to a command and prints its result."""
 
-    def decorate(act: Callable[..., Result]) -> Callable[..., None]:
+    def decorate(act: Callable[..., CommandOutput]) -> Callable[..., None]:
         @click.option(
             "--site",
             envvar=SITE,

@@ -6,10 +6,10 @@ import click
 
 from grader.cli.client.connection import COMPETITION_OPTION, connected, on_site
 from grader.cli.group import REJECTED, SITE, lacking
-from grader.cli.output import TERMS, Result, findings, left, number_text, progress, score_text
+from grader.cli.output import TERMS, CommandOutput, findings, left, number_text, progress, score_text
 from grader.cli.parameters import INPUT_FILE, LocalPath
 from grader.client import Client
-from grader.client.records import Json, Record, Submission
+from grader.client.records import ApiRecord, Json, Submission
 from grader.text import aligned, listed, megabytes
 
 FAILED = 1
@@ -45,7 +45,7 @@ SUBMISSION = click.argument("submission_id", metavar="ID", type=click.IntRange(1
 @on_site(COMPETITION_OPTION)
 def submit(
     client: Client, file: Path, description: str, again: bool, key: str | None, no_wait: bool, timeout: float
-) -> Result:
+) -> CommandOutput:
     """Submit FILE (id,prediction), wait for its score, and print score, rank and limits.
 
     \b
@@ -67,7 +67,7 @@ def submit(
     return _outcome(done, membership.limits, client.own_row(team=team.name) if team else None)
 
 
-def _outcome(done: Submission, limits: Record, row: Record | None) -> Result:
+def _outcome(done: Submission, limits: ApiRecord, row: ApiRecord | None) -> CommandOutput:
     heading, code = f"Submission #{done.id} is {done.status}.", 0
     problems, text = findings(done.get("problems") or (), done.get("notes") or ())
     match done.status:
@@ -89,13 +89,13 @@ def _outcome(done: Submission, limits: Record, row: Record | None) -> Result:
                 heading = f"Submission #{done.id} failed because of {reason}."
     answer = {"submission": done, "rank": row.rank if row else None, "limits": limits}
     errors = [*([heading] if code else []), *problems]
-    return Result(answer, [*([] if code else [heading]), *text, left(limits)], errors, code)
+    return CommandOutput(answer, [*([] if code else [heading]), *text, left(limits)], errors, code)
 
 
 @click.command()
 @click.argument("file", type=INPUT_FILE)
 @on_site(COMPETITION_OPTION)
-def check(client: Client, file: Path) -> Result:
+def check(client: Client, file: Path) -> CommandOutput:
     """Check FILE on the server and print all its problems, without using a submission.
 
     The exit code is 2 if FILE would be rejected.
@@ -104,13 +104,13 @@ def check(client: Client, file: Path) -> Result:
         checked = client.check(file, on_progress=on_progress)
     problems, notes = findings(checked.problems, checked.notes)
     if not checked.is_clean:
-        return Result(checked, notes, [f"{file.name} would be rejected:", *problems], REJECTED)
-    return Result(checked, [f"{file.name} can be scored. {left(checked.limits)}", *notes])
+        return CommandOutput(checked, notes, [f"{file.name} would be rejected:", *problems], REJECTED)
+    return CommandOutput(checked, [f"{file.name} can be scored. {left(checked.limits)}", *notes])
 
 
 @click.command()
 @on_site(COMPETITION_OPTION)
-def submissions(client: Client) -> Result:
+def submissions(client: Client) -> CommandOutput:
     """List your team's submissions, newest first; * marks the ones that currently count."""
     submissions = client.submissions()
     counts = {each["submission"] for each in (submissions.selection or {}).get("counts", ())}
@@ -119,14 +119,14 @@ def submissions(client: Client) -> Result:
         sent = f"{each.submitted_at:%Y-%m-%d %H:%M}"
         row = [each.status, score_text(each.public_score), each.file_name or "", each.description or ""]
         lines.append(["*" if each.id in counts else "", str(each.id), sent, *row])
-    return Result(submissions, [*aligned(lines, numbers=False), left(submissions.limits)])
+    return CommandOutput(submissions, [*aligned(lines, numbers=False), left(submissions.limits)])
 
 
 @click.command()
 @SUBMISSION
 @click.option("--file", "path", type=LocalPath(dir_okay=False), help="Path to download the file to.")
 @on_site()
-def submission(client: Client, submission_id: int, path: Path | None) -> Result:
+def submission(client: Client, submission_id: int, path: Path | None) -> CommandOutput:
     """Show the status, scores, terms, identities or groups, and problems of your team's submission ID."""
     scored = client.submission(submission_id)
     if path is not None:
@@ -138,7 +138,7 @@ def submission(client: Client, submission_id: int, path: Path | None) -> Result:
         if (score := scored.get(f"{split}_score")) is not None:
             lines += [f"\n{split} score {score_text(score)}", *_breakdown(scored, prefix)]
     problems, notes = findings(scored.problems or (), scored.notes or ())
-    return Result(scored, [*lines, *notes], problems)
+    return CommandOutput(scored, [*lines, *notes], problems)
 
 
 def _breakdown(submission: Submission, prefix: str) -> list[str]:
@@ -167,11 +167,11 @@ def _cell(value: float | None) -> str:
 @click.option("--off", is_flag=True, help="Deselect the submission.")
 @click.option("--instead-of", metavar="ID", type=click.IntRange(1), help="A selected submission to deselect.")
 @on_site()
-def select(client: Client, submission_id: int, off: bool, instead_of: int | None) -> Result:
+def select(client: Client, submission_id: int, off: bool, instead_of: int | None) -> CommandOutput:
     """Select submission ID for the private leaderboard, or deselect it with --off."""
     answer = client.select(submission_id, selected=not off, instead_of=instead_of)
     line = f"Submission #{submission_id} is {'selected' if answer['is_selected'] else 'not selected'}."
-    return Result(answer, [line, *_selection(answer["selection"])])
+    return CommandOutput(answer, [line, *_selection(answer["selection"])])
 
 
 def _selection(selection: Json | None) -> list[str]:
@@ -203,12 +203,12 @@ def _selection(selection: Json | None) -> list[str]:
 @on_site(COMPETITION_OPTION)
 def leaderboard(
     client: Client, private: bool, search: str | None, division: str | None, rows: int, is_whole: bool
-) -> Result:
+) -> CommandOutput:
     """Print the leaderboard; if your row is not included, it is added at the end."""
     split, most = "private" if private else "public", None if is_whole else rows
     board = client.leaderboard(split=split, search=search, division=division, most=most)
     if search is not None and not board.rows:
-        return Result(board, [], [f"No team name contains {search!r}."])
+        return CommandOutput(board, [], [f"No team name contains {search!r}."])
     terms = list(board.rows[0].terms or {}) if board.rows else []
     cells = [["rank", "team", "score", *(TERMS.get(name, name) for name in terms), "entries"]]
     own = [board.own] if board.own and search is None and board.own not in board.rows else []
@@ -217,7 +217,7 @@ def leaderboard(
         rank = "" if row.rank is None else str(row.rank)
         cells.append([rank, row.team, score_text(row.score), *values, str(row.entries)])
     widest = max(len(row[1]) for row in cells)
-    return Result(board, aligned([[row[0], row[1].ljust(widest), *row[2:]] for row in cells]))
+    return CommandOutput(board, aligned([[row[0], row[1].ljust(widest), *row[2:]] for row in cells]))
 
 
 @click.command()
@@ -230,7 +230,7 @@ def leaderboard(
 )
 @click.option("--code", help="The entry code, if the competition requires one.")
 @on_site(COMPETITION_OPTION)
-def team(client: Client, join: bool, accept_rules: int | None, code: str | None) -> Result:
+def team(client: Client, join: bool, accept_rules: int | None, code: str | None) -> CommandOutput:
     """Show your entry, team, remaining submissions and selection in a competition."""
     if join or accept_rules is not None or code is not None:
         client.join(accepted_rules_version=accept_rules, code=code)
@@ -238,7 +238,7 @@ def team(client: Client, join: bool, accept_rules: int | None, code: str | None)
     lines = [f"Entry: {membership.entry.replace('_', ' ')}."]
     if membership.team:
         lines.append(f"Team {membership.team.name}: {listed(membership.team.members, most=20)}.")
-    return Result(membership, [*lines, left(membership.limits), *_selection(membership.selection)])
+    return CommandOutput(membership, [*lines, left(membership.limits), *_selection(membership.selection)])
 
 
 @click.command()
@@ -254,7 +254,7 @@ def team(client: Client, join: bool, accept_rules: int | None, code: str | None)
 @on_site(COMPETITION_OPTION)
 def download(
     client: Client, names: tuple[str, ...], folder: Path | None, force: bool, is_list: bool
-) -> Result:
+) -> CommandOutput:
     """Download the data files NAME of a competition, by default all files.
 
     Interrupted downloads are resumed, and files that are up to date are skipped. A different local file with
@@ -262,12 +262,14 @@ def download(
     """
     files = [] if names and not is_list else client.data_files()
     if is_list:
-        return Result({"files": files}, aligned([[each.name, megabytes(each.size_bytes)] for each in files]))
+        return CommandOutput(
+            {"files": files}, aligned([[each.name, megabytes(each.size_bytes)] for each in files])
+        )
     paths = []
     for name in names or [each.name for each in files]:
         with progress(name) as on_progress:
             paths.append(str(client.download(name, folder, replace=force, on_progress=on_progress)))
-    return Result({"paths": paths}, paths)
+    return CommandOutput({"paths": paths}, paths)
 
 
 @click.command()
