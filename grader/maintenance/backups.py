@@ -31,10 +31,10 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.errors import FairboardError, OrganizerError
+from grader.errors import ErrorKind, FairboardError, OrganizerError, OrganizerRefusal
 from grader.maintenance import backup_store, database_copies, schema
 from grader.maintenance.backup_store import Folder, NotABackup, Record, Source, Store
-from grader.maintenance.database_copies import CannotRestore, TableCopy
+from grader.maintenance.database_copies import TableCopy
 from grader.models import (
     Competition,
     CompetitionState,
@@ -294,7 +294,7 @@ def make(
 ) -> Made:
     """Add a backup to a store, even while the service runs; if `storage` is None, omit blobs.
 
-    `beat` is called repeatedly; its errors end the backup. Raises CannotBackUp or DamagedDatabase.
+    `beat` is called repeatedly; its errors end the backup. Raises CannotBackUp or OrganizerRefusal.
     """
     revision = schema.current(database)
     if revision is None:
@@ -405,7 +405,7 @@ def restore(
     Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails about
     events that have probably happened since the backup are not sent, because they may already have been sent.
     All rows are committed at once, so an interrupted restore can be repeated. Until then, no process accepts
-    the database. Raises NotABackup, CannotRestore or UnknownTables.
+    the database. Raises NotABackup, OrganizerRefusal or UnknownTables.
     """
     _require_empty(database, backup)
     schema.mark_restore(database)
@@ -456,9 +456,11 @@ def verify(backup: Backup, *, tell: Tell | None = None) -> list[str]:
 def _require_empty(database: Database, backup: Backup) -> None:
     schema.require_known(backup.contents.revision)
     if schema.current(database) is not None and not database_copies.is_empty(database):
-        raise CannotRestore(
+        raise OrganizerRefusal(
+            "cannot_restore",
+            ErrorKind.CONFLICT,
             "The database is not empty. Restore into an empty one: move the data folder elsewhere, or set "
-            f"{PREFIX}DATA_DIR or {PREFIX}DATABASE_URL."
+            f"{PREFIX}DATA_DIR or {PREFIX}DATABASE_URL.",
         )
 
 

@@ -40,26 +40,13 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from grader.db import Database
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.maintenance import schema
 
 PART_ROWS = 50_000  # unchanged parts are not copied again
 BATCH = 1000
 REVISION_TABLE = "alembic_version"
 _EXACT = Context(prec=1000)
-
-
-class DamagedDatabase(OrganizerError):
-    """SQLite's integrity check has found damage."""
-
-    public_name = "damaged_database"
-    message = "The database is damaged: {finding}."
-
-
-class CannotRestore(OrganizerError):
-    """A restore into this database is not possible; the message states the reason."""
-
-    public_name = "cannot_restore"
 
 
 @dataclass
@@ -94,7 +81,7 @@ def size_bytes(database: Database) -> int:
 
 
 def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None]) -> Copies:
-    """Write the database into a folder; raise DamagedDatabase.
+    """Write the database into a folder; raise OrganizerRefusal.
 
     `look` is called with a session that sees exactly the copied state.
     """
@@ -116,7 +103,7 @@ def filled(
 ) -> Iterator[Connection]:
     """Insert all copied rows into new tables of an unused database at a revision, and upgrade the tables.
 
-    The tables, the rows, the upgrade and the block are one transaction. Raises CannotRestore if
+    The tables, the rows, the upgrade and the block are one transaction. Raises OrganizerRefusal if
     the inserted rows differ from the copies.
     """
     with schema.migrating(database) as connection:
@@ -131,9 +118,11 @@ def filled(
                 if not _copy_in(connection, present[name], copy, rows_of(name))
             ]
             if differing:
-                raise CannotRestore(
+                raise OrganizerRefusal(
+                    "cannot_restore",
+                    ErrorKind.CONFLICT,
                     f"The inserted rows differ from the copied ones in these tables: {', '.join(differing)}. "
-                    "No table was changed."
+                    "No table was changed.",
                 )
             for table in present.values():
                 _advance_ids(connection, table)
@@ -195,7 +184,8 @@ def _require_intact(connection: Connection) -> None:
     if connection.dialect.name == "sqlite":
         finding = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
         if finding != "ok":
-            raise DamagedDatabase(finding=finding)
+            message = f"The database is damaged: {finding}."
+            raise OrganizerRefusal("damaged_database", ErrorKind.CONFLICT, message)
 
 
 def _copy_in(connection: Connection, target: Table, copy: TableCopy, rows: Rows) -> bool:

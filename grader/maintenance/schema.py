@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 import migrations
 from grader.db import Database
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -50,20 +50,10 @@ class UnknownTables(OrganizerError):
         self.revision = revision
 
 
-class TablesInUse(OrganizerError):
-    """Other transactions held locks on the tables during all attempts of a migration."""
-
-    public_name = "tables_in_use"
-    message = (
-        "The tables could not be changed because other transactions locked them during all {tries} attempts. "
-        "Nothing was changed. Try again when no long query or backup is running."
-    )
-
-
 def upgrade(database: Database, revision: str = "head") -> None:
     """Upgrade the tables to `revision`; concurrent upgrades wait for each other.
 
-    Changes nothing if it raises UnknownTables or TablesInUse.
+    Changes nothing if it raises UnknownTables or OrganizerRefusal.
     """
 
     _migrate(database, lambda connection: upgrade_within(connection, revision))
@@ -78,7 +68,7 @@ def upgrade_within(connection: Connection, revision: str = "head") -> None:
 
 
 def downgrade(database: Database, revision: str) -> None:
-    """Downgrade the tables to `revision`, or remove them with "base"; raise TablesInUse."""
+    """Downgrade the tables to `revision`, or remove them with "base"; raise OrganizerRefusal."""
     _migrate(database, lambda connection: _run("downgrade", connection, revision))
 
 
@@ -159,7 +149,11 @@ def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
             if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
                 raise
         time.sleep(PAUSE_SECONDS)
-    raise TablesInUse(tries=TRIES)
+    message = (
+        f"The tables could not be changed because other transactions locked them during all {TRIES} "
+        "attempts. Nothing was changed. Try again when no long query or backup is running."
+    )
+    raise OrganizerRefusal("tables_in_use", ErrorKind.CONFLICT, message)
 
 
 def require_known(revision: str) -> None:

@@ -13,23 +13,13 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.supervisor.supervisor import Program
 
 LONGEST_SOCKET_PATH_BYTES = 100  # the limit is 108 on Linux and 104 on macOS
 START_SECONDS = 5
 PONG = b"+PONG"
 LINK = "valkey.socket"  # symbolic link in the data folder by which other processes find the socket
-
-
-class UnsafeSocketFolder(OrganizerError):
-    """Other users could access the folder of the socket."""
-
-    public_name = "unsafe_socket_folder"
-    message = (
-        "Other users can access {folder}, which is reserved for Valkey's socket. "
-        "Delete it, or set TMPDIR to a private folder."
-    )
 
 
 def find_server() -> Path | None:
@@ -63,7 +53,7 @@ def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Return a short path for the socket in a private folder; raise UnsafeSocketFolder."""
+    """Return a short path for the socket in a private folder; raise OrganizerRefusal."""
     name = f"fairboard-{os.getuid()}-{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]}"
     path = Path(os.environ.get("RUNTIME_DIRECTORY") or tempfile.gettempdir()) / name / "valkey.sock"
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH_BYTES:
@@ -71,7 +61,11 @@ def socket_path(data_dir: Path) -> Path:
     path.parent.mkdir(mode=0o700, exist_ok=True)
     found = path.parent.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
-        raise UnsafeSocketFolder(folder=path.parent)
+        message = (
+            f"Other users can access {path.parent}, which is reserved for Valkey's socket. Delete it, or "
+            "set TMPDIR to a private folder."
+        )
+        raise OrganizerRefusal("unsafe_socket_folder", ErrorKind.CONFLICT, message)
     return path
 
 

@@ -17,12 +17,12 @@ from grader import db
 from grader.maintenance import backup_store, backups, doctor_checks
 from grader.maintenance.backup_store import NotABackup
 from grader.maintenance.backups import BackupInterrupted, CannotBackUp
-from grader.maintenance.database_copies import CannotRestore
 from grader.models import BackupRun, Mail, User
 from grader.services.site import backup_runs
-from grader.services.site.backup_runs import RETRY_AFTER, BackupInProgress, BackupLost
+from grader.services.site.backup_runs import RETRY_AFTER, BackupInProgress
 from grader.settings import Settings
 from grader.storage import disk
+from tests.fixtures.refusals import refused
 
 pytestmark = pytest.mark.system
 
@@ -145,7 +145,7 @@ def test_verification_finds_missing_rows_and_a_restore_finds_rows_that_differ(
     backup = opened(configured)
     backup.contents.tables["submission"].digest = "0" * 64
     other = db.Database(f"sqlite:///{tmp_path / 'other.db'}")
-    with pytest.raises(CannotRestore):
+    with refused("cannot_restore"):
         backups.restore(configured, other, service.storage, backup)
     other.dispose()
 
@@ -278,7 +278,7 @@ def test_only_one_backup_runs_at_a_time_and_a_dead_one_is_replaced(service):
     later = service.now + 2 * backup_runs.LEASE
     with service.database.write() as session:
         backup_runs.begin(session, target="/x", now=later)
-    with service.database.write() as session, pytest.raises(BackupLost):
+    with service.database.write() as session, refused("backup_lost"):
         backup_runs.renew(session, run_id=first.id, now=later)
     with service.database.read() as session:
         assert session.get_one(BackupRun, first.id).error == backup_runs.ENDED_EARLY
@@ -383,7 +383,7 @@ def test_lost_lease_ends_a_backup_before_it_is_complete(service, configured: Set
     service.submit(service.competition())
     monkeypatch.setattr(backups, "RENEW_SECONDS", 0)
     monkeypatch.setattr(backup_runs, "LEASE", timedelta())
-    with pytest.raises(BackupLost):
+    with refused("backup_lost"):
         run(service, configured)
     assert store_of(configured).records() == ([], [])
 

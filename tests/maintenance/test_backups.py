@@ -18,7 +18,6 @@ from grader.db import Database
 from grader.maintenance import backup_store, backups, database_copies, doctor_checks, schema
 from grader.maintenance.backup_store import NotABackup
 from grader.maintenance.backups import CannotBackUp, Made
-from grader.maintenance.database_copies import CannotRestore
 from grader.models import (
     AuditEntry,
     BackupRun,
@@ -33,6 +32,7 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.scorer import Scorer
+from tests.fixtures.refusals import refused
 
 pytestmark = pytest.mark.system
 
@@ -281,10 +281,10 @@ def test_restored_installation_lists_the_backup_from_which_it_was_restored(
 def test_restore_requires_an_empty_installation(service, back_up: Callable[..., Path], elsewhere: Elsewhere):
     service.competition()
     folder = back_up()
-    with pytest.raises(CannotRestore, match="not empty"):
+    with refused("cannot_restore", match="not empty"):
         Elsewhere(service.settings, service.database, service.storage).restore(folder)
     elsewhere.restore(folder)
-    with pytest.raises(CannotRestore, match="not empty"):
+    with refused("cannot_restore", match="not empty"):
         elsewhere.restore(folder)
 
 

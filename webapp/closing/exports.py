@@ -64,7 +64,7 @@ def send_export(slug: str, wanted: TableKind, format_: Format, number: int | Non
 
 
 def send_bundle(slug: str) -> Response:
-    """Stream the results bundle; raise NotRevealed or ExportsRunning."""
+    """Stream the results bundle; raise OrganizerRefusal or ExportsRunning."""
     with reading() as session:
         competition = competition_of(session, slug)
         bundle.require_revealed(competition)

@@ -31,7 +31,7 @@ def data_file(session: Any, competition: Competition, name: str) -> DataFile:
     """Return a file that the current user may download. Call `competition_of` first.
 
     Organizers may always download. Participants may download a file once the competition has opened and the
-    file has been checked. Raises DataNotOpen, EntryRefused, UnknownDataFile or BeingChecked.
+    file has been checked. Raises DataNotOpen, EntryRefused, Refusal or BeingChecked.
     """
     _require_access(session, competition)
     file = data_files.get(session, competition=competition, name=name)

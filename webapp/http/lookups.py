@@ -87,7 +87,7 @@ def open_submission(session: Any, submission_id: int) -> Opened:
 
 
 def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
-    """Return a competition and one of its scoring versions; raise UnknownScoringVersion."""
+    """Return a competition and one of its scoring versions; raise OrganizerRefusal."""
     competition = competition_of(session, slug)
     return competition, preparation.get(session, competition=competition, number=number)
 

@@ -13,7 +13,7 @@ from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.routing import BaseConverter
 
 from grader import db
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope
 from grader.text import is_storable
@@ -31,17 +31,6 @@ blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
 Handler = Callable[["SentFields"], ResponseReturnValue]
 AWAY = "The site cannot check your token at the moment. Try again in a few seconds."
 log = logging.getLogger(__name__)
-
-
-class TokenNeeded(ParticipantError):
-    """A call without a valid API token; not status 401, whose message the kaggle command hides."""
-
-    public_name = "token_needed"
-    kind = ErrorKind.FORBIDDEN
-    message = (
-        "This request needs a valid API token for this site in the KAGGLE_API_TOKEN environment variable. "
-        "You can create a token on your account page."
-    )
 
 
 class SentFields:
@@ -110,7 +99,11 @@ def init_app(app: Flask) -> None:
 def require_token() -> None:
     """Reject a call without a valid token."""
     if request.endpoint not in OPEN_CALLS and g.token is None:
-        raise TokenNeeded
+        message = (
+            "This request needs a valid API token for this site in the KAGGLE_API_TOKEN environment "
+            "variable. You can create a token on your account page."
+        )
+        raise Refusal("token_needed", ErrorKind.FORBIDDEN, message)
 
 
 def require_scope(scope: Scope) -> None:

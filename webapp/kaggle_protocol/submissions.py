@@ -7,7 +7,7 @@ from flask import Response, g
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import Competition, Split, Submission, SubmissionStatus
 from grader.services.competitions import lookup, phases
 from grader.services.identity import api_tokens
@@ -49,18 +49,6 @@ STATUSES = {
 FAILED = "Scoring this file failed because of an error on our side. The organizers can see the error."
 
 
-class NoSandbox(ParticipantError):
-    """A sandbox submission of a user who is not an organizer."""
-
-    public_name = "no_sandbox"
-    kind = ErrorKind.FORBIDDEN
-    message = (
-        "Only organizers can send test submissions (--sandbox), which do not count toward any limit and do "
-        "not compete. "
-        "To find problems in a file without using a submission, check it on the Submissions page."
-    )
-
-
 @call(COMPETITIONS, "CreateSubmission", Scope.SUBMIT)
 def create_submission(sent: SentFields) -> ResponseReturnValue:
     """Submit an uploaded file; repeated requests for the same upload submit it only once.
@@ -72,7 +60,12 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
         with writing() as session:
             competition = competition_of(session, sent.text("competitionName"))
             if is_test and g.organizer_role is None:
-                raise NoSandbox
+                message = (
+                    "Only organizers can send test submissions (--sandbox), which do not count toward "
+                    "any limit and do not compete. To find problems in a file without using a "
+                    "submission, check it on the Submissions page."
+                )
+                raise Refusal("no_sandbox", ErrorKind.FORBIDDEN, message)
             upload, blob = whole_upload(session, token, competition=competition)
             accepted = uploads.enter(
                 session,

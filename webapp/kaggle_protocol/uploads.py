@@ -94,7 +94,7 @@ def _found() -> AnnouncedUpload:
 
 
 def whole_upload(session: Any, token: str, **of: Any) -> tuple[AnnouncedUpload, StoredBlob]:
-    """Return a complete upload and its blob; raise UnknownUpload or UploadIncomplete."""
+    """Return a complete upload and its blob; raise UnknownUpload or Refusal."""
     upload = announced.whole(session, token=token, user=g.user, now=db.now(session), **of)
     return upload, StoredBlob(upload.sha256 or "", upload.size_bytes)
 

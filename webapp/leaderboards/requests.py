@@ -62,7 +62,7 @@ def asked_division(competition: Competition) -> str | None:
 def asked_lines(competition: Competition, *, own_team_id: int | None) -> BoardRequest:
     """Parse the parameters of a leaderboard.
 
-    Raises Unreadable, UnknownColumn, UnknownOrder, UnknownDivision or UnknownBoard.
+    Raises Unreadable, UnknownColumn, UnknownOrder, UnknownDivision or Refusal.
     """
     version, key = competition.live_scoring_version, asked_text("board")
     rule = boards.find(boards.of(competition, version) if version else (), key)

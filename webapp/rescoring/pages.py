@@ -9,6 +9,7 @@ from typing import Any, Self
 from flask import Blueprint, Response, request, stream_with_context, url_for
 from flask.typing import ResponseReturnValue
 
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.metrics import registry
 from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup, settings_problems
@@ -198,7 +199,7 @@ def rescoring_table(slug: str, number: int) -> Response:
 
 
 def send_table(slug: str, number: int) -> Response:
-    """Stream the scores of all submissions; raise NothingToCompare."""
+    """Stream the scores of all submissions; raise OrganizerRefusal."""
     database = current_site().database
     with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
@@ -429,8 +430,11 @@ def summary(session: Any, competition: Competition, version: ScoringVersion) -> 
 
 
 def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:
-    """Return the versions to compare; raise NothingToCompare."""
+    """Return the versions to compare; raise OrganizerRefusal."""
     versions = difference.versions_of(session, competition=competition, version=version)
     if versions is None:
-        raise difference.NothingToCompare(version=version)
+        message = (
+            f"Scoring version {version.number} replaced no other version, so there is no difference to show."
+        )
+        raise OrganizerRefusal("nothing_to_compare", ErrorKind.NOT_FOUND, message)
     return versions

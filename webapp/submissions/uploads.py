@@ -15,6 +15,7 @@ from werkzeug.datastructures import FileStorage
 from grader import db, logs
 from grader.counters import UPLOADS
 from grader.crash_points import reach
+from grader.errors import ErrorKind, Refusal
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role
 from grader.services.competitions import figures, lookup, organizers
@@ -221,7 +222,7 @@ def _store_and_record(competition: Competition, upload: Upload, *, was_checked: 
 def accept_again(act: Act, submission_id: int, *, description: str) -> AcceptedUpload:
     """Submit the file of an earlier submission again. Call `hinted` after the transaction's commit.
 
-    Raises UnknownSubmission, or FileDeleted if the bytes are no longer stored.
+    Raises UnknownSubmission, or Refusal if the bytes are no longer stored.
     """
     earlier = accepting.get_own(act.session, user=act.user, submission_id=submission_id)
     accepting.require_file(earlier)
@@ -235,7 +236,8 @@ def accept_again(act: Act, submission_id: int, *, description: str) -> AcceptedU
             again=True,
         )
     except BlobMissing as error:  # a rejected file's bytes were deleted at the same time
-        raise accepting.FileDeleted(submission=earlier) from error
+        message = f"The file of submission #{earlier.id} was rejected and has been deleted."
+        raise Refusal("file_deleted", ErrorKind.GONE, message) from error
 
 
 def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: Any) -> AcceptedUpload:

@@ -8,13 +8,13 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sqlalchemy.orm import Session
 
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition
 from grader.services.closing import tables
 from grader.services.closing.tables import Format, TableKind
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.solutions import publication
-from grader.services.solutions.publication import NotRevealed
 from grader.storage.stores import Storage
 
 README = """\
@@ -58,9 +58,10 @@ class _Buffer(RawIOBase):
 
 
 def require_revealed(competition: Competition) -> None:
-    """Raise NotRevealed if there is no bundle yet."""
+    """Raise OrganizerRefusal if there is no bundle yet."""
     if competition.revealed_at is None:
-        raise NotRevealed
+        message = "The private leaderboard has not been revealed. Reveal it first."
+        raise OrganizerRefusal("not_revealed", ErrorKind.CONFLICT, message)
 
 
 def write(session: Session, *, competition: Competition, storage: Storage) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.models import (
     Competition,
     CompetitionState,
@@ -90,16 +90,6 @@ class AlreadyClosed(OrganizerError):
         self.closes_at = closes_at
 
 
-class SelectionOpen(OrganizerError):
-    """The reopened final selection must end before the competition is settled or revealed."""
-
-    public_name = "selection_open"
-    message = (
-        "Teams can change their final selection until {until:%Y-%m-%d %H:%M} UTC. The private leaderboard "
-        "cannot be revealed before then."
-    )
-
-
 class NotYetOpen(OrganizerError):
     """A competition cannot be closed or revealed before it opens."""
 
@@ -145,7 +135,7 @@ def close_now(act: Act, *, reason: str = "") -> None:
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:
     """Compute the hidden private standings of a closed competition, unless it is settled.
 
-    Raises NotClosed, SelectionOpen or, if a submission accepted in time has no result, ScoringPending.
+    Raises NotClosed, OrganizerRefusal or, if a submission accepted in time has no result, ScoringPending.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
@@ -161,7 +151,7 @@ def reveal(
 ) -> Revealed:
     """Reveal the private standings, and close a competition that is still open.
 
-    Raises NotYetOpen, SelectionOpen, AlreadyRevealed, Archived or, if a submission accepted in time has no
+    Raises NotYetOpen, OrganizerRefusal, AlreadyRevealed, Archived or, if a submission accepted in time has no
     result, ScoringPending.
     """
     competition = lookup.lock(session, competition_id=competition.id)
@@ -264,7 +254,11 @@ def _selection_is_over(now: datetime) -> ColumnElement[bool]:
 def _settle(session: Session, competition: Competition, pending: int, now: datetime) -> None:
     until = phases.selection_open_until(competition, now)
     if until is not None:
-        raise SelectionOpen(until=until)
+        message = (
+            f"Teams can change their final selection until {until:%Y-%m-%d %H:%M} UTC. The private "
+            "leaderboard cannot be revealed before then."
+        )
+        raise OrganizerRefusal("selection_open", ErrorKind.CONFLICT, message)
     if pending:
         raise ScoringPending(first_unscored(session, competition, SubmissionStatus.PENDING), pending)
     if phases.is_settled(competition):

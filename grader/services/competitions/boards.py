@@ -3,29 +3,13 @@
 from collections.abc import Collection, Iterable
 
 from fairboard.interface import Direction
-from grader.errors import ErrorKind, OrganizerError, ParticipantError, SeveralProblems
+from grader.errors import ErrorKind, OrganizerError, Refusal, SeveralProblems
 from grader.metrics import boards
 from grader.metrics.boards import SCORE, BoardRule
 from grader.models import MAIN_BOARD, Competition, ScoringVersion, Split
 from grader.ranking.order import Scale
 from grader.services.competitions.metric import Rules
 from grader.visibility import Field
-
-
-class UnknownBoard(ParticipantError):
-    """The competition has no leaderboard with this key."""
-
-    public_name = "unknown_board"
-    kind = ErrorKind.NOT_FOUND
-    message = "There is no leaderboard {key!r} in this competition."
-
-
-class HiddenBoard(ParticipantError):
-    """The leaderboard ranks by values that the viewer may not see before the reveal."""
-
-    public_name = "hidden_board"
-    kind = ErrorKind.FORBIDDEN
-    message = "The leaderboard {name!r} is visible after the reveal, because it shows values that are hidden."
 
 
 class BoardsNeedValues(SeveralProblems, OrganizerError):
@@ -56,12 +40,13 @@ def require(competition: Competition, metric: Rules) -> None:
 
 
 def find(named: Iterable[BoardRule], key: str) -> BoardRule | None:
-    """Return the leaderboard with this key, or None for the main one; raise UnknownBoard."""
+    """Return the leaderboard with this key, or None for the main one; raise Refusal."""
     if key == MAIN_BOARD:
         return None
     found = next((each for each in named if each.key == key), None)
     if found is None:
-        raise UnknownBoard(key=key)
+        message = f"There is no leaderboard {key!r} in this competition."
+        raise Refusal("unknown_board", ErrorKind.NOT_FOUND, message)
     return found
 
 

@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session, defer
 
 from fairboard.interface import Description, Direction
 from grader import db
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.metrics import registry
 from grader.metrics.boards import BoardRule
 from grader.models import (
@@ -71,26 +71,6 @@ class BoardNotRevealed(ParticipantError):
     public_name = "not_revealed"
     kind = ErrorKind.FORBIDDEN
     message = "The private leaderboard has not been revealed yet."
-
-
-class BoardNotComputed(ParticipantError):
-    """The private standings have not been computed yet."""
-
-    public_name = "not_settled"
-    kind = ErrorKind.FORBIDDEN
-    message = (
-        "The private standings are not available yet. They are computed once the competition has closed and "
-        "every submission accepted in time has a result. Until the reveal, only organizers can see them."
-    )
-
-
-class HiddenColumn(ParticipantError):
-    """The leaderboard cannot be sorted by a column that it does not show."""
-
-    public_name = "hidden_column"
-    message = (
-        "The leaderboard cannot be sorted by {name!r}. This competition shows only scores until the reveal."
-    )
 
 
 class Sort(enum.StrEnum):
@@ -262,7 +242,7 @@ def board_of(
 
     The viewer's own row is always read, and the page again if it shows an earlier one.
 
-    Raises HiddenColumn, BoardNotRevealed, BoardNotComputed, UnknownBoard or HiddenBoard.
+    Raises Refusal or BoardNotRevealed.
     """
     request = request or BoardRequest()
     phase = phase or phases.phase(competition, now or db.now(session))
@@ -272,12 +252,20 @@ def board_of(
     seen = visible_fields(viewer, phase, competition.feedback)
     has_terms = (Field.PUBLIC_TERMS if is_public else Field.PRIVATE_TERMS) in seen
     if request.sort not in list(Sort) and not has_terms:
-        raise HiddenColumn(name=request.sort)
+        message = (
+            f"The leaderboard cannot be sorted by {request.sort!r}. This competition shows only scores "
+            "until the reveal."
+        )
+        raise Refusal("hidden_column", ErrorKind.INVALID, message)
     rules = boards.of(competition, version)
     rule = boards.find(rules, request.board)
     named = tuple(each for each in rules if boards.is_visible(each, split, seen))
     if rule is not None and rule not in named:
-        raise boards.HiddenBoard(name=rule.name)
+        message = (
+            f"The leaderboard {rule.name!r} is visible after the reveal, because it shows values that are "
+            "hidden."
+        )
+        raise Refusal("hidden_board", ErrorKind.FORBIDDEN, message)
     groups = Field.PUBLIC_IDENTITIES if is_public else Field.PRIVATE_IDENTITIES
     source = _Source(
         Standings(session, version.id, split, request.board, request.division),
@@ -319,11 +307,16 @@ def board_of(
 
 
 def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
-    """Raise BoardNotRevealed if private standings are hidden, or BoardNotComputed if there are none."""
+    """Raise BoardNotRevealed if private standings are hidden, or Refusal if there are none."""
     if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
         raise BoardNotRevealed
     if phase is not Phase.REVEALED and not phases.is_settled(competition):
-        raise BoardNotComputed
+        message = (
+            "The private standings are not available yet. They are computed once the competition has "
+            "closed and every submission accepted in time has a result. Until the reveal, only "
+            "organizers can see them."
+        )
+        raise Refusal("not_settled", ErrorKind.FORBIDDEN, message)
 
 
 @dataclass(frozen=True, slots=True)

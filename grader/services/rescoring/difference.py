@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Select, String, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from grader.errors import ErrorKind, OrganizerError
 from grader.metrics.boards import BoardRule
 from grader.models import (
     Competition,
@@ -44,14 +43,6 @@ MOST_GROUPS = 50
 Key = TypeVar("Key")
 Value = tuple[str, str | tuple[str, ...]]  # a column of scores and the path in its JSON
 _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
-
-
-class NothingToCompare(OrganizerError):
-    """The first scoring version has no predecessor to compare with."""
-
-    public_name = "nothing_to_compare"
-    kind = ErrorKind.NOT_FOUND
-    message = "Scoring version {version.number} replaced no other version, so there is no difference to show."
 
 
 class Compared(NamedTuple):

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader import db
 from grader.crash_points import reach
-from grader.errors import ErrorKind, OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import (
     Competition,
     JobState,
@@ -36,41 +36,6 @@ from grader.text import plain_text
 RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
 RATE_WINDOW = timedelta(seconds=60)
 CREATED_BY_MAX_LENGTH = 64
-
-
-class RescoringUnderWay(OrganizerError):
-    """The competition is already preparing another scoring version."""
-
-    public_name = "rescoring_under_way"
-    message = (
-        "Scoring version {version.number} is not published yet (prepared by {version.created_by}: "
-        "{version.reason}). Publish or cancel it first."
-    )
-
-
-class NotPreparing(OrganizerError):
-    """Only a scoring version that is being prepared can be published or cancelled."""
-
-    public_name = "not_preparing"
-    message = (
-        "Scoring version {version.number} is {version.state}. Only a version in preparation can be published "
-        "or cancelled."
-    )
-
-
-class UnknownScoringVersion(OrganizerError):
-    """The competition has no scoring version with this number."""
-
-    public_name = "unknown_scoring_version"
-    kind = ErrorKind.NOT_FOUND
-    message = "There is no scoring version {number}."
-
-
-class RescoringNeedsReason(OrganizerError):
-    """A rescoring requires a reason, which participants see."""
-
-    public_name = "reason_needed"
-    message = "Enter a reason for the rescoring. Participants will see it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +85,7 @@ def prepare(
 ) -> ScoringVersion:
     """Add a scoring version and all its jobs.
 
-    Raises RescoringNeedsReason, RescoringUnderWay, or BoardsNeedValues if a named leaderboard needs a value
+    Raises OrganizerRefusal, or BoardsNeedValues if a named leaderboard needs a value
     that the metric lacks.
 
     Rejected files stay rejected because all solutions of a competition have the same row ids. Each new
@@ -168,7 +133,7 @@ def begun(session: Session, *, competition: Competition, solution: StoredSolutio
 def begin_again(
     session: Session, *, competition: Competition, version: ScoringVersion, actor: Actor, now: datetime
 ) -> None:
-    """Prepare a retired version of a locked competition again; raise RescoringUnderWay."""
+    """Prepare a retired version of a locked competition again; raise OrganizerRefusal."""
     require_none_open(session, competition=competition)
     version.state = ScoringVersionState.PREPARING
     session.flush()
@@ -208,10 +173,11 @@ def list_all(session: Session, *, competition: Competition) -> list[ScoringVersi
 
 
 def get(session: Session, *, competition: Competition, number: int) -> ScoringVersion:
-    """Return a scoring version with its solution; raise UnknownScoringVersion."""
+    """Return a scoring version with its solution; raise OrganizerRefusal."""
     version = session.scalar(_of(competition).where(ScoringVersion.number == number))
     if version is None:
-        raise UnknownScoringVersion(number=number)
+        message = f"There is no scoring version {number}."
+        raise OrganizerRefusal("unknown_scoring_version", ErrorKind.NOT_FOUND, message)
     return version
 
 
@@ -221,10 +187,14 @@ def open_version(session: Session, *, competition: Competition) -> ScoringVersio
 
 
 def require_none_open(session: Session, *, competition: Competition) -> None:
-    """Raise RescoringUnderWay if a version of a locked competition is being prepared."""
+    """Raise OrganizerRefusal if a version of a locked competition is being prepared."""
     preparing = open_version(session, competition=competition)
     if preparing is not None:
-        raise RescoringUnderWay(version=preparing)
+        message = (
+            f"Scoring version {preparing.number} is not published yet (prepared by "
+            f"{preparing.created_by}: {preparing.reason}). Publish or cancel it first."
+        )
+        raise OrganizerRefusal("rescoring_under_way", ErrorKind.CONFLICT, message)
 
 
 def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> JobProgress:
@@ -258,7 +228,7 @@ def progress(session: Session, *, scoring_version_id: int, now: datetime | None 
 def drop(
     session: Session, *, scoring_version_id: int, actor: Actor, now: datetime | None = None
 ) -> ScoringVersion:
-    """Cancel a scoring version in preparation, but keep its scores; raise NotPreparing."""
+    """Cancel a scoring version in preparation, but keep its scores; raise OrganizerRefusal."""
     version, competition = lock_preparing(session, scoring_version_id)
     was_live = version.published_at is not None
     version.state = ScoringVersionState.RETIRED if was_live else ScoringVersionState.DROPPED
@@ -277,20 +247,25 @@ def _record(act: Act, action: str, version: ScoringVersion) -> None:
 
 
 def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:
-    """Lock and return a version in preparation and its competition; raise NotPreparing."""
+    """Lock and return a version in preparation and its competition; raise OrganizerRefusal."""
     version = session.get_one(ScoringVersion, scoring_version_id)
     competition = lookup.lock(session, competition_id=version.competition_id)
     session.refresh(version)
     if version.state is not ScoringVersionState.PREPARING:
-        raise NotPreparing(version=version)
+        message = (
+            f"Scoring version {version.number} is {version.state}. Only a version in preparation can be "
+            "published or cancelled."
+        )
+        raise OrganizerRefusal("not_preparing", ErrorKind.CONFLICT, message)
     return version, competition
 
 
 def checked_reason(reason: str) -> str:
-    """Return a reason as plain text; raise RescoringNeedsReason if it is blank."""
+    """Return a reason as plain text; raise OrganizerRefusal if it is blank."""
     reason = plain_text(reason)
     if not reason:
-        raise RescoringNeedsReason
+        message = "Enter a reason for the rescoring. Participants will see it."
+        raise OrganizerRefusal("reason_needed", ErrorKind.CONFLICT, message)
     return reason
 
 

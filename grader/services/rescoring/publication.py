@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, contains_eager
 
 from grader import db
 from grader.crash_points import reach
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.models import (
     Competition,
     ScoringJob,
@@ -71,16 +71,6 @@ class RescoringLosesScores(OrganizerError):
         self.count = count
 
 
-class NotRetired(OrganizerError):
-    """Only a version that was live before can be restored."""
-
-    public_name = "not_retired"
-    message = (
-        "Scoring version {version.number} is {version.state}. You can only roll back to a version that was "
-        "live before."
-    )
-
-
 def publish(
     session: Session,
     *,
@@ -93,8 +83,8 @@ def publish(
     """Make a prepared scoring version live.
 
     Pending submissions do not prevent publication, because a stream of new files could postpone it forever.
-    Raises NotPreparing, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`), DataUnchecked and
-    NoticeTooLong.
+    Raises OrganizerRefusal, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`),
+    DataUnchecked or NoticeTooLong.
     """
     version, competition = preparation.lock_preparing(session, scoring_version_id)
     now = now or db.now(session)
@@ -121,7 +111,7 @@ def roll_back(
 
     This happens immediately if every submission has a result. Otherwise, the version is prepared again, with
     jobs for the missing results. The state of the returned version distinguishes the two cases. Raises
-    UnknownScoringVersion, NotRetired, RescoringUnderWay, RescoringLosesScores, ReasonNeeded,
+    OrganizerRefusal, RescoringLosesScores, ReasonNeeded,
     BoardsNeedValues or NoticeTooLong.
     """
     reason = preparation.checked_reason(reason)
@@ -129,7 +119,11 @@ def roll_back(
     now = now or db.now(session)
     version = preparation.get(session, competition=competition, number=number)
     if version.state is not ScoringVersionState.RETIRED:
-        raise NotRetired(version=version)
+        message = (
+            f"Scoring version {version.number} is {version.state}. You can only roll back to a version "
+            "that was live before."
+        )
+        raise OrganizerRefusal("not_retired", ErrorKind.CONFLICT, message)
     boards.require(competition, Rules.of(version))
     version.reason = reason
     preparation.add_missing_jobs(session, version=version, now=now)

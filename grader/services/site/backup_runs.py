@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import and_, delete, func, or_, select, true, update
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.models import BackupRun, User
 from grader.services.site import counting, letters, outbox
 from grader.text import one_line
@@ -26,13 +26,6 @@ class BackupInProgress(OrganizerError):
         "Another backup is in progress; it started at {started_at:%Y-%m-%d %H:%M:%S} UTC. If its process was "
         "killed, try again at {free_at:%H:%M:%S} UTC."
     )
-
-
-class BackupLost(OrganizerError):
-    """The lease of a backup ended, so another process may have started one."""
-
-    public_name = "backup_lost"
-    message = "The backup was stopped because its lease ended. Start it again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +97,7 @@ def begin(session: Session, *, target: str, now: datetime) -> BackupRun:
 
 
 def renew(session: Session, *, run_id: int, now: datetime) -> None:
-    """Extend the lease of a run; raise BackupLost if it has ended."""
+    """Extend the lease of a run; raise OrganizerRefusal if it has ended."""
     renewed = session.scalar(
         update(BackupRun)
         .where(BackupRun.id == run_id, BackupRun.ended_at.is_(None), BackupRun.lease_until > now)
@@ -113,7 +106,8 @@ def renew(session: Session, *, run_id: int, now: datetime) -> None:
         .execution_options(synchronize_session=False)
     )
     if renewed is None:
-        raise BackupLost
+        message = "The backup was stopped because its lease ended. Start it again."
+        raise OrganizerRefusal("backup_lost", ErrorKind.CONFLICT, message)
 
 
 def succeed(

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, ParticipantError, Refusal
 from grader.models import Competition, DataCheckState, DataFile, JobState
 from grader.services.competitions import acting, phases
 from grader.services.competitions.acting import Act
@@ -25,20 +25,6 @@ DESCRIPTION_MAX_LENGTH = 500
 SAMPLE_SUBMISSION = "sample_submission.csv"
 
 _NAME = re.compile(r"[\w][\w .()+-]{0,199}")
-
-
-class InvalidDataFile(OrganizerError):
-    """The data file cannot be added."""
-
-    public_name = "invalid_data_file"
-
-
-class UnknownDataFile(ParticipantError):
-    """The competition has no such file, or the user may not see it."""
-
-    public_name = "unknown_data_file"
-    kind = ErrorKind.NOT_FOUND
-    message = "This competition has no file {name!r}."
 
 
 class DataNotOpen(ParticipantError):
@@ -60,14 +46,16 @@ def list_all(session: Session, *, competition: Competition) -> Sequence[DataFile
 
 
 def get(session: Session, *, competition: Competition, name: str) -> DataFile:
-    """Return a data file of a competition; raise UnknownDataFile."""
+    """Return a data file of a competition; raise Refusal."""
     if not is_storable(name):
-        raise UnknownDataFile(name=name)
+        message = f"This competition has no file {name!r}."
+        raise Refusal("unknown_data_file", ErrorKind.NOT_FOUND, message)
     file = session.scalar(
         select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
     )
     if file is None:
-        raise UnknownDataFile(name=name)
+        message = f"This competition has no file {name!r}."
+        raise Refusal("unknown_data_file", ErrorKind.NOT_FOUND, message)
     return file
 
 
@@ -87,15 +75,17 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> DataFile:
-    """Add a file or replace the one with the same name, and request a check; raise InvalidDataFile."""
+    """Add a file or replace the one with the same name, and request a check; raise OrganizerRefusal."""
     name = checked_name(name)
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
     files = {each.name: each for each in list_all(session, competition=competition)}
     earlier = files.get(name)
     if earlier is None and len(files) >= MAX_COUNT:
-        raise InvalidDataFile(
-            f"This competition has reached the limit of {MAX_COUNT} data files. Remove one first."
+        raise OrganizerRefusal(
+            "invalid_data_file",
+            ErrorKind.CONFLICT,
+            f"This competition has reached the limit of {MAX_COUNT} data files. Remove one first.",
         )
     before = {} if earlier is None else _facts(earlier)
     file = earlier or DataFile(competition_id=competition.id, name=name)
@@ -111,23 +101,27 @@ def add(
 
 
 def remove(act: Act, *, name: str) -> None:
-    """Delete a file; raise UnknownDataFile. Its blob is deleted later, with other orphaned blobs."""
+    """Delete a file; raise Refusal. Its blob is deleted later, with other orphaned blobs."""
     file = get(act.session, competition=act.competition, name=name)
     act.session.delete(file)
     act.record("data.remove", f"data file {name}", before=_facts(file))
 
 
 def checked_name(name: str) -> str:
-    """Return the last part of a path as a file name; raise InvalidDataFile if it is not allowed."""
+    """Return the last part of a path as a file name; raise OrganizerRefusal if it is not allowed."""
     last = one_line(name.replace("\\", "/").rpartition("/")[2], 255)
     if not _NAME.fullmatch(last):
-        raise InvalidDataFile(
+        raise OrganizerRefusal(
+            "invalid_data_file",
+            ErrorKind.CONFLICT,
             f"The file name {last!r} is invalid. Use 1 to 200 characters (letters, digits, spaces, and "
-            ". _ - + ( )) and start with a letter, digit or underscore."
+            ". _ - + ( )) and start with a letter, digit or underscore.",
         )
     if last == SAMPLE_SUBMISSION:
-        raise InvalidDataFile(
-            f"{SAMPLE_SUBMISSION} is generated from the solution. Choose another name for your file."
+        raise OrganizerRefusal(
+            "invalid_data_file",
+            ErrorKind.CONFLICT,
+            f"{SAMPLE_SUBMISSION} is generated from the solution. Choose another name for your file.",
         )
     return last
 
@@ -148,13 +142,6 @@ class BeingChecked(ParticipantError):
     kind = ErrorKind.NOT_YET
     retry_after = CHECK_TIME
     message = "{name} is being checked. Try again in a few minutes."
-
-
-class NotHeld(OrganizerError):
-    """The file is not held back."""
-
-    public_name = "not_held"
-    message = "{name} is not held back by its check."
 
 
 class DataUnchecked(OrganizerError):
@@ -186,11 +173,12 @@ def require_given_out(competition: Competition, file: DataFile) -> None:
 
 
 def allow(act: Act, *, name: str, reason: str = "") -> DataFile:
-    """Release a file that is held back; raise NotHeld."""
+    """Release a file that is held back; raise OrganizerRefusal."""
     file = get(act.session, competition=act.competition, name=name)
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
     if file.check_state is not DataCheckState.HELD and not is_unopened:
-        raise NotHeld(name=name)
+        message = f"{name} is not held back by its check."
+        raise OrganizerRefusal("not_held", ErrorKind.CONFLICT, message)
     seen = checks.found_in(file)
     file.check_state = DataCheckState.ALLOWED
     covers = sorted(checks.covered(file.findings))

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerRefusal, ParticipantError, Refusal
 from grader.files import RowIds
 from grader.files.solution.canonical_form import hashes
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
@@ -21,28 +21,6 @@ from grader.services.solutions import intake
 from grader.services.solutions.intake import Commitment
 from grader.services.solutions.truth import Truth
 from grader.storage.stores import Storage
-
-
-class NotRevealed(OrganizerError):
-    """The solution and the results bundle are available only after the reveal."""
-
-    public_name = "not_revealed"
-    message = "The private leaderboard has not been revealed. Reveal it first."
-
-
-class SolutionPublished(OrganizerError):
-    """The solution is already public."""
-
-    public_name = "solution_published"
-    message = "The solution was already published at {at:%Y-%m-%d %H:%M:%S} UTC."
-
-
-class SolutionNotPublished(ParticipantError):
-    """The solution is not public."""
-
-    public_name = "solution_not_published"
-    kind = ErrorKind.NOT_FOUND
-    message = "The solution of this competition has not been published."
 
 
 class SolutionNotWritten(ParticipantError):
@@ -59,14 +37,19 @@ def publish(
 ) -> OrganizerJob:
     """Publish the solution and complete receipts; return the job that writes the solution file.
 
-    Publication cannot be undone. Raise NotRevealed or SolutionPublished.
+    Publication cannot be undone. Raise OrganizerRefusal.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
     if competition.revealed_at is None:
-        raise NotRevealed
+        message = "The private leaderboard has not been revealed. Reveal it first."
+        raise OrganizerRefusal("not_revealed", ErrorKind.CONFLICT, message)
     if competition.solution_published_at is not None:
-        raise SolutionPublished(at=competition.solution_published_at)
+        message = (
+            f"The solution was already published at {competition.solution_published_at:%Y-%m-%d %H:%M:%S} "
+            "UTC."
+        )
+        raise OrganizerRefusal("solution_published", ErrorKind.CONFLICT, message)
     competition.solution_published_at = act.now
     version = lookup.live(competition)
     act.record(
@@ -90,12 +73,12 @@ def write_again(session: Session, *, competition: Competition, actor: Actor, now
 
 
 def digest(competition: Competition) -> str:
-    """Return the published solution's digest; raise SolutionNotPublished."""
+    """Return the published solution's digest; raise Refusal."""
     return _published(competition).digest
 
 
 def nonce(competition: Competition) -> str:
-    """Return the nonce of the published solution; raise SolutionNotPublished or SolutionNotWritten."""
+    """Return the nonce of the published solution; raise Refusal or SolutionNotWritten."""
     found = _published(competition).nonce
     if found is None:
         raise SolutionNotWritten
@@ -105,7 +88,8 @@ def nonce(competition: Competition) -> str:
 def _published(competition: Competition) -> Solution:
     version = competition.live_scoring_version
     if competition.solution_published_at is None or version is None:
-        raise SolutionNotPublished
+        message = "The solution of this competition has not been published."
+        raise Refusal("solution_not_published", ErrorKind.NOT_FOUND, message)
     return version.solution
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import (
     Competition,
     Role,
@@ -59,14 +59,6 @@ class UnknownSubmission(ParticipantError):
     public_name = "unknown_submission"
     kind = ErrorKind.NOT_FOUND
     message = "You have no submission {submission_id}."
-
-
-class FileDeleted(ParticipantError):
-    """The file of a rejected submission has been deleted."""
-
-    public_name = "file_deleted"
-    kind = ErrorKind.GONE
-    message = "The file of submission #{submission.id} was rejected and has been deleted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +165,10 @@ def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
 
 
 def require_file(submission: Submission) -> None:
-    """Raise FileDeleted if the file of a rejected submission has been deleted."""
+    """Raise Refusal if the file of a rejected submission has been deleted."""
     if submission.file_deleted_at is not None:
-        raise FileDeleted(submission=submission)
+        message = f"The file of submission #{submission.id} was rejected and has been deleted."
+        raise Refusal("file_deleted", ErrorKind.GONE, message)
 
 
 def list_of(

@@ -5,7 +5,7 @@ import os
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
 from grader.services.competitions import lifecycle, lookup, organizers
 from grader.services.competitions.acting import Act
@@ -19,13 +19,6 @@ from grader.text import one_line
 SAMPLE_NAME = "Sample submission"
 BASELINE_NAME = "Baseline"
 DESCRIPTION_MAX_LENGTH = 64
-
-
-class NoOrganizers(OrganizerError):
-    """The competition has no organizer to own a benchmark submission."""
-
-    public_name = "no_organizers"
-    message = "The competition has no organizer to own the baseline. Create the draft with --owner."
 
 
 def publish(act: Act, *, storage: Storage) -> NewSubmission | None:
@@ -99,10 +92,11 @@ def _sample(storage: Storage, competition: Competition) -> StoredBlob:
 
 
 def first_organizer(session: Session, *, competition: Competition) -> User:
-    """Return the organizer who owns files added by the operator; raise NoOrganizers."""
+    """Return the organizer who owns files added by the operator; raise OrganizerRefusal."""
     candidates = organizers.list_all(session, competition=competition)
     if not candidates:
-        raise NoOrganizers
+        message = "The competition has no organizer to own the baseline. Create the draft with --owner."
+        raise OrganizerRefusal("no_organizers", ErrorKind.CONFLICT, message)
     return candidates[0].user
 
 

@@ -1,6 +1,6 @@
 """Moderation decisions: disqualify or reinstate a team, mark a submission."""
 
-from grader.errors import ErrorKind, OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Submission, SubmissionKind, Team
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import rows
@@ -10,47 +10,16 @@ from grader.services.teams.moderation import REASON_MAX_LENGTH
 from grader.text import one_line
 
 
-class AlreadyDisqualified(OrganizerError):
-    """The team is already disqualified."""
-
-    public_name = "already_disqualified"
-    message = "{team.name} is already disqualified: {team.disqualification_reason}"
-
-
-class NotDisqualified(OrganizerError):
-    """Only a disqualified team can be reinstated."""
-
-    public_name = "not_disqualified"
-    message = "{team.name} is not disqualified."
-
-
-class OnlyATest(OrganizerError):
-    """A test submission of the organizers cannot compete."""
-
-    public_name = "only_a_test"
-    message = (
-        "Submission #{submission_id} is a test submission of the organizers. It can be a benchmark or "
-        "hidden, but it cannot have a rank."
-    )
-
-
-class UnknownSubmissionHere(OrganizerError):
-    """The competition has no submission with this id."""
-
-    public_name = "unknown_submission_here"
-    kind = ErrorKind.NOT_FOUND
-    message = "There is no submission #{submission_id} in this competition."
-
-
 def disqualify(act: Act, *, team: str, reason: str) -> Team:
     """Disqualify a team: remove it from every leaderboard and block its uploads until it is reinstated.
 
-    Its members cannot leave it. Raises OrganizerRefusal or AlreadyDisqualified.
+    Its members cannot leave it. Raises OrganizerRefusal.
     """
     reason = moderation.require_reason(reason, "disqualification")
     target = moderation.find(act, team)
     if target.disqualified_at is not None:
-        raise AlreadyDisqualified(team=target)
+        message = f"{target.name} is already disqualified: {target.disqualification_reason}"
+        raise OrganizerRefusal("already_disqualified", ErrorKind.CONFLICT, message)
     target.disqualified_at, target.disqualification_reason = act.now, reason
     _show(act, target.id)
     mail.moderated(act.session, "disqualified", competition=act.competition, team=target, now=act.now)
@@ -66,10 +35,11 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
 
 
 def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
-    """Reinstate a disqualified team on the leaderboards; raise UnknownTeam or NotDisqualified."""
+    """Reinstate a disqualified team on the leaderboards; raise UnknownTeam or OrganizerRefusal."""
     target = moderation.find(act, team)
     if target.disqualified_at is None:
-        raise NotDisqualified(team=target)
+        message = f"{target.name} is not disqualified."
+        raise OrganizerRefusal("not_disqualified", ErrorKind.CONFLICT, message)
     before = {"disqualified_at": target.disqualified_at, "reason": target.disqualification_reason}
     target.disqualified_at, target.disqualification_reason = None, ""
     _show(act, target.id)
@@ -89,15 +59,20 @@ def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
     """Mark a submission as ranked, as a benchmark without a rank, or as hidden.
 
     Benchmarks and hidden submissions do not count towards the limits and cannot be selected. Raises
-    UnknownSubmissionHere, OnlyATest, and ValueError for LATE.
+    OrganizerRefusal, and ValueError for LATE.
     """
     if kind is SubmissionKind.LATE:
         raise ValueError("A submission is late because of its time and cannot be marked as late.")
     submission = act.session.get(Submission, submission_id)
     if submission is None or submission.competition_id != act.competition.id:
-        raise UnknownSubmissionHere(submission_id=submission_id)
+        message = f"There is no submission #{submission_id} in this competition."
+        raise OrganizerRefusal("unknown_submission_here", ErrorKind.NOT_FOUND, message)
     if submission.team.is_organizers and kind not in (SubmissionKind.BENCHMARK, SubmissionKind.HIDDEN):
-        raise OnlyATest(submission_id=submission_id)
+        message = (
+            f"Submission #{submission_id} is a test submission of the organizers. It can be a benchmark "
+            "or hidden, but it cannot have a rank."
+        )
+        raise OrganizerRefusal("only_a_test", ErrorKind.CONFLICT, message)
     before, submission.kind = submission.kind, kind
     submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
     limits.update_slot(submission)

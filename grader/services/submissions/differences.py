@@ -12,7 +12,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, Split, SubmissionStatus, User
 from grader.ranking.order import Scale, error_text
 from grader.services.competitions import lookup, phases
@@ -27,22 +27,6 @@ DAY = timedelta(days=1)
 FIELDS = {Split.PRIVATE: Field.PRIVATE_DIFFERENCES, Split.PUBLIC: Field.PUBLIC_DIFFERENCES}
 
 
-class NotComparable(ParticipantError):
-    """A submission compared with itself, or one without a score."""
-
-    public_name = "not_comparable"
-    kind = ErrorKind.CONFLICT
-    message = "Choose two different scored submissions of your team."
-
-
-class DifferencesHidden(ParticipantError):
-    """The competition hides differences until the reveal."""
-
-    public_name = "differences_hidden"
-    kind = ErrorKind.FORBIDDEN
-    message = "This competition shows the standard errors of differences after the reveal."
-
-
 class TooManyComparisons(ParticipantError):
     """The team has requested the maximum number of comparisons; `retry_after` is the time until the next."""
 
@@ -52,14 +36,6 @@ class TooManyComparisons(ParticipantError):
     def __init__(self, wait: timedelta) -> None:
         self.retry_after = max(wait, timedelta(seconds=1))
         super().__init__(f"Your team has requested {MAX_DAILY} comparisons within a day. Try again later.")
-
-
-class UnknownComparison(ParticipantError):
-    """The team has no such comparison under the live scoring version."""
-
-    public_name = "unknown_comparison"
-    kind = ErrorKind.NOT_FOUND
-    message = "There is no comparison {job_id}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +61,7 @@ def request(
 ) -> OrganizerJob:
     """Return the job that compares two submissions of the user's team; add it if there is none.
 
-    Raises UnknownSubmission, NotComparable, DifferencesHidden or TooManyComparisons.
+    Raises UnknownSubmission, Refusal or TooManyComparisons.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
@@ -98,9 +74,11 @@ def request(
     one, other = pair
     are_scored = all(each.status is SubmissionStatus.SCORED for each in pair)
     if one.id == other.id or one.team_id != other.team_id or not are_scored:
-        raise NotComparable
+        message = "Choose two different scored submissions of your team."
+        raise Refusal("not_comparable", ErrorKind.CONFLICT, message)
     if not shown_splits(competition, viewer, now):
-        raise DifferencesHidden
+        message = "This competition shows the standard errors of differences after the reveal."
+        raise Refusal("differences_hidden", ErrorKind.FORBIDDEN, message)
     found = find(session, competition=competition, submission_id=one.id, baseline_id=other.id)
     if found is not None:
         return found
@@ -139,7 +117,7 @@ def find(
 
 
 def get(session: Session, *, competition: Competition, user: User, job_id: int) -> OrganizerJob:
-    """Return a job that compares submissions of the user's team; raise UnknownComparison."""
+    """Return a job that compares submissions of the user's team; raise Refusal."""
     try:
         job = organizer_jobs.get(
             session, competition=competition, job_id=job_id, kind=OrganizerJobKind.COMPARE
@@ -147,9 +125,11 @@ def get(session: Session, *, competition: Competition, user: User, job_id: int) 
         for name in ("submission_id", "baseline_id"):
             accepting.get_own(session, user=user, submission_id=job.parameters[name])
     except (UnknownOrganizerJob, UnknownSubmission):
-        raise UnknownComparison(job_id=job_id) from None
+        message = f"There is no comparison {job_id}."
+        raise Refusal("unknown_comparison", ErrorKind.NOT_FOUND, message) from None
     if job.parameters["scoring_version_id"] != competition.live_scoring_version_id:
-        raise UnknownComparison(job_id=job_id)
+        message = f"There is no comparison {job_id}."
+        raise Refusal("unknown_comparison", ErrorKind.NOT_FOUND, message)
     return job
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from fairboard.interface import Recounted
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import Competition, Score, ScoringVersion, Split, Submission
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
@@ -19,14 +19,6 @@ from grader.visibility import Field, Phase, Viewer, visible
 
 # A receipt is verified against the exact score, so scores displayed in a coarse feedback mode are omitted.
 _EXACT = {Split.PUBLIC: Field.PUBLIC_EXACT, Split.PRIVATE: Field.PRIVATE_SCORE}
-
-
-class NoReceipt(ParticipantError):
-    """The submission has no score, so there is no receipt."""
-
-    public_name = "no_receipt"
-    kind = ErrorKind.NOT_FOUND
-    message = "Submission #{submission_id} has no score and therefore no receipt."
 
 
 class CommitmentPending(ParticipantError):
@@ -39,7 +31,7 @@ class CommitmentPending(ParticipantError):
 
 
 def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
-    """Return the complete receipt of a submission; raise NoReceipt or CommitmentPending."""
+    """Return the complete receipt of a submission; raise Refusal or CommitmentPending."""
     report = version.solution.report
     return _receipt(
         submission,
@@ -54,7 +46,7 @@ def whole(session: Session, *, submission: Submission, version: ScoringVersion) 
 def visible_to(
     session: Session, *, submission: Submission, viewer: Viewer, phase: Phase, number: int | None = None
 ) -> Receipt:
-    """Return the part of a receipt that `viewer` may see; raise NoReceipt or CommitmentPending.
+    """Return the part of a receipt that `viewer` may see; raise Refusal or CommitmentPending.
 
     Until the solution is published, a team's receipt contains the displayed score of each visible split;
     afterwards, it is complete. Organizers may request a scoring version by its number; all other receipts
@@ -64,7 +56,8 @@ def visible_to(
     version_number = number if viewer is Viewer.ORGANIZER else None
     version = _version(session, competition, version_number)
     if version is None:
-        raise NoReceipt(submission_id=submission.id)
+        message = f"Submission #{submission.id} has no score and therefore no receipt."
+        raise Refusal("no_receipt", ErrorKind.NOT_FOUND, message)
     if viewer is Viewer.ORGANIZER or competition.solution_published_at is not None:
         return whole(session, submission=submission, version=version)
     shown = {
@@ -86,14 +79,15 @@ def _version(session: Session, competition: Competition, number: int | None) -> 
 
 
 def _scores(session: Session, submission: Submission, version: ScoringVersion) -> Sequence[Score]:
-    """Return the scores of a submission, public first; raise NoReceipt."""
+    """Return the scores of a submission, public first; raise Refusal."""
     scores = session.scalars(
         select(Score)
         .where(Score.submission_id == submission.id, Score.scoring_version_id == version.id)
         .order_by(Score.split.desc())
     ).all()
     if not scores:
-        raise NoReceipt(submission_id=submission.id)
+        message = f"Submission #{submission.id} has no score and therefore no receipt."
+        raise Refusal("no_receipt", ErrorKind.NOT_FOUND, message)
     return scores
 
 

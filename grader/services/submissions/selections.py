@@ -15,7 +15,7 @@ from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.errors import ErrorKind, OrganizerRefusal, ParticipantError, Refusal
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
@@ -37,12 +37,6 @@ class SelectionClosed(ParticipantError):
         when = f" at {self.closed_at:%Y-%m-%d %H:%M:%S} UTC" if self.closed_at else ""
         with_it = "" if self.closed_at != competition.closes_at else " with the competition"
         super().__init__(f"The final selection closed{with_it}{when}.")
-
-
-class SelectionStays(OrganizerError):
-    """The final selection cannot be reopened."""
-
-    public_name = "selection_stays"
 
 
 class NotSelectable(ParticipantError):
@@ -76,14 +70,6 @@ class TooManySelected(ParticipantError):
     @property
     def details(self) -> dict[str, Any]:
         return {"limit": self.limit, "selected": list(self.selected_ids)}
-
-
-class NotReplaceable(ParticipantError):
-    """The submission to replace is not selected by the team."""
-
-    public_name = "not_replaceable"
-    kind = ErrorKind.CONFLICT
-    message = "Submission #{submission_id} is not selected by your team, so it cannot be replaced."
 
 
 class Reason(enum.StrEnum):
@@ -128,7 +114,7 @@ def select(
     """Select a submission of the user's team for the private leaderboard, or deselect it.
 
     The selected submission `instead_of` is deselected in the same step.
-    Raises UnknownSubmission, SelectionClosed, NotSelectable, NotReplaceable or TooManySelected.
+    Raises UnknownSubmission, SelectionClosed, NotSelectable, Refusal or TooManySelected.
     """
     submission = accepting.get_own(session, user=user, submission_id=submission_id)
     competition = lookup.lock(session, competition_id=submission.competition_id)
@@ -142,7 +128,8 @@ def select(
         picked = {each.id: each for each in shown_scores.selected(session, team=submission.team)}
         if instead_of is not None:
             if instead_of not in picked:
-                raise NotReplaceable(submission_id=instead_of)
+                message = f"Submission #{instead_of} is not selected by your team, so it cannot be replaced."
+                raise Refusal("not_replaceable", ErrorKind.CONFLICT, message)
             picked.pop(instead_of).is_selected = False
         if len(picked) >= competition.selection_count:
             raise TooManySelected(competition.selection_count, list(picked))
@@ -171,18 +158,26 @@ def closes_at(competition: Competition) -> datetime | None:
 
 
 def reopen(act: Act, *, until: datetime, reason: str) -> None:
-    """Reopen the selection until a later time, delaying an earlier reveal; raise SelectionStays."""
+    """Reopen the selection until a later time, delaying an earlier reveal; raise OrganizerRefusal."""
     competition = act.competition
     if phases.phase(competition, act.now) is Phase.REVEALED:
-        raise SelectionStays(
-            "The private leaderboard is revealed, so the final selection cannot be reopened."
+        raise OrganizerRefusal(
+            "selection_stays",
+            ErrorKind.CONFLICT,
+            "The private leaderboard is revealed, so the final selection cannot be reopened.",
         )
     if competition.closes_at is None:
-        raise SelectionStays("The competition has no closing date, so its final selection is already open.")
+        raise OrganizerRefusal(
+            "selection_stays",
+            ErrorKind.CONFLICT,
+            "The competition has no closing date, so its final selection is already open.",
+        )
     if until <= max(act.now, competition.closes_at):
-        raise SelectionStays(
+        raise OrganizerRefusal(
+            "selection_stays",
+            ErrorKind.CONFLICT,
             f"The final selection cannot be reopened until {until:%Y-%m-%d %H:%M} UTC. Choose a time in the "
-            "future and after the close."
+            "future and after the close.",
         )
     before, competition.selection_deadline = competition.selection_deadline, until
     if competition.reveals_at is not None and competition.reveals_at < until:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import AnnouncedUpload, Competition, User
 from grader.services.site import counting
 from grader.storage.stores import StoredBlob
@@ -40,25 +40,6 @@ class UnknownUpload(ParticipantError):
     public_name = "unknown_upload"
     kind = ErrorKind.NOT_FOUND
     message = "This upload does not exist or has expired. Upload the file again."
-
-
-class UploadIncomplete(ParticipantError):
-    """The upload is not complete yet."""
-
-    public_name = "upload_incomplete"
-    kind = ErrorKind.CONFLICT
-    message = "{upload.name} has not arrived completely. Upload the file again."
-
-
-class OtherLength(ParticipantError):
-    """The file is longer or shorter than announced."""
-
-    public_name = "other_length"
-    kind = ErrorKind.MISMATCH
-    message = (
-        "The declared size of {upload.name} is {upload.size_bytes:,} bytes, but {size_bytes:,} bytes were "
-        "received. Upload the file again."
-    )
 
 
 def announce(
@@ -95,10 +76,14 @@ def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
 
 
 def receive(session: Session, *, token: str, file: StoredBlob, now: datetime) -> AnnouncedUpload:
-    """Set the file of an upload unless it was submitted already; raise OtherLength."""
+    """Set the file of an upload unless it was submitted already; raise Refusal."""
     upload = _one(session, token, now, is_locked=True)
     if file.size != upload.size_bytes:
-        raise OtherLength(upload=upload, size_bytes=file.size)
+        message = (
+            f"The declared size of {upload.name} is {upload.size_bytes:,} bytes, but {file.size:,} bytes "
+            "were received. Upload the file again."
+        )
+        raise Refusal("other_length", ErrorKind.MISMATCH, message)
     if upload.used_at is None:
         upload.sha256, upload.expires_at = file.sha256, upload.created_at + KEPT
         session.flush()
@@ -110,13 +95,14 @@ def whole(
 ) -> AnnouncedUpload:
     """Return a person's complete upload for a competition.
 
-    Raises UnknownUpload or UploadIncomplete.
+    Raises UnknownUpload or Refusal.
     """
     upload = _one(session, token, now, is_locked=True)
     if upload.user_id != user.id or upload.competition_id != competition.id:
         raise UnknownUpload
     if upload.sha256 is None:
-        raise UploadIncomplete(upload=upload)
+        message = f"{upload.name} has not arrived completely. Upload the file again."
+        raise Refusal("upload_incomplete", ErrorKind.CONFLICT, message)
     return upload
 
 

@@ -57,7 +57,7 @@ def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> 
 
     Disqualified teams are left out. Teams and members that are already in this stage are skipped. Members
     must accept the rules again unless the text is the same. Lock the previous stage before this one. Raise
-    UnknownBoard or Refusal.
+    Refusal.
     """
     session, stage, previous = act.session, act.competition, _previous(act, top)
     query = select(Team).where(

@@ -23,12 +23,12 @@ from grader.services.closing import bundle, close
 from grader.services.competitions import lookup
 from grader.services.site.log import Actor
 from grader.services.solutions import publication
-from grader.services.solutions.publication import NotRevealed, SolutionNotPublished, SolutionPublished
 from grader.services.submissions import receipts
-from grader.services.submissions.receipts import CommitmentPending, NoReceipt
+from grader.services.submissions.receipts import CommitmentPending
 from grader.visibility import Phase, Viewer
 from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
+from tests.fixtures.refusals import refused
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LATER = timedelta(days=1)
@@ -110,7 +110,7 @@ def test_receipt_needs_a_score_and_a_commitment(service):
     competition = service.competition()
     accepted = service.submit(competition)
     submission_id = accepted.submission.id
-    with pytest.raises(NoReceipt):
+    with refused("no_receipt"):
         receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     service.score(accepted)
     with service.database.write() as session:
@@ -136,7 +136,7 @@ def bundled(service, competition: Competition) -> dict[str, bytes]:
 
 
 def test_bundle_contains_the_tables_and_only_a_published_solution(service, closed: Competition):
-    with pytest.raises(NotRevealed):
+    with refused("not_revealed"):
         bundle.require_revealed(closed)
     service.act(close.reveal, competition=closed, after=LATER)
     bundle.require_revealed(service.reload(closed))
@@ -160,9 +160,9 @@ def test_bundle_contains_the_tables_and_only_a_published_solution(service, close
 @on_sqlite
 def test_solution_is_published_once_after_the_reveal_and_publicly_logged(service, closed: Competition):
     with service.database.write() as session:
-        with pytest.raises(NotRevealed):
+        with refused("not_revealed"):
             publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
-        with pytest.raises(SolutionNotPublished):
+        with refused("solution_not_published"):
             publication.digest(closed)
         close.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
         job = publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
@@ -171,7 +171,7 @@ def test_solution_is_published_once_after_the_reveal_and_publicly_logged(service
     digest = publication.digest(competition)
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
     with service.database.write() as session:
-        with pytest.raises(SolutionPublished):
+        with refused("solution_published"):
             publication.publish(session, competition=competition, actor=ACTOR, now=service.now + LATER)
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "solution.publish")).one()
         assert entry.is_public

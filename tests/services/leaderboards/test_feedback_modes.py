@@ -20,7 +20,7 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.leaderboards import shown_scores, submission_results, team_results
-from grader.services.leaderboards.board import BoardRequest, HiddenColumn, board_of
+from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.rescoring import publication
 from grader.services.site.leased_rows import Breakdown
 from grader.services.site.log import Actor
@@ -28,6 +28,7 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions import selections
 from grader.services.submissions.scoring_jobs import Outcome
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
+from tests.fixtures.refusals import refused
 from tests.fixtures.service import LEASE
 
 HOUR = timedelta(hours=1)
@@ -167,7 +168,7 @@ def test_leaderboard_is_not_sorted_by_a_hidden_term(service, coarse):
     wanted = BoardRequest(sort="bpsn_auc")
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
-        with pytest.raises(HiddenColumn):
+        with refused("hidden_column"):
             board_of(session, competition=own, now=service.now, request=wanted)
 
 

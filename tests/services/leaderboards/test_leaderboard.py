@@ -9,7 +9,6 @@ from fairboard import PairCounts, report
 from grader.models import Score, Split, Standing, Submission, SubmissionKind, Team
 from grader.ranking import order
 from grader.services.competitions import lookup
-from grader.services.competitions.boards import UnknownBoard
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.board import Board, BoardNotRevealed, BoardRequest, board_of
@@ -18,6 +17,7 @@ from grader.services.leaderboards.rows import change_settings, to_entry
 from grader.services.leaderboards.submission_results import Overview
 from grader.services.submissions import decisions
 from grader.visibility import Phase, Viewer
+from tests.fixtures.refusals import refused
 
 MINUTE = timedelta(minutes=1)
 TEAMS = ("ada", "bob", "cleo", "dan", "eve")
@@ -274,5 +274,5 @@ def test_named_leaderboard_is_paged_sorted_searched_and_placed_by_its_value(serv
     last = next(team_id for _, team_id, _, team in reversed(expected) if team != "zoe")
     pinned = public(service, competition, **request, own_team_id=last).pinned
     assert (pinned.team_id, pinned.rank) == (last, 5)
-    with pytest.raises(UnknownBoard):
+    with refused("unknown_board"):
         public(service, competition, board="missed")

@@ -16,10 +16,10 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation, publication
-from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
 from grader.services.site.leased_rows import Rejection
 from grader.services.solutions.truth import Truth
 from grader.services.submissions import scoring_jobs as jobs
+from tests.fixtures.refusals import refused
 from tests.fixtures.rescorings import TESTS, board, prepare, publish, waiting
 
 HOUR = timedelta(hours=1)
@@ -155,7 +155,7 @@ def test_failed_files_are_tried_again(service, competition, corrected_csv: bytes
 
 def test_only_one_version_is_prepared_at_a_time(service, competition, corrected_csv: bytes):
     version = prepare(service, competition, corrected_csv)
-    with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is not published yet"):
+    with refused("rescoring_under_way", match=r"Scoring version 2 is not published yet"):
         prepare(service, competition, corrected_csv)
     with service.database.write() as session:
         preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
@@ -179,7 +179,7 @@ def test_dropped_version_leaves_no_open_job_and_cannot_be_published(
         )
         assert jobs.claim(session, job_id=third, lease=HOUR, now=service.now) is None
     for act in (publication.publish, preparation.drop):
-        with pytest.raises(NotPreparing), service.database.write() as session:
+        with refused("not_preparing"), service.database.write() as session:
             act(session, scoring_version_id=version.id, actor=TESTS)
 
 

@@ -22,21 +22,20 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services.closing import close as closing
-from grader.services.closing.close import SelectionOpen
 from grader.services.competitions import acting, lookup, phases
 from grader.services.rescoring import difference, preparation
 from grader.services.rescoring import mail as rescoring_notices
-from grader.services.rescoring.preparation import NotPreparing, RescoringNeedsReason, RescoringUnderWay
-from grader.services.rescoring.publication import NoticeTooLong, NotRetired
+from grader.services.rescoring.publication import NoticeTooLong
 from grader.services.site import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.submissions import selections
-from grader.services.submissions.selections import SelectionClosed, SelectionStays
+from grader.services.submissions.selections import SelectionClosed
 from grader.services.teams import rosters
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from grader.worker.scorer import Scorer
 from tests.fixtures import rescorings
 from tests.fixtures.races import race
+from tests.fixtures.refusals import is_refusal, refused
 from tests.fixtures.rescorings import TESTS, board, publish, roll_back, waiting
 
 HOUR = timedelta(hours=1)
@@ -132,15 +131,15 @@ def test_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(se
 def test_rollback_needs_a_previously_live_version_and_a_reason(service, competition, prepare):
     version = prepare()
     for number in (1, 2):
-        with pytest.raises(NotRetired):
+        with refused("not_retired"):
             roll_back(service, competition, number)
     with service.database.write() as session:
         preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
-    with pytest.raises(NotRetired):
+    with refused("not_retired"):
         roll_back(service, competition, 2)
-    with pytest.raises(preparation.UnknownScoringVersion):
+    with refused("unknown_scoring_version"):
         roll_back(service, competition, 3)
-    with pytest.raises(RescoringNeedsReason):
+    with refused("reason_needed"):
         roll_back(service, competition, 1, reason=" \n ")
 
 
@@ -152,7 +151,7 @@ def test_immediate_rollback_does_not_affect_another_preparation(service, competi
     assert publish(service, other).replaced_number == 1
     service.score(service.submit(competition, user="dan", seed=9))
     prepare(seed=4, scored=False)
-    with pytest.raises(RescoringUnderWay):
+    with refused("rescoring_under_way"):
         roll_back(service, competition, 1)
 
 
@@ -166,7 +165,7 @@ def test_every_member_receives_one_notice_and_sees_old_and_new_scores(service, c
         mails = list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use"))))
     assert sorted(mail.to_address for mail in mails) == sorted(f"{name}@example.org" for name in old)
     assert len({mail.body for mail in mails}) == 1 and "Labels are right now." in mails[0].body
-    with pytest.raises(NotPreparing):
+    with refused("not_preparing"):
         publish(service, version, notice="Labels are right now.")
     with service.database.read() as session:
         current = lookup.get(session, slug="toxicity")
@@ -211,7 +210,7 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         picked = selections.select(session, user=service.user("ada"), submission_id=1, now=close + DAY)
         assert picked.is_selected
         for act in (closing.settle, lambda *args, **more: closing.reveal(*args, actor=TESTS, **more)):
-            with pytest.raises(SelectionOpen):
+            with refused("selection_open"):
                 act(session, competition=competition, now=close + DAY)
         assert closing.unsettled(session, now=close + DAY) == []
         assert closing.due(session, now=close + DAY) == []
@@ -222,7 +221,7 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         revealed = closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)
         assert phases.is_settled(revealed.competition)
         act = acting.begin(session, competition=competition, actor=TESTS, now=close + 3 * DAY)
-        with pytest.raises(SelectionStays, match="is revealed"):
+        with refused("selection_stays", match="is revealed"):
             selections.reopen(act, until=close + 9 * DAY, reason="No.")
 
 
@@ -280,7 +279,7 @@ def test_only_one_of_two_simultaneous_publications_switches_and_mails(service, c
     service.verify_addresses("ada", "bob", "cleo")
     version = prepare()
     both = race(*[lambda: publish(service, version, notice="Now.")] * 2)
-    assert sorted(type(each).__name__ for each in both) == ["NotPreparing", "ScoringVersion"]
+    assert [is_refusal(each, "not_preparing") for each in both].count(True) == 1
     with service.database.read() as session:
         assert len(list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use"))))) == 3
 
@@ -294,7 +293,7 @@ def test_only_one_of_a_simultaneous_publication_and_cancellation_succeeds(servic
             return preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
 
     results = race(lambda: publish(service, version), drop)
-    assert sorted(type(each).__name__ for each in results) == ["NotPreparing", "ScoringVersion"]
+    assert [is_refusal(each, "not_preparing") for each in results].count(True) == 1
     live = [number for number, state in states(service).items() if state is ScoringVersionState.LIVE]
     assert len(live) == 1 and board(service, competition).scoring_version == live[0]
 

@@ -28,9 +28,10 @@ from grader.services.rescoring import publication as rescoring_publication
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files, intake, publication
-from grader.services.solutions.data_files import BeingChecked, DataUnchecked, NotHeld
+from grader.services.solutions.data_files import BeingChecked, DataUnchecked
 from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.worker import OrganizerWorker
+from tests.fixtures.refusals import refused
 
 SHELL = Actor(None, "shell (tests)")
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -143,7 +144,7 @@ def test_single_column_is_held_back_until_its_release(
     (entry,) = audited(service, "data.allow")
     assert entry.after["discloses"] == list(found.discloses)
     assert entry.reason == "They are in the text anyway."
-    with pytest.raises(NotHeld):
+    with refused("not_held"):
         allow(service, competition)
 
 

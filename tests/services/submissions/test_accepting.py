@@ -22,7 +22,6 @@ from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.accepting import (
     AcceptedUpload,
     DescriptionTooLong,
-    FileDeleted,
     UnknownSubmission,
 )
 from grader.services.submissions.refusal import CompetitionClosed, CompetitionNotOpen
@@ -30,6 +29,7 @@ from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalF
 from grader.services.teams import limits
 from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
+from tests.fixtures.refusals import refused
 
 HOUR = timedelta(hours=1)
 BLOB = StoredBlob("0" * 64, 10)
@@ -282,7 +282,7 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 def test_file_whose_content_is_stored_is_available():
     accepting.require_file(Submission(id=7))
-    with pytest.raises(FileDeleted):
+    with refused("file_deleted"):
         accepting.require_file(Submission(id=7, file_deleted_at=MOMENT))
 
 

@@ -12,13 +12,12 @@ from grader.services.submissions import selections
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.submissions.selections import (
     CurrentSelection,
-    NotReplaceable,
     NotSelectable,
     Reason,
     SelectionClosed,
-    SelectionStays,
     TooManySelected,
 )
+from tests.fixtures.refusals import refused
 
 MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)
@@ -101,7 +100,7 @@ def test_a_selection_replaces_another_one_in_one_step(service):
     low, high, middle = send(service, competition, 0.0, 3.0, 1.0)
     pick(service, low)
     pick(service, high)
-    with pytest.raises(NotReplaceable, match=f"#{middle} is not selected"):
+    with refused("not_replaceable", match=f"#{middle} is not selected"):
         pick(service, middle, instead_of=middle)
     with pytest.raises(TooManySelected, match=r"or replace one: send its number as `instead_of`"):
         pick(service, middle)
@@ -165,7 +164,7 @@ def test_selection_can_be_reopened_only_until_a_later_time(service):
     close = service.now + 60 * MINUTE
     competition = service.competition(closes_at=close)
     for until, now in ((close, service.now), (close + MINUTE, close + MINUTE), (close, close + MINUTE)):
-        with pytest.raises(SelectionStays, match="a time in the future and after the close"):
+        with refused("selection_stays", match="a time in the future and after the close"):
             reopen(service, competition, until, now=now)
     assert service.reload(competition).selection_deadline is None
     reopen(service, competition, close + MINUTE + SECOND, now=close + MINUTE)

@@ -24,7 +24,6 @@ from grader.services.closing.tables import Format, NothingToExport, TableKind
 from grader.services.competitions import acting, lookup
 from grader.services.submissions import decisions, queue_health, retries, submission_search
 from grader.services.submissions import scoring_jobs as jobs
-from grader.services.submissions.decisions import OnlyATest
 from grader.services.submissions.queue_health import HealthSign
 from grader.services.submissions.retries import NothingFailed
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionSort
@@ -194,7 +193,7 @@ def test_test_submission_becomes_a_benchmark_and_is_never_ranked(service):
     service.score(accepted)
     given = {"submission_id": accepted.submission.id}
     service.act(decisions.mark, competition=competition, kind=SubmissionKind.BENCHMARK, **given)
-    with pytest.raises(OnlyATest):
+    with refused("only_a_test"):
         service.act(decisions.mark, competition=competition, kind=SubmissionKind.NORMAL, **given)
     with pytest.raises(ValueError, match="cannot be marked as late"):
         service.act(decisions.mark, competition=competition, kind=SubmissionKind.LATE, **given)
