@@ -5,8 +5,6 @@ that names the field. Pages show an invalid form value next to its field.
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import TypeVar
 
 from flask import Flask, request
 from werkzeug.routing import BaseConverter, IntegerConverter, Map
@@ -17,7 +15,6 @@ LARGEST = 2**31 - 1  # the range of PostgreSQL's integer, and therefore of every
 TEXT_MAX_LENGTH = 256  # characters of a search text
 SHOWN_LENGTH = 40  # characters
 YES, NO = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off", ""})
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Unreadable(BadRequest):
@@ -88,17 +85,6 @@ def asked_page() -> int:
 def asked_text(name: str) -> str:
     """Return a text from the query, truncated to the maximum length."""
     return request.args.get(name, "")[:TEXT_MAX_LENGTH]
-
-
-def asked_choice(name: str, choices: type[Choice]) -> Choice | None:
-    """Return a choice from the query, or None if it is absent; raise Unreadable."""
-    text = request.args.get(name, "")
-    if not text:
-        return None
-    try:
-        return choices(text)
-    except ValueError:
-        raise Unreadable(name, text, f"one of {', '.join(choices)}") from None
 
 
 def _told(value: object) -> str:
