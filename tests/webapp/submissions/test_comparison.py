@@ -94,20 +94,6 @@ def test_submissions_of_others_or_of_another_competition_cannot_be_compared(aren
     )
 
 
-def test_by_default_the_newest_is_compared_with_the_best_and_options_show_details(arena):
-    first, second = entered(arena)
-    page = arena.ann.browser.get(WHERE).text
-    assert selected(page) == [second, first]
-    assert re.search(rf">#{first} · predictions\.csv · 0\.\d{{5}} · \d+ \w+ \d\d:\d\d UTC</option>", page)
-    assert f"#{second} is 0." in page
-    assert "worse than" in page
-
-
-def test_a_team_without_a_scored_submission_sees_how_to_start(arena):
-    entered(arena)
-    assert "There is nothing to compare yet" in arena.bob.browser.get(WHERE).text
-
-
 @pytest.mark.parametrize(
     ("feedback", "shows"),
     [
@@ -151,20 +137,6 @@ def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena):
     assert arena.bob.browser.get(f"{WHERE}?candidate={theirs}&baseline={first}").status_code == 200
     both = {arena.bob.browser.get(f"{WHERE}?baseline={each}").status_code for each in (first, second)}
     assert both == {200, 404}  # Only one of Ann's submissions represents her team.
-
-
-def test_each_revealed_team_links_to_a_comparison_with_the_viewers_team(arena):
-    entered(arena)
-    theirs = arena.submit(arena.bob, arena.truth.predictions(noise=4, seed=5))
-    arena.score_all()
-    stranger = arena.app.test_client()
-    arena.reveal()
-    counted = f"{HERE}/leaderboard/private/{theirs}"
-    (link,) = re.findall(r'href="([^"]+)">Compare with yours<', arena.ann.browser.get(counted).text)
-    page = arena.ann.browser.get(link.replace("&amp;", "&")).text
-    assert selected(page)[1] == theirs
-    assert f"#{theirs} of Bob" in page
-    assert "Compare with yours" not in stranger.get(counted).text
 
 
 def test_coarse_scores_are_compared_only_by_their_displayed_values(arena):

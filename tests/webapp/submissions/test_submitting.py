@@ -176,31 +176,6 @@ def test_a_repeated_request_returns_the_first_submission(arena, make_ann):
     assert (invalid.status_code, invalid.json["error"]) == (400, "invalid_idempotency_key")
 
 
-def test_the_deadline_is_shown_next_to_the_servers_time(arena, make_ann):
-    closes_at = arena.now() + timedelta(days=40)
-    ann = make_ann(closes_at=closes_at)
-    date = f"{closes_at.day} {closes_at:%b %Y, %H:%M:%S} UTC"
-    text = main_text(ann.browser.get(f"{HERE}/submissions"))
-    assert re.search(
-        rf"A file counts if it has arrived completely before {date} "
-        r"\(the server time is \d\d:\d\d:\d\d UTC \)",
-        text,
-    )
-    send(arena, ann, b"1")
-    shown = main_text(ann.browser.get(f"{HERE}/submissions/1"))
-    assert "Your file arrived in time and counts even if it is scored after the close." in shown
-
-
-def test_a_failed_submission_explains_that_the_server_failed(arena, make_ann):
-    ann = make_ann()
-    send(arena, ann, b"1")
-    with arena.database.write() as session:
-        session.execute(update(Submission).values(status="failed", incident="7F3A"))
-    text = main_text(ann.browser.get(f"{HERE}/submissions/1"))
-    assert "Failed: server error. No submission was used. We retry automatically every hour for a day" in text
-    assert "Incident 7F3A." in text
-
-
 def test_a_failed_metric_shows_its_output_only_to_organizers(arena, make_ann):
     ann = make_ann()
     send(arena, ann, b"1")
@@ -302,20 +277,6 @@ def test_after_the_close_the_selection_is_closed(arena, make_ann):
     page = ann.browser.get(f"{HERE}/submissions").text
     assert "The selection is closed." in page
     assert ">Select</button>" not in page
-
-
-def test_after_the_solution_is_public_no_page_says_that_labels_can_be_derived(arena, make_ann):
-    ann = make_ann()
-    arena.submit(ann, arena.truth.predictions(noise=3))
-    arena.score_all()
-    arena.reveal()
-    assert "The hidden labels can be derived" in ann.browser.get(f"{HERE}/submissions").text
-    with arena.database.write() as session:
-        lookup.get(session, slug="toxicity").solution_published_at = arena.now()
-    for path in ("submissions", "leaderboard/private"):
-        page = ann.browser.get(f"{HERE}/{path}").text
-        assert "derived" not in page
-        assert "The solution is public, so late scores prove little." in page
 
 
 def test_a_submission_after_the_reveal_is_late(arena, make_ann):
@@ -445,18 +406,3 @@ def test_exactly_two_selected_files_can_be_compared(arena, make_ann):
     for query, count in (("?tick=1&tick=2&tick=3", "3"), ("", "none")):
         page = ann.browser.get(f"{HERE}/submissions/ticked{query}", follow_redirects=True).text
         assert f"Select two files to compare them. You selected {count}." in page
-
-
-def test_the_list_collapses_rejected_files_and_shows_gains_cells_and_the_trend(arena, make_ann):
-    ann = make_ann()
-    for noise in (6, 1.5, 4):
-        arena.submit(ann, arena.truth.predictions(noise=noise, seed=int(noise)))
-    arena.submit(ann, BROKEN)
-    arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.1))
-    arena.score_all()
-    page = ann.browser.get(f"{HERE}/submissions").text
-    scores = [float(each) for each in re.findall(r'data-label="Score">(0\.\d{5})</td>', page)]
-    changes = re.findall(r'class="number change[^"]*" data-label="Change">([^<]*)</td>', page)
-    assert changes == [f"{scores[0] - scores[1]:+.5f}", f"{scores[1] - scores[2]:+.5f}", ""]
-    assert "1 rejected file</summary>" in page
-    assert re.search(r"#4</a> .*3 problems", page)
