@@ -215,10 +215,12 @@ def read(
     """Return the Home page's content; `own` is the current user's situation."""
     participant = own if own is not None and not own.is_test else None
     team = participant.team if participant else None
-    board = glance.of(session, competition=competition, team=team, now=now, viewer=lookups.viewer())
+    keep, viewer = lookups.keep(session, competition, now), lookups.viewer()
+    board = glance.of(session, competition=competition, team=team, now=now, viewer=viewer, keep=keep)
     files = OwnFiles()
     if participant and team is not None and view.has_solution:
-        files = _files(session, competition, team, board, now)
+        key = "own files", team.id, participant.allowance, board.own
+        files = keep(key, lambda: _files(session, competition, team, board, now))
     entry = participations.state(competition, own.participation if own else None)
     return Home(
         board=board,

@@ -27,7 +27,7 @@ class Keep(Protocol):
 
 
 class _Entry:
-    """A value, the time before it was computed, and the lock under which it is computed once."""
+    """A value, the time at which it was ready, and the lock under which it is computed once."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -53,12 +53,12 @@ class Recent:
             while len(self._entries) > self._count:
                 self._entries.popitem(last=False)
         with entry.lock:
-            now = time.monotonic()
-            kept = entry.value if now - entry.since < self.seconds else None
+            kept = entry.value if time.monotonic() - entry.since < self.seconds else None
             is_hit = kept is not None and is_fresh(kept[0])
             counters.CACHES.add("leaderboards", "hit" if is_hit else "miss")
             if not is_hit:
-                entry.value, entry.since = (make(),), now
+                entry.value = (make(),)
+                entry.since = time.monotonic()
             value: T = entry.value[0]  # type: ignore[index]
         return value
 

@@ -4,7 +4,7 @@ Everyone sees the same summary: before the reveal, of the public leaderboard in 
 mode; afterwards, of the private one. In blind mode, it contains only the number of teams until the reveal.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -77,6 +77,9 @@ class Figures:
     best: str | None = None
 
 
+Keep = Callable[[str, Callable[[], Glance]], Glance]
+
+
 def shown_split(competition: Competition, now: datetime) -> Split | None:
     """Return the split of the publicly visible leaderboard at `now`; None if scores are hidden."""
     phase = phases.phase(competition, now)
@@ -93,9 +96,10 @@ def of(
     team: Team | None,
     now: datetime,
     viewer: Viewer = Viewer.PUBLIC,
+    keep: Keep = lambda _key, read: read(),
 ) -> Glance:
-    """Return the summary of a leaderboard, with the rank of a team."""
-    glance = _of(session, competition, now, viewer)
+    """Return the summary of a leaderboard, from the cache if possible, with the present rank of a team."""
+    glance = keep("glance", lambda: _of(session, competition, now, viewer))
     version_id = competition.live_scoring_version_id
     if team is None or version_id is None or glance.best is None:
         return glance
