@@ -380,6 +380,32 @@ def test_no_module_of_the_platform_names_a_term_of_a_metric():
     assert [str(path.relative_to(ROOT)) for path in paths if TERM.search(path.read_text())] == []
 
 
+# A question about which metric a competition has, instead of a property of its settings or its description.
+BRANCH = re.compile(
+    r"is_bias|registry\.is_default|def is_default\(settings|bias_of\(|registry\.BIAS|"
+    r"isinstance\([^()]*(NamedMetric|BiasForm|BiasMetric|MetricSettings)"
+)
+# The modules that register the bias metric, parse settings by the name of the metric, or serve only it.
+REGISTERING = {
+    "grader/cli/metric/score.py",
+    "grader/cli/organize/competition_files.py",
+    "grader/metrics/registry.py",
+    "grader/receipts/receipt.py",
+    "grader/receipts/verification.py",
+    "grader/services/competitions/metric.py",
+    "grader/services/competitions/settings_model.py",
+    "webapp/competitions/settings_form.py",
+    "webapp/solutions/metrics.py",
+}
+
+
+def test_no_module_branches_on_the_metric_of_a_competition():
+    folders = (ROOT / "grader", ROOT / "webapp")
+    paths = [path for folder in folders for kind in ("*.py", "*.html") for path in folder.rglob(kind)]
+    found = {str(path.relative_to(ROOT)) for path in paths if BRANCH.search(path.read_text())}
+    assert found == REGISTERING
+
+
 def test_sentences_name_the_chosen_positive_class_and_the_cutoff():
     binary = Options(classes=("ham", "spam"), positive="ham")
     assert METRICS["f1"](binary).describe().sentence.endswith("of the positive class 'ham'.")

@@ -113,7 +113,7 @@ def add(
         ).as_dict(),
         created_by=actor.user,
         now=now,
-        is_python=isinstance(choice.metric, NamedMetric) and choice.metric.is_python,
+        is_python=choice.form.is_python,
     )
     Act(session, competition, actor, now).record(
         "solution.check",
