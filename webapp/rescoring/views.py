@@ -85,10 +85,11 @@ def _changed(old: Rules, new: Rules) -> list[tuple[str, str, str]]:
 
 def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
     metric, formula = rules.form, rules.form.formula
-    yield "Metric", rules.about.title
+    about = metric.describe()  # the groups in the score may not be known yet
+    yield "Metric", about.title
     yield "Identities in the score", ", ".join(rules.identities)
     yield "Power", f"{formula.power:g}"
-    for term in rules.about.terms:
+    for term in about.terms:
         if term.weight is not None:
             yield f"Weight of {term.heading or term.title}", f"{term.weight:g}"
     yield "Label threshold", f"{formula.label_threshold:g}"
