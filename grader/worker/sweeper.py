@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, configure_mappers
 
 from fairboard import check_golden_vectors
 from grader import counters, db
@@ -30,7 +30,6 @@ from grader.worker.lanes import Lane, Turn, all_lanes
 from grader.worker.process import holders
 from grader.worker.process.limits import end_with
 from grader.worker.process.retrying import log_error
-from grader.worker.scorer import warm_up
 
 # Together with the time needed to end, this must be shorter than the supervisor's grace period.
 STOP_GRACE_SECONDS = 3
@@ -172,7 +171,7 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     """
     counters.enable(settings.metrics_dir())
     check_golden_vectors()
-    warm_up()
+    configure_mappers()  # pandas would take 20 MB of an idle sweeper
     sweeper = Sweeper(settings, all_lanes(settings), heartbeat=heartbeat)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, sweeper.stop)
