@@ -48,10 +48,6 @@ def benchmark(arena) -> int:
     return submission_id
 
 
-def selected(page: str) -> list[int]:
-    return [int(found) for found in re.findall(r'<option value="(\d+)" selected>', page)]
-
-
 def test_two_own_submissions_are_shown_side_by_side(arena):
     first, second = entered(arena)
     page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
