@@ -5,13 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import Double, delete, literal, select, union_all
 
 from grader.models import STANDING_ORDER, Split, Standing
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup
 from grader.services.leaderboards import rows
+from grader.services.leaderboards.board import _as_displayed
 from grader.services.leaderboards.ranks import Standings
 
 pytestmark = pytest.mark.both_databases
@@ -51,3 +52,15 @@ def test_both_databases_order_and_rank_tied_entries_like_the_pure_rule(service):
 def test_ranking_columns_are_not_nullable_because_databases_sort_nulls_differently():
     columns = Standing.__table__.columns
     assert not any(columns[column.name].nullable for column in order.COLUMNS)
+
+
+@pytest.mark.parametrize("decimals", [4, 2])
+def test_both_databases_round_terms_like_their_display(service, decimals: int):
+    dice = random.Random(decimals)
+    ties = [number / 20_000 for number in range(1, 400, 2)] + [0.90625, 0.03125, -0.03125, 2.5, 1e17, -3e200]
+    values = ties + [dice.random() for _ in range(100)] + [dice.gauss(0, 1e6) for _ in range(100)]
+    table = union_all(*(select(literal(value, Double).label("v")) for value in values)).subquery()
+    with service.database.read() as session:
+        shown = session.execute(select(table.c.v, _as_displayed(table.c.v, decimals))).all()
+    assert [each for _, each in shown] == [round(value, decimals) for value, _ in shown]
+    assert sorted(value for value, _ in shown) == sorted(values)
