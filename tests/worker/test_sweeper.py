@@ -167,6 +167,7 @@ def test_one_statement_finds_the_work_of_the_frequent_lanes(service, prepare_ver
             )
     sweeper = Sweeper(service.settings, lanes)
     found = {lane.name: subject for lane, subject in sweeper._due()}
+    sweeper._database.dispose()
     assert found.keys() == {"live", "python", "rescoring", "checks", "organizers"}
     assert found["python"] == ("user", 0)
 
