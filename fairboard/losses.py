@@ -26,7 +26,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class TermCost:
+class CostedTerm:
     """The value of a term, and its cost: how much higher the score would be if the term were 1."""
 
     term: str
@@ -34,7 +34,7 @@ class TermCost:
     cost: float
 
 
-def term_costs(terms: Mapping[str, float], specs: Sequence[TermSpec]) -> tuple[TermCost, ...]:
+def term_costs(terms: Mapping[str, float], specs: Sequence[TermSpec]) -> tuple[CostedTerm, ...]:
     """Return the terms that have a weight by cost, the costliest first.
 
     `terms` contains the values that are visible to the reader.
@@ -42,14 +42,14 @@ def term_costs(terms: Mapping[str, float], specs: Sequence[TermSpec]) -> tuple[T
     weights = {each.name: each.weight for each in specs if each.weight is not None}
     total = sum(weights.values())
     costs = (
-        TermCost(term, value, weights[term] / total * (1 - value))
+        CostedTerm(term, value, weights[term] / total * (1 - value))
         for term, value in terms.items()
         if term in weights
     )
     return tuple(sorted(costs, key=lambda each: -each.cost))
 
 
-def weakest_term(costs: Sequence[TermCost]) -> str | None:
+def weakest_term(costs: Sequence[CostedTerm]) -> str | None:
     """Return the costliest term; None if all are equal."""
     return costs[0].term if len({each.cost for each in costs}) > 1 else None
 

@@ -154,7 +154,7 @@ class Surface:
                 extra,
             )
             if endpoint:
-                self.pages.add_url_rule(path, endpoint, found.view, methods=["GET"])
+                self.pages.add_url_rule(path, endpoint, _dressed(found.view, run), methods=["GET"])
             if model is not None:
                 rule = self._address(path if api_path is None else api_path)
                 api.blueprint.add_url_rule(rule, run.__name__, found.operation(), methods=["GET"])
@@ -189,7 +189,7 @@ class Surface:
         def register(run: Function) -> Function:
             declared = _Declared(self, run, back, done, answers or back.model, status, before)
             if form:
-                view: Callable[..., ResponseReturnValue] = declared.form
+                view = _dressed(declared.form, run)
                 if before is None:
                     context.ACTIONS.add(f"{self.pages.name}.{form}")
                 elif isinstance(self.acts, Role):
@@ -501,6 +501,16 @@ def _body(takes: type[BaseModel], act: Act, **given: Any) -> BaseModel:
         return _entered(takes, act, **given)
     sent: BaseModel = g.sent
     return sent
+
+
+def _dressed(view: Callable[..., ResponseReturnValue], run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a view of a page in the module of the declared function, after which requests are counted."""
+
+    def dressed(**given: Any) -> ResponseReturnValue:
+        return view(**given)
+
+    _dress(dressed, run)
+    return dressed
 
 
 def _dress(view: Callable[..., Any], run: Callable[..., Any]) -> None:

@@ -12,7 +12,7 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_problems import Fault
 from grader.services.solutions import data_files as files
 from grader.services.submissions import benchmark_entries
-from webapp.competitions.settings_form import DATA, METRIC, SECTIONS, Section
+from webapp.competitions.settings_form import DATA, METRIC, SECTIONS, SettingsSection
 
 
 class Lack(NamedTuple):
@@ -25,7 +25,7 @@ class Lack(NamedTuple):
 class SectionState(NamedTuple):
     """A section with its mark; those of a published competition have no mark."""
 
-    section: Section
+    section: SettingsSection
     url: str
     is_marked: bool
     missing: tuple[Lack, ...]
@@ -76,7 +76,7 @@ def sections(session: Any, competition: Competition, now: datetime) -> list[Sect
     ]
 
 
-def _lacks(section: Section, faults: Iterable[Fault], slug: str, page: str) -> Iterator[Lack]:
+def _lacks(section: SettingsSection, faults: Iterable[Fault], slug: str, page: str) -> Iterator[Lack]:
     others = {files.DATA: "organize_data.index", lifecycle.SOLUTION: "organize_solution.index"}
     for sentence, names, *_ in faults:
         if endpoint := others.get(names[0]):

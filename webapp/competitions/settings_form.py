@@ -35,7 +35,7 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SettingsSection:
     """A section of the setup page."""
 
     key: str
@@ -56,7 +56,7 @@ FORMULA = (
 )
 IDENTITIES = Group("Identities in the score", ("identities", "min_class_rows"), is_folded=True)
 TEXT, DATA, DATES, PUBLISH = SECTIONS = (
-    Section(
+    SettingsSection(
         "text",
         "Text",
         (
@@ -68,7 +68,7 @@ TEXT, DATA, DATES, PUBLISH = SECTIONS = (
             Group("Appearance", ("color", "stage_name"), is_folded=True),
         ),
     ),
-    Section(
+    SettingsSection(
         "data",
         "Data and metric",
         (
@@ -84,7 +84,7 @@ TEXT, DATA, DATES, PUBLISH = SECTIONS = (
             Group("More leaderboards", ("boards",), is_folded=True),
         ),
     ),
-    Section(
+    SettingsSection(
         "dates",
         "Dates and entry",
         (
@@ -103,7 +103,7 @@ TEXT, DATA, DATES, PUBLISH = SECTIONS = (
             Group("After the reveal", ("takes_late_submissions",), is_folded=True),
         ),
     ),
-    Section("publish", "Publish"),
+    SettingsSection("publish", "Publish"),
 )
 NAMES = tuple(name for section in SECTIONS for name in section.names)
 _PARTS = METRIC_PARTS | NAMED_PARTS
@@ -111,7 +111,7 @@ _OF_BIAS = frozenset({*CLASS_NAMES, "identities", "min_class_rows", *METRIC_PART
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class SettingsField:
     """A setting or a part of the metric; `text` is the shown or entered value, of a date as two texts."""
 
     name: str
@@ -144,7 +144,7 @@ def fields_of(
     *,
     locks: Mapping[str, str] | None = None,
     is_sent: bool = False,
-) -> dict[str, Field]:
+) -> dict[str, SettingsField]:
     """Return fields with the stored values or, if the form was sent, with the entered ones."""
     parts, metric = _parts_of(settings), settings.metric_choice.form
     found = {}
@@ -155,7 +155,7 @@ def fields_of(
         if name == "reported" and (fitting := registry.fitting(metric.name, metric.options)):
             others = ", ".join(each for each in fitting if each != metric.name)
             setting = replace(setting, help=f"{setting.help} For {metric.name}: {others or 'none'}.")
-        found[name] = Field(
+        found[name] = SettingsField(
             name,
             setting,
             KINDS[name],
@@ -166,7 +166,7 @@ def fields_of(
     return found
 
 
-def tell(fields: dict[str, Field], faults: Iterable[Fault]) -> list[str]:
+def tell(fields: dict[str, SettingsField], faults: Iterable[Fault]) -> list[str]:
     """Attach each fault to its first field; return the messages of faults that have no field."""
     others = []
     for fault in faults:
@@ -273,7 +273,7 @@ def _value(name: str, text: str | tuple[str, str]) -> Any:
     return None if not text and (kind is Kind.LIMIT or name in ("target", "positive")) else text
 
 
-def iterate_sections(metric: NamedMetric) -> Iterator[Section]:
+def iterate_sections(metric: NamedMetric) -> Iterator[SettingsSection]:
     """Yield the sections with the groups of settings that matter for a metric."""
     wanted = names_for(metric)
     for section in SECTIONS:

@@ -70,7 +70,7 @@ class SettingsShown(SettingsSent):
     model_config = ConfigDict(title="SettingsShown", json_schema_extra=allow_more)
 
 
-class SettingsRequest(SettingsSent):
+class CompetitionSettingsRequest(SettingsSent):
     """The settings of a competition, and the confirmation of dates less than a day away."""
 
     model_config = ConfigDict(title="SettingsRequest")
@@ -231,7 +231,7 @@ CHANGES = replace(SETUP, unchanged=_require_unchanged)
 
 
 @CHANGES.act("/settings", method="PUT", back=organized_settings, answers=SettingsChanged)
-def replace_settings(act: Act, sent: SettingsRequest) -> SettingsChanged:
+def replace_settings(act: Act, sent: CompetitionSettingsRequest) -> SettingsChanged:
     """Replace all settings of a competition; settings missing from the request get their defaults.
 
     A date of a published competition that has passed or is less than a day away must be confirmed.
@@ -261,7 +261,7 @@ def _saved(changed: SettingsChanged, slug: str) -> Any:
     done=_saved,
     answers=SettingsChanged,
 )
-def change_settings(act: Act, sent: SettingsRequest) -> SettingsChanged:
+def change_settings(act: Act, sent: CompetitionSettingsRequest) -> SettingsChanged:
     """Change some settings of a competition; settings missing from the request stay unchanged.
 
     A date of a published competition that has passed or is less than a day away must be confirmed.

@@ -14,7 +14,7 @@ from waitress.utilities import InternalServerError
 from grader import logs
 from grader.hosts import network
 from grader.services.identity import passwords
-from webapp.server.requests import CHECKED, Head, Refusal, Reply, Request, TooLate, ask
+from webapp.server.requests import CHECKED, Head, HttpRefusal, Reply, Request, TooLate, ask
 
 OPEN_FILES = 65_536
 FILES_FOR_OTHERS = 256  # reserved for the database, the blobs and the checker
@@ -103,7 +103,7 @@ class Logged:
                 )
 
 
-class LoggedRefusal(Logged, Refusal):
+class LoggedRefusal(Logged, HttpRefusal):
     """A logged response to an incomplete or invalid request."""
 
 

@@ -166,7 +166,7 @@ class Nowhere:
         """Do nothing."""
 
 
-class Refusal(ErrorTask):  # type: ignore[misc]
+class HttpRefusal(ErrorTask):  # type: ignore[misc]
     """A response to an incomplete or invalid request, in the format of all API errors."""
 
     def execute(self) -> None:

@@ -53,7 +53,7 @@ NOT_CHECKED = "Your file was accepted before it could be checked. The check is i
 SHOWN_HERE = (ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.LIMITED, ErrorKind.MISMATCH)
 
 
-class FileRejected(ParticipantError):
+class FileHasProblems(ParticipantError):
     """A file with problems, which was not submitted."""
 
     public_name = "file_rejected"
@@ -136,7 +136,7 @@ def submit_form(slug: str) -> ResponseReturnValue:
         competition = uploads.require_acceptable(slug, upload)
         checked = uploads.check_if_free(competition, upload)
         if checked is not None and checked.problems:
-            raise FileRejected(checked.problems)
+            raise FileHasProblems(checked.problems)
         accepted = uploads.accept(competition, upload, was_checked=checked is not None)
     except ParticipantError as error:
         if error.kind not in SHOWN_HERE:

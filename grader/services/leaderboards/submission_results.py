@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from fairboard.interface import Description, GroupLine, Recounted
-from fairboard.losses import Loss, TermCost, in_units, term_costs, weakest_term
+from fairboard.losses import CostedTerm, Loss, in_units, term_costs, weakest_term
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import registry
 from grader.models import (
@@ -66,7 +66,7 @@ class SplitResult:
     score: str
     score_units: int
     terms: Mapping[str, float]
-    costs: tuple[TermCost, ...]
+    costs: tuple[CostedTerm, ...]
     identities: tuple[IdentityRow, ...]
     scale: Scale = SCALE
     errors: Mapping[str, float] = field(default_factory=dict)

@@ -272,7 +272,7 @@ def test_administrators_reset_the_factors_of_others_but_not_their_own(arena):
     ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
     add_app(ann)
     assert "Reset second factors" in root.browser.get("/people").text
-    assert root.confirm(f"/people/{ann.user.id}/reset-second-factors").status_code == 302
+    assert root.confirm(f"/people/{ann.user.id}/reset-second-factors").status_code == 303
     assert not is_logged_in(ann.browser)
     assert actions(arena)[-1] == "second_factor.reset"
     assert arena.log_in(ann.browser, "Ann").headers["Location"] == "/"
