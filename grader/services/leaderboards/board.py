@@ -63,6 +63,8 @@ NOBODY, LAST = 0, 2**31 - 1
 MANY = 1_000  # For more teams, a query reads the rows of all teams.
 NAME_MAX_LENGTH, MAX_BENCHMARKS = 64, 50
 _SPLITTER = 2.0**27 + 1
+_TERMS = {Split.PUBLIC: Field.PUBLIC_TERMS, Split.PRIVATE: Field.PRIVATE_TERMS}
+_GROUPS = {Split.PUBLIC: Field.PUBLIC_IDENTITIES, Split.PRIVATE: Field.PRIVATE_IDENTITIES}
 
 
 class BoardNotRevealed(ParticipantError):
@@ -248,34 +250,21 @@ def board_of(
     phase = phase or phases.phase(competition, now or db.now(session))
     if split is Split.PRIVATE:
         require_private(competition, viewer=viewer, phase=phase)
-    is_public, version = split is Split.PUBLIC, lookup.live(competition)
+    version = lookup.live(competition)
     seen = visible_fields(viewer, phase, competition.feedback)
-    has_terms = (Field.PUBLIC_TERMS if is_public else Field.PRIVATE_TERMS) in seen
-    if request.sort not in list(Sort) and not has_terms:
-        message = (
-            f"The leaderboard cannot be sorted by {request.sort!r}. This competition shows only scores "
-            "until the reveal."
-        )
-        raise Refusal("hidden_column", ErrorKind.INVALID, message)
     rules = boards.of(competition, version)
     rule = boards.find(rules, request.board)
     named = tuple(each for each in rules if boards.is_visible(each, split, seen))
-    if rule is not None and rule not in named:
-        message = (
-            f"The leaderboard {rule.name!r} is visible after the reveal, because it shows values that are "
-            "hidden."
-        )
-        raise Refusal("hidden_board", ErrorKind.FORBIDDEN, message)
-    groups = Field.PUBLIC_IDENTITIES if is_public else Field.PRIVATE_IDENTITIES
+    _require_visible(request, rule=rule, named=named, has_terms=_TERMS[split] in seen)
     source = _Source(
         Standings(session, version.id, split, request.board, request.division),
         competition,
         version,
         rule=rule,
         viewer=viewer,
-        terms=metric.term_names(version) if has_terms else (),
-        has_terms=has_terms,
-        has_groups=bool(version.metric_settings.get("groups")) and groups in seen,
+        terms=metric.term_names(version) if _TERMS[split] in seen else (),
+        has_terms=_TERMS[split] in seen,
+        has_groups=bool(version.metric_settings.get("groups")) and _GROUPS[split] in seen,
     )
     own_id, page = request.own_team_id, replace(request, own_team_id=None)
     own = None if own_id is None else source.own(own_id)
@@ -287,9 +276,6 @@ def board_of(
         return not own or all(
             (row.rank, row.submission_id) == (own.rank, own.submission_id) for row in mine(board)
         )
-
-    def read() -> Board:
-        return source.page(page)
 
     # The rows of all teams take megabytes, so they are not kept.
     is_large = request.page_size > PAGE_SIZE
@@ -304,6 +290,24 @@ def board_of(
         named=named,
         hidden=tuple(each for each in rules if each not in named),
     )
+
+
+def _require_visible(
+    request: BoardRequest, *, rule: BoardRule | None, named: Collection[BoardRule], has_terms: bool
+) -> None:
+    """Raise Refusal if the requested order or leaderboard would show hidden values."""
+    if request.sort not in list(Sort) and not has_terms:
+        message = (
+            f"The leaderboard cannot be sorted by {request.sort!r}. This competition shows only scores "
+            "until the reveal."
+        )
+        raise Refusal("hidden_column", ErrorKind.INVALID, message)
+    if rule is not None and rule not in named:
+        message = (
+            f"The leaderboard {rule.name!r} is visible after the reveal, because it shows values that are "
+            "hidden."
+        )
+        raise Refusal("hidden_board", ErrorKind.FORBIDDEN, message)
 
 
 def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
