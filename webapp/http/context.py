@@ -173,11 +173,7 @@ def show(competition: Competition, role: Role | None) -> None:
 
 
 def require_role(session: Any, slug: str, role: Role) -> Competition:
-    """Return a competition; raise NotOrganizer unless the user has this role or a higher one.
-
-    Actions that run later in this request check the role again.
-    """
-    g.required = (slug, role)
+    """Return a competition; raise NotOrganizer unless the user has this role or a higher one."""
     competition = competition_of(session, slug)
     if not organizers.reaches(g.organizer_role, role):
         raise organizers.NotOrganizer(role, g.organizer_role)
@@ -259,8 +255,6 @@ def _identify_again(session: Any) -> None:
         raise Unauthorized if request.blueprint in TOKEN_BLUEPRINTS else LoginNeeded
     if (used := g.token or g.login) and logins.needs_touch(used, now=g.asked_at):
         logins.touch(session, used=used, now=g.asked_at)
-    if required := g.get("required"):
-        require_role(session, *required)
 
 
 def _secret() -> str | None:
