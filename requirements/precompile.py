@@ -11,8 +11,8 @@ from pkgutil import walk_packages
 
 from grader.sandbox.zygote import import_packages
 
-# These modules start programs when they are imported.
-PROGRAMS = ("grader.cli.__main__", "webapp.wsgi")
+# These modules start programs when they are imported, or need an extra that a site lacks.
+NOT_IMPORTED = ("grader.cli.__main__", "grader.mcp", "webapp.wsgi")
 DEMO = "grader.demo"  # never runs in the image
 LIBRARIES = (
     "alembic.command",
@@ -34,7 +34,7 @@ def main() -> None:
     sys.dont_write_bytecode = False
     for name in ("grader", "webapp"):
         for module in walk_packages(import_module(name).__path__, f"{name}."):
-            if module.name not in PROGRAMS and not module.name.startswith(DEMO):
+            if module.name not in NOT_IMPORTED and not module.name.startswith(DEMO):
                 import_module(module.name)
     for name in LIBRARIES:
         import_module(name)

@@ -276,6 +276,24 @@ def test_unsatisfied_lock_is_reported(copied_locks, path, pattern, replacement, 
     assert said in run_lock_check(copied_locks)
 
 
+PRECOMPILE_WITHOUT_OTHERS = """
+import importlib.metadata, re, runpy, sys
+locked = set(re.findall(r"(?m)^([a-z0-9-]+)==", open("requirements/image.lock").read())) | {"fairboard"}
+for package, owners in importlib.metadata.packages_distributions().items():
+    if not locked & {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners}:
+        sys.modules.setdefault(package, None)
+runpy.run_path("requirements/precompile.py", run_name="__main__")
+"""
+
+
+def test_precompilation_needs_only_the_packages_of_the_image():
+    """`make demo` and the image precompile the modules of a site without the packages of other extras."""
+    done = subprocess.run(
+        [sys.executable, "-c", PRECOMPILE_WITHOUT_OTHERS], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
 # --- make and .ci/run
 
 
