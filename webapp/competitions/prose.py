@@ -52,12 +52,6 @@ def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
     return _with_addresses(html, slug)
 
 
-def has_faults(competition: Competition, name: str) -> bool:
-    """Return whether the stored HTML of a text of a competition shows errors."""
-    kept = (competition.formatted or {}).get(formatted_texts.key_of(getattr(competition, name)))
-    return bool(kept and kept["faults"])
-
-
 def format_saved(slug: str) -> None:
     """Format saved texts after the commit; the sweeper formats any that are left over."""
     with suppress(Busy):
