@@ -7,7 +7,7 @@ import pytest
 
 from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.patience import HANG_SECONDS
-from webapp.server.requests import CHECKED, HEAD
+from webapp.server.requests import HEAD
 
 
 class Application:
@@ -16,7 +16,6 @@ class Application:
     def __init__(self):
         self.asked: list[str] = []
         self.heads: list[str] = []
-        self.facts: list[dict[str, Any]] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.may_hash = threading.Event()
@@ -30,11 +29,9 @@ class Application:
                 start_response("401 Unauthorized", [("Content-Type", "text/plain"), ("Content-Length", "3")])
                 return [b"no\n"]
             head.limit_bytes = 1_000_000
-            head.facts = {"number": len(self.heads)}
             start_response("204 No Content", [])
             return []
         self.asked.append(path)
-        self.facts.append(environ[CHECKED])
         (self.may_hash if path == "/login" else self.may_answer).wait(HANG_SECONDS)
         body = environ["wsgi.input"].read()
         said = f"{environ['REQUEST_METHOD']} {path} {environ['HTTP_HOST']} {len(body)} of "

@@ -1,9 +1,7 @@
 """Request reception: completeness, timeouts, declared length."""
 
 import dataclasses
-import io
 import socket
-import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -13,8 +11,7 @@ from waitress.buffers import OverflowableBuffer
 
 from tests.fixtures.front_server import everything
 from tests.fixtures.patience import eventually
-from webapp.http.bodies import FairboardRequest
-from webapp.server.requests import HEAD, Chunks
+from webapp.server.requests import Chunks
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"
@@ -116,25 +113,6 @@ def test_chunked_body_may_be_split_anywhere(trailer: bytes):
     assert chunks.received(sent + b"GET / HTTP/1.1") == len(sent)
 
 
-def test_chunks_are_parsed_outside_the_event_loop(running, monkeypatch):
-    threads = set()
-
-    def received(chunks: Chunks, data: bytes) -> int:
-        threads.add(threading.current_thread())
-        return parse(chunks, data)
-
-    parse = Chunks.received
-    monkeypatch.setattr(Chunks, "received", received)
-    sent = post(b"/upload", b"Transfer-Encoding: chunked") + b"10000\r\n" + b"x" * 65_536
-    with running.connect(sent) as client:
-        eventually(lambda: threads)
-        for part in (b"\r\n3\r", b"\nabc\r\n0\r\n", b"\r\n"):
-            client.sendall(part)
-            time.sleep(0.05)
-        assert everything(client).endswith(b"POST /upload localhost 65539 of 65539")
-    assert threads and running.thread not in threads
-
-
 def test_body_of_tiny_chunks_is_rejected_and_closes_the_connection(running):
     tiny = b"1\r\nx\r\n" * 400_000
     for path, statuses in ((b"/upload", (b"400",)), (b"/other", (b"400", b"401"))):
@@ -185,42 +163,6 @@ def test_application_decides_on_a_large_body_and_its_limit_is_enforced(running):
     answer = running.ask(post(b"/upload", b"Transfer-Encoding: chunked") + frames * 16 + b"0\r\n\r\n")
     assert int(answer.rpartition(b" ")[2]) > 1_000_000 and b"localhost 0 of" in answer
     assert running.application.heads == ["/upload"] * 4
-
-
-def test_file_of_a_large_form_is_read_in_place_from_the_received_body(running):
-    seen = []
-
-    def application(environ: dict[str, Any], start_response) -> list[bytes]:
-        if HEAD in environ:
-            environ[HEAD].limit_bytes = 1_000_000
-        else:
-            with FairboardRequest(environ) as request:
-                stream = request.files["file"].stream
-                seen.append((request.form["text"], type(stream), stream.read()))
-        start_response("204 No Content", [])
-        return []
-
-    running.server.application = application
-    content = b"1,0.5\n" * 100_000
-    part = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
-    body = part % (b"text", b"", b"x") + part % (b"file", b'; filename="a.csv"', content) + b"--b--\r\n"
-    kind = b"Content-Type: multipart/form-data; boundary=b"
-    for sent in (b"Content-Length: %d" % len(body), b"Transfer-Encoding: chunked"):
-        is_chunked = sent.startswith(b"T")
-        framed = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if is_chunked else body
-        assert running.ask(post(b"/upload", kind, sent) + framed).startswith(b"HTTP/1.1 204")
-    assert seen == [("x", io.BufferedReader, content)] * 2
-
-
-def test_facts_from_the_headers_are_passed_with_the_complete_request_for_some_seconds(
-    running, monkeypatch: pytest.MonkeyPatch
-):
-    sent = post(b"/upload", b"Content-Length: 300000", close=False) + b"x" * 300_000
-    running.ask(sent * 2 + GET + END)
-    assert running.application.facts == [{"number": 1}, {"number": 2}, {}]
-    monkeypatch.setattr("webapp.server.requests.FACTS_SECONDS", 0)
-    running.ask(sent + GET + END)
-    assert running.application.facts[3:] == [{}, {}]
 
 
 def test_unwanted_large_body_is_discarded_and_its_sender_receives_the_reason(running):

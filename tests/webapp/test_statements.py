@@ -1,12 +1,10 @@
 """Numbers of SQL statements per request: uploads, also under the competition's lock, and pages."""
 
 from io import BytesIO
-from typing import Any
 
 import pytest
 
 from tests.fixtures.statements import Statements, recorded
-from webapp.server.requests import CHECKED, HEAD, Head
 
 pytestmark = pytest.mark.both_databases
 
@@ -25,14 +23,10 @@ def ann(arena):
     return ann
 
 
-def upload_by_api(
-    arena, person, seed: int, environ: dict[str, Any] | None = None, **headers: str
-) -> Statements:
+def upload_by_api(arena, person, seed: int) -> Statements:
     file = {"file": (BytesIO(arena.truth.predictions(seed=seed)), "p.csv")}
     with recorded(arena.database) as sent:
-        answer = arena.app.test_client().post(
-            f"{API}/submissions", data=file, headers=person.bearer | headers, environ_overrides=environ
-        )
+        answer = arena.app.test_client().post(f"{API}/submissions", data=file, headers=person.bearer)
     assert answer.status_code == 201, answer.text
     return sent
 
@@ -51,19 +45,6 @@ def test_an_upload_sends_few_statements_under_the_lock(arena, ann, upload):
     assert upload(arena, ann, 1).count <= 21  # The first one also creates the team.
     sent = upload(arena, ann, 2)
     assert sent.count <= 16 and 0 < sent.count_under_lock <= 10
-
-
-def test_a_large_upload_reads_the_user_and_its_limit_only_with_the_headers(arena, ann):
-    head = Head()
-    with recorded(arena.database) as sent:
-        answer = arena.app.test_client().post(
-            f"{API}/submissions", headers=ann.bearer, environ_overrides={HEAD: head}
-        )
-    assert (answer.status_code, sent.lines.count("write")) == (204, 0)
-    upload_by_api(arena, ann, 1, **{"Idempotency-Key": "one"})
-    with_headers = upload_by_api(arena, ann, 2, **{"Idempotency-Key": "two"})
-    without = upload_by_api(arena, ann, 3, {CHECKED: head.facts}, **{"Idempotency-Key": "three"})
-    assert without.count <= with_headers.count - 2
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def start_session(
     )
     _end_current_login(db_session)
     response = make_response(redirect(target))
-    remember(site, response, user, cookie_name=device_cookie(site))
+    know_device(response, user)
     _clear_session()
     response.set_cookie(
         login_cookie(site), token, max_age=lifetime, secure=site.is_https, httponly=True, samesite="Lax"
@@ -162,13 +162,6 @@ def _clear_session() -> None:
         session[FLOWS] = flows
 
 
-def know_place(user: User, response: Response) -> Response:
-    """Remember the device on which a user set a new password; return the response."""
-    site = current_site()
-    remember(site, response, user, cookie_name=device_cookie(site))
-    return response
-
-
 def log_out(*, everywhere: bool = False) -> Response:
     """End the current session or all sessions; return a redirect that deletes the cookie."""
     site = current_site()
@@ -182,11 +175,6 @@ def log_out(*, everywhere: bool = False) -> Response:
     response = make_response(redirect(page or url_for("competitions.index")))
     response.delete_cookie(login_cookie(site), secure=site.is_https, httponly=True, samesite="Lax")
     return response
-
-
-def device_cookie(site: Site) -> str:
-    """Return the name of the device cookie."""
-    return cookie_name(COOKIE, site)
 
 
 def safe_target(target: str | None) -> str:
@@ -229,9 +217,9 @@ MOST = 8
 _Entry = tuple[int, str, str]  # user id, device id, password mark
 
 
-def number_of(site: Site, user: User | None, *, cookie_name: str) -> str | None:
+def device_of(user: User | None) -> str | None:
     """Return the id of the request's device, or None if the user has never logged in on it."""
-    entries = _read(site, cookie_name)
+    site, entries = current_site(), _devices()
     if user is None:
         return None
     mark = _mark(site, user)
@@ -241,25 +229,26 @@ def number_of(site: Site, user: User | None, *, cookie_name: str) -> str | None:
     )
 
 
-def remember(site: Site, response: Response, user: User, *, cookie_name: str) -> None:
-    """Add the device cookie to the response to a login; an existing device id is kept."""
-    number = number_of(site, user, cookie_name=cookie_name) or secrets.token_hex(8)
-    others = [entry for entry in _read(site, cookie_name) if entry[0] != user.id]
-    entries = [(user.id, number, _mark(site, user)), *others][:MOST]
+def know_device(response: Response, user: User) -> Response:
+    """Return the response with the cookie of a device on which a user logged in or set a password."""
+    site, device = current_site(), device_of(user) or secrets.token_hex(8)
+    others = [entry for entry in _devices() if entry[0] != user.id]
+    entries = [(user.id, device, _mark(site, user)), *others][:MOST]
     response.set_cookie(
-        cookie_name,
+        cookie_name(COOKIE, site),
         str(_serializer(site).dumps(entries)),
         max_age=KEPT,
         secure=site.is_https,
         httponly=True,
         samesite="Lax",
     )
+    return response
 
 
-def _read(site: Site, cookie_name: str) -> list[_Entry]:
-    sent: Any = []
+def _devices() -> list[_Entry]:
+    site, sent = current_site(), list[Any]()
     with suppress(BadSignature):
-        cookie = request.cookies.get(cookie_name, "")
+        cookie = request.cookies.get(cookie_name(COOKIE, site), "")
         sent = _serializer(site).loads(cookie, max_age=int(KEPT.total_seconds()))
     return [tuple(entry) for entry in sent]
 

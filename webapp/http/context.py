@@ -23,7 +23,6 @@ from grader.services.identity.api_tokens import other_competition
 from grader.services.site.log import Actor
 from grader.storage import disk
 from webapp.http.site import Site, current_site
-from webapp.server.requests import CHECKED
 
 # Users who must set up a second factor can only use these endpoints.
 WITHOUT_FACTOR = frozenset(
@@ -38,9 +37,6 @@ OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.sig
 # These responses are the same for everyone.
 WITHOUT_USER = OPEN_CALLS | {None, "static"}
 TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # clients that send a token instead of a cookie
-# Facts from the check of a request's headers that are used again for the complete request. An action still
-# identifies the user and decides in its own transaction.
-FACTS = ("user", "login", "token", "asked_at", "organizer_role", "file_limit_bytes")
 ACTIONS: set[str] = set()
 """Endpoints of actions that identify the user themselves, in their write transaction."""
 
@@ -180,11 +176,6 @@ def require_role(session: Any, slug: str, role: Role) -> Competition:
     return competition
 
 
-def known_facts() -> dict[str, Any]:
-    """Return the facts that are valid for the complete request when its headers are accepted."""
-    return {name: g.get(name) for name in FACTS if name in g}
-
-
 def login_cookie(site: Site) -> str:
     """Return the name of the session cookie."""
     return cookie_name("fairboard_login", site)
@@ -200,10 +191,6 @@ def _begin() -> None:
     g.pop("user", None)
     if request.endpoint in ACTIONS:
         return
-    if facts := request.environ.get(CHECKED):
-        for name, value in facts.items():
-            setattr(g, name, value)
-        return  # the check has also recorded the use of the token
     identify()
     used = g.token or g.login
     if used is not None and logins.needs_touch(used, now=g.asked_at):

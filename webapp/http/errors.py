@@ -4,7 +4,6 @@ Errors of the grader contain data and a message; this module maps them to an HTT
 are logged under an incident id, and the response shows only this id.
 """
 
-import contextlib
 import logging
 import math
 import re
@@ -61,7 +60,6 @@ DATABASE_BUSY = "The database is overloaded, so this request was not completed. 
 STORAGE_AWAY = "The file storage is not responding. Try again in a few seconds."
 RETRY_SECONDS = 5
 FORM_EXPIRED = "This form has expired or came from another site. Go back, reload the page and try again."
-DRAIN_LIMIT_BYTES = 256_000_000
 KEPT_HEADERS = frozenset({"Allow", "Content-Range", "Retry-After", "WWW-Authenticate"})
 
 
@@ -167,11 +165,8 @@ def fairboard_error(error: FairboardError) -> ResponseReturnValue:
     if isinstance(error, context.SecondFactorMissing) and not wants_json():
         target = request.full_path.rstrip("?") if request.method == "GET" else None
         return redirect(url_for("account.second_factors", next=target))
-    status = status_of(error)
-    if status in (413, 507):
-        _drain()
     return answer(
-        status,
+        status_of(error),
         name=error.public_name,
         message=error.message,
         headers=headers_of(error),
@@ -245,14 +240,3 @@ def _unforeseen(error: Exception) -> ResponseReturnValue:
 def _request() -> str:
     """Return the request's method and route for the log, because a path may contain a secret token."""
     return f"{request.method} {request.url_rule.rule if request.url_rule else '(no route)'}"
-
-
-def _drain() -> None:
-    """Read and discard the rest of a body, because clients read the response only after sending it."""
-    if not request.environ.get("wsgi.input_terminated"):
-        return  # Without this flag, the stream does not end with the body, so reading would block.
-    left = DRAIN_LIMIT_BYTES
-    stream = request.environ["wsgi.input"]
-    with contextlib.suppress(OSError):
-        while left > 0 and (chunk := stream.read(min(left, 65_536))):
-            left -= len(chunk)

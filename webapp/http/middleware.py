@@ -265,7 +265,6 @@ def _answer_early() -> ResponseReturnValue | None:
             refusal: ResponseReturnValue | None = current_app.ensure_sync(check)()
             if refusal is not None:
                 return refusal
-    head.facts = context.known_facts()
     head.limit_bytes = request.max_content_length
     return "", 204
 

@@ -1,16 +1,13 @@
 """Responses with an ETag: pages, JSON, and stored files, in full or by range."""
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 from flask import Response, g, jsonify, make_response, request
 from flask.typing import ResponseReturnValue
-from werkzeug.datastructures import ContentRange
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
-from werkzeug.http import is_resource_modified, parse_if_range_header
-from werkzeug.wsgi import wrap_file
+from werkzeug.wsgi import FileWrapper, wrap_file
 
 BINARY = "application/octet-stream"
 PIECE_BYTES = 1 << 18
@@ -32,58 +29,18 @@ def send(
     """
     size = stream.seek(0, 2)
     stream.seek(0)
-    answer = Response(mimetype=mimetype, direct_passthrough=True)
+    is_local = _is_local(stream)
+    body = wrap_file(request.environ, stream) if is_local else FileWrapper(stream, PIECE_BYTES)
+    answer = Response(body, mimetype=mimetype, direct_passthrough=True)
     answer.headers.set("Content-Disposition", "attachment", filename=name)
-    answer.headers["Accept-Ranges"] = "bytes"
+    answer.content_length = size
     answer.set_etag(etag)
     answer.last_modified = modified
-    if not is_resource_modified(request.environ, etag=etag, last_modified=modified):
+    try:
+        return cast(Response, answer.make_conditional(request, accept_ranges=True, complete_length=size))
+    except RequestedRangeNotSatisfiable:
         stream.close()
-        answer.status_code = 304
-        return answer
-    wanted = _asked_range(size, etag, modified)
-    if wanted is None:
-        answer.content_length = size
-        answer.response = wrap_file(request.environ, stream) if _is_local(stream) else _Part(stream, 0, size)
-        return answer
-    start, end = wanted
-    if start >= end:
-        stream.close()
-        raise RequestedRangeNotSatisfiable(size)
-    answer.status_code = 206
-    answer.content_length = end - start
-    answer.content_range = ContentRange("bytes", start, end, size)
-    answer.response = _Part(stream, start, end)
-    return answer
-
-
-class _Part:
-    """The bytes of a stream between two offsets."""
-
-    def __init__(self, stream: BinaryIO, start: int, end: int) -> None:
-        self._stream, self._left = stream, end - start
-        stream.seek(start)
-
-    def __iter__(self) -> Iterator[bytes]:
-        while self._left and (data := self._stream.read(min(self._left, PIECE_BYTES))):
-            self._left -= len(data)
-            yield data
-
-    def close(self) -> None:
-        self._stream.close()
-
-
-def _asked_range(size: int, etag: str, modified: datetime | None) -> tuple[int, int] | None:
-    """Return the requested range; None for the whole file, for example if the file has changed."""
-    asked = request.range
-    if request.method != "GET" or asked is None or asked.units != "bytes" or len(asked.ranges) != 1:
-        return None
-    known = parse_if_range_header(request.headers.get("If-Range"))
-    if known.etag is not None and known.etag != etag:
-        return None
-    if known.date is not None and (modified is None or known.date != modified.replace(microsecond=0)):
-        return None
-    return asked.range_for_length(size) or (size, size)
+        raise
 
 
 def _is_local(stream: BinaryIO) -> bool:

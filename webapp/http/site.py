@@ -19,7 +19,7 @@ from grader.services.identity.passwords import BoundedHasher
 from grader.services.solutions.data_archive import Checksums
 from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
-from webapp.http.caches import PAGE_SECONDS, Differences, Recent
+from webapp.http.caches import PAGE_SECONDS, Recent
 
 if TYPE_CHECKING:
     from grader.services.identity.openid_connect import OpenIDConnect
@@ -50,7 +50,7 @@ class Site:
     trusted_names: frozenset[str] | None = None
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
     exporter: Exporter | None = None
-    differences: Differences = field(default_factory=Differences)
+    differences: Recent = field(default_factory=lambda: Recent(4))  # 20 MB each with 10,000 teams
     pages: Recent = field(default_factory=lambda: Recent(128, seconds=PAGE_SECONDS))
     charts: Recent = field(default_factory=lambda: Recent(12))
 

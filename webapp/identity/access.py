@@ -187,7 +187,7 @@ def reset(token: str) -> ResponseReturnValue:
     cookie.clear()
     flash("Your new password is set, and all your sessions have ended. Log in with the new password.")
     # Users who were locked out by other people's guesses can log in from this device and address.
-    return auth.know_place(user, make_response(redirect(url_for("account.log_in", next=auth.way_back()))))
+    return auth.know_device(make_response(redirect(url_for("account.log_in", next=auth.way_back()))), user)
 
 
 def _create_account(template: str, create: Callable[..., User], **shown: Any) -> ResponseReturnValue:

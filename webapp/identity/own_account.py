@@ -144,7 +144,9 @@ def change_password() -> ResponseReturnValue:
     with writing() as session:
         passwords.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
         changed = get_user(session, name=g.user.name)
-    return auth.know_place(changed, make_response(saved("Password changed. Your other sessions have ended.")))
+    return auth.know_device(
+        make_response(saved("Password changed. Your other sessions have ended.")), changed
+    )
 
 
 @blueprint.post("/account/tokens")

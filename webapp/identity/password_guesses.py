@@ -26,7 +26,7 @@ def authenticate(name: str, password: str) -> User | None:
         guesser = Guesser(
             account=login_guesses.account_hash(name, secret=secret),
             address=login_guesses.address_hash(request.remote_addr, secret=secret),
-            device=auth.number_of(site, user, cookie_name=auth.device_cookie(site)),
+            device=auth.device_of(user),
         )
     is_right = _look(site, guesser, partial(accounts.has_password, user, password, passwords=site.passwords))
     return user if is_right else None

@@ -190,7 +190,7 @@ def _proof_problem(session: Any, user: User) -> Problem | None:
         guesser = login_guesses.Guesser(
             account=login_guesses.account_hash(user.name, secret=secret),
             address=login_guesses.address_hash(request.remote_addr, secret=secret),
-            device=auth.number_of(site, user, cookie_name=auth.device_cookie(site)),
+            device=auth.device_of(user),
             is_code=True,
         )
         counted = login_guesses.begin(session, guesser=guesser, now=now)

@@ -419,7 +419,9 @@ def _notification(notice: str) -> str:
 
 
 def _preview(session: Any, competition: Competition, versions: Compared) -> Preview:
-    return current_site().differences.preview(session, competition=competition, versions=versions)
+    state = difference.state(session, competition=competition, versions=versions)
+    make = partial(difference.preview, session, competition=competition, versions=versions)
+    return replace(current_site().differences.get(state, make), versions=versions)
 
 
 def summary(session: Any, competition: Competition, version: ScoringVersion) -> Changes | None:

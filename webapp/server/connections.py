@@ -14,7 +14,7 @@ from waitress.utilities import InternalServerError
 from grader import logs
 from grader.hosts import network
 from grader.services.identity import passwords
-from webapp.server.requests import CHECKED, Head, HttpRefusal, Reply, Request, TooLate, ask
+from webapp.server.requests import Head, HttpRefusal, Reply, Request, TooLate, ask
 
 OPEN_FILES = 65_536
 FILES_FOR_OTHERS = 256  # reserved for the database, the blobs and the checker
@@ -110,12 +110,6 @@ class LoggedRefusal(Logged, HttpRefusal):
 class RequestWork(Logged, WSGITask):  # type: ignore[misc]
     """A request on a worker thread. If its response is known, the application is not called."""
 
-    def get_environment(self) -> dict[str, Any]:
-        """Return the WSGI environment with the facts from the check of the headers."""
-        environ: dict[str, Any] = super().get_environment()
-        environ[CHECKED] = self.request.facts
-        return environ
-
     def execute(self) -> None:
         """Send the response."""
         answer: Reply | None = self.request.answer
@@ -130,14 +124,14 @@ class RequestWork(Logged, WSGITask):  # type: ignore[misc]
         self.write(answer.body)
 
 
-class RequestTask:
-    """A task that checks a request's headers, or parses its chunks, on a worker thread."""
+class HeadCheck:
+    """A task that checks a request's headers on a worker thread."""
 
     def __init__(self, channel: "Channel", request: Request) -> None:
         self._channel, self._request = channel, request
 
     def service(self) -> None:
-        """Process the headers or the chunks, and resume the connection."""
+        """Check the headers, and resume the connection."""
         self._channel.ask(self._request)
 
     def cancel(self) -> None:
@@ -201,7 +195,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return written
 
     def received(self, data: bytes) -> bool:
-        """Process received data; pass complete requests, chunks and large bodies' headers to threads."""
+        """Process received data; pass complete requests and large bodies' headers to threads."""
         with self.requests_lock:
             if self.will_close or self.close_when_flushed:
                 return False
@@ -210,23 +204,18 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return True
 
     def ask(self, request: Request) -> None:
-        """Let the application set the body limit, or parse chunks; then process the data that follows."""
-        is_question, consumed = request.wants_word, 0
+        """Let the application set the body limit; then process the data that follows."""
         with logs.bound(request=request.id):
             try:
-                if is_question:
-                    self._put_question(request)
-                else:
-                    consumed = request.received(self._rest)
+                self._put_question(request)
             except Exception:
-                log.exception("Could not check the headers or the chunks of a request.")
+                log.exception("Could not check the headers of a request.")
                 request.error, request.completed = InternalServerError(""), True
-            request.ids = logs.ids() if is_question else request.ids
+            request.ids = logs.ids()
         # The lock keeps data in order: later data must follow the data received during the check.
         with self.requests_lock:
-            self.is_asking, self._rest = False, self._rest[consumed:]
-            if is_question:
-                self._begin("body")  # the time taken by the check does not count against the client
+            self.is_asking = False
+            self._begin("body")  # the time taken by the check does not count against the client
             self._take_up(request)
             self._take_in()
         self.server.pull_trigger()
@@ -253,17 +242,10 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         while self._rest and not self.is_asking and not self._takes_no_more:
             if self.request is None:
                 self.request = self.parser_class(self.adj)
-            if self.request.has_chunks:
-                self._ask_later(self.request)
-                return
             self._rest = self._rest[self.request.received(self._rest) :]
             self._take_up(self.request)
             if len(self.requests) > MOST_PIPELINED:
                 self.will_close = self._takes_no_more = True
-
-    def _ask_later(self, request: Request) -> None:
-        self.is_asking = True
-        self.server.add_task(RequestTask(self, request))
 
     def _take_up(self, request: Request) -> None:
         """Update the request's state after receiving data."""
@@ -272,7 +254,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             # The address may differ for each request.
             self.address = self.server.visitor_of(request, self.addr[0])
         if request.wants_word:
-            self._ask_later(request)
+            self.is_asking = True
+            self.server.add_task(HeadCheck(self, request))
         elif request.waits_for_continue and not request.completed and not self.requests:
             request.waits_for_continue = False
             if request.is_kept:
@@ -294,7 +277,6 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         head = Head(receiving_bytes=self.server.announced_bytes)
         request.answer = ask(self.server.application, environ, head)
         if request.answer is None:
-            request.head = head
             request.keep(head.limit_bytes or 0)
         else:
             request.forget()

@@ -7,9 +7,8 @@ request is never stored.
 import json
 import re
 import secrets
-import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -91,8 +90,6 @@ class Chunks(ChunkedReceiver):  # type: ignore[misc]
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEAD = "fairboard.head"
-CHECKED = "fairboard.checked"
-FACTS_SECONDS = 10  # later, the application reads them again
 SMALLEST_DISCARDED_BYTES = 1_024  # mean size of chunks up to which a rejected body is read to its end
 _CODING = b"transfer-encoding:"
 SENTENCES = {
@@ -108,14 +105,11 @@ SENTENCES = {
 class Head:
     """The check of a request's headers: the application sets `limit_bytes` or responds.
 
-    `receiving_bytes` is the number of bytes that other requests of this process may still store. `facts` are
-    passed to the application with the complete request if it was received soon after the check.
+    `receiving_bytes` is the number of bytes that other requests of this process may still store.
     """
 
     receiving_bytes: int = 0
     limit_bytes: int | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
-    began: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +194,6 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         super().__init__(adj)
         self.limit_bytes: int | None = None
         self.answer: Reply | None = None
-        self.head: Head | None = None
         self.ids: dict[str, Any] = {}  # ids for the log from the check of the headers
         self.waits_for_continue = False
         self.is_kept = True
@@ -227,17 +220,6 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             and self.limit_bytes is None
             and (self.chunked or self.content_length > self.adj.unasked_bytes)
         )
-
-    @property
-    def has_chunks(self) -> bool:
-        """Whether the next data belongs to a chunked body, which worker threads parse."""
-        return self.chunked and self.headers_finished and not self.completed
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The facts from the check of the headers, or none if they are too old."""
-        is_recent = self.head is not None and time.monotonic() - self.head.began < FACTS_SECONDS
-        return self.head.facts if self.head is not None and is_recent else {}
 
     @property
     def announced_bytes(self) -> int:

@@ -94,10 +94,8 @@ def limit_submission() -> ResponseReturnValue | None:
     """Limit an upload to the competition's maximum size; raise NoSpace."""
     if g.user is None:
         return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
-    if "file_limit_bytes" not in g:  # otherwise known from the check of the headers
-        with reading() as session:
-            competition = competition_of(session, (request.view_args or {})["slug"])
-            g.file_limit_bytes = accepting.size_cap(competition)
+    with reading() as session:
+        g.file_limit_bytes = accepting.size_cap(competition_of(session, (request.view_args or {})["slug"]))
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     if request.endpoint != CHECK_ENDPOINT:
         require_room()
@@ -108,12 +106,11 @@ def limit_organizers_file(limit_bytes: int | None) -> ResponseReturnValue | None
     """Accept an organizer's file; other users may send only a form, which the page rejects."""
     if g.user is None:
         return None if request.blueprint == "api" else auth.ask_to_log_in()
-    if "file_limit_bytes" not in g:
-        with reading() as session:
-            competition = competition_of(session, (request.view_args or {})["slug"])
-        if not organizers.reaches(g.organizer_role, Role.EDITOR):
-            return None
-        g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
+    with reading() as session:
+        competition = competition_of(session, (request.view_args or {})["slug"])
+    if not organizers.reaches(g.organizer_role, Role.EDITOR):
+        return None
+    g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     require_room()
     return None

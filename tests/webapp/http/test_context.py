@@ -15,7 +15,6 @@ from grader.services.identity import api_tokens, logins, names
 from grader.services.site.log import Actor
 from tests.fixtures.statements import recorded
 from tests.services.competitions.test_pictures import png
-from webapp.server.requests import CHECKED, HEAD, Head
 
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
@@ -228,23 +227,6 @@ def test_a_file_of_a_user_logged_out_during_the_upload_is_not_stored(
 
     before_writing(log_out)
     assert (upload(arena, bea).status_code, row_counts(arena)) == (401, before)
-
-
-@pytest.mark.parametrize("path", ["submissions", "organize/data", "organize/solution"])
-def test_a_large_file_of_a_user_logged_out_while_it_is_received_is_not_stored(arena, organizer, path: str):
-    client, head, before = arena.app.test_client(), Head(), row_counts(arena)
-
-    def send(**environ) -> int:
-        form = {"file": file_for(arena, path)}
-        return client.post(
-            f"{API}/{path}", data=form, headers=organizer.bearer, environ_overrides=environ
-        ).status_code
-
-    assert send(**{HEAD: head}) == 204 and head.facts["user"].name == "Edda"
-    with arena.database.write() as session:
-        api_tokens.forget_all(session, user=organizer.user)
-    assert (send(**{CHECKED: head.facts}), row_counts(arena)) == (401, before)
-    assert send(**{CHECKED: {}}) == 401
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -183,7 +183,7 @@ def test_a_nearly_full_disk_deletes_idle_uploads_before_rejecting_a_file(
     _, url = begin(ann, 5)
     assert put(ann, url, b"01234").status_code == 200
     with arena.database.write() as session:
-        session.query(AnnouncedUpload).first().created_at -= uploads.IDLE_AFTER
+        session.query(AnnouncedUpload).order_by(AnnouncedUpload.id).first().created_at -= uploads.IDLE_AFTER
     bob, five = arena.person("Bob"), hashlib.sha256(b"01234").hexdigest()
     monkeypatch.setattr(disk, "is_short", lambda *_, only_blobs=False, **__: not only_blobs)
     # Deleting blobs would not help.
@@ -244,7 +244,7 @@ def test_a_nearly_full_disk_deletes_unused_uploads_and_rejected_files(
     submit_until_deleted(files[2], 2)
     assert kept() == [200, 200, 404]
     with arena.database.write() as session:
-        session.query(AnnouncedUpload).first().created_at -= uploads.IDLE_AFTER
+        session.query(AnnouncedUpload).order_by(AnnouncedUpload.id).first().created_at -= uploads.IDLE_AFTER
     submit_until_deleted(files[0], 3)
     assert kept() == [404, 200, 404]
 
