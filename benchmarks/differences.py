@@ -15,8 +15,7 @@ import numpy as np
 from fairboard import MetricSettings, bias_bootstrap, bias_report
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.interface import Metric, Options
-from fairboard.jackknife import measuring
-from fairboard.measured import paired_difference
+from fairboard.measured import measuring, paired_difference
 from grader.metrics.registry import metric
 
 ROWS, COVERED_ROWS, MANY_ROWS, CALIBRATION, STEPS = 1000, 5000, 400_000, 200, 8

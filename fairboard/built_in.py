@@ -1,11 +1,11 @@
-"""The common part of the built-in metrics: truth, rows of a split, score."""
+"""The common part of the built-in metrics: options, truth, rows of a split, score."""
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,9 @@ from fairboard.interface import (
 from fairboard.row_statistics import exact_sum
 
 TARGET, PREDICTION = "target", "prediction"
-CodeArray = NDArray[np.integer[Any]]
+NUMBERS = ColumnSpec(TARGET), ColumnSpec(PREDICTION)
+CLASSES = ColumnSpec(TARGET, ColumnKind.CLASS), ColumnSpec(PREDICTION, ColumnKind.CLASS)
+DEFAULTS = Options()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,19 +44,41 @@ class SplitTruth:
     sums: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
 class BuiltIn(ABC):
-    """A metric of one truth column and one or several columns of predictions."""
+    """A metric of one truth column and one column of predictions, with its options.
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    sentence: ClassVar[str]
+    Attributes
+    ----------
+    columns : (ColumnSpec, ColumnSpec)
+        The columns of the solution and of a submission.
+    terms : callable
+        Returns the terms for the options.
+    problems : callable
+        Returns the reasons why the metric is undefined for the true values of a split.
+    prepared : callable
+        Converts the true values of a split to the form that the metric computes with.
+    chance : float or None
+        The score of predictions that are not related to the target, if there is one.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    direction: Direction = Direction.HIGHEST
+    exactness: Exactness = Exactness.SUMS
+    is_nonnegative: bool = True
+    columns: tuple[ColumnSpec, ColumnSpec] = NUMBERS
+    terms: Callable[[Options], Iterable[TermSpec]] = lambda _options: ()
+    problems: Callable[[NDArray[Any]], list[str]] = lambda _truth: []
+    prepared: Callable[[NDArray[Any]], NDArray[Any]] = lambda truth: truth
+    chance: float | None = None
+    options: Options = DEFAULTS
     version: ClassVar[str] = "1"
-    direction: ClassVar[Direction] = Direction.HIGHEST
-    exactness: ClassVar[Exactness] = Exactness.SUMS
-    is_nonnegative: ClassVar[bool] = True
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
+    def with_options(self, options: Options) -> Self:
+        """Return the metric with other options; raise ValueError if they do not suit it."""
+        return replace(self, options=options)
 
     @property
     def encoding(self) -> str:
@@ -68,20 +92,14 @@ class BuiltIn(ABC):
             self.sentence,
             self.direction,
             self.exactness,
-            self._truth(),
+            self.columns[:1],
             self._predictions(),
-            self._terms(),
+            tuple(self.terms(self.options)),
             is_nonnegative=self.is_nonnegative,
         )
 
-    def _truth(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(TARGET),)
-
     def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(PREDICTION),)
-
-    def _terms(self) -> tuple[TermSpec, ...]:
-        return ()
+        return self.columns[1:]
 
     def encode(self, predictions: Columns) -> Any:
         """Return the predictions of all rows in the form that the metric computes with."""
@@ -93,33 +111,33 @@ class BuiltIn(ABC):
         problems = self._problems(values) if rows.size else ["The split has no rows."]
         if problems:
             raise UnsuitableTruth(problems)
-        return SplitTruth(rows, self._prepared(values))
+        return SplitTruth(rows, self.prepared(values))
 
-    def _problems(self, _truth: NDArray[Any]) -> list[str]:
-        return []
-
-    def _prepared(self, truth: NDArray[Any]) -> NDArray[Any]:
-        return truth
+    def _problems(self, truth: NDArray[Any]) -> list[str]:
+        return self.problems(truth)
 
     @abstractmethod
     def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
 
 
-class RowStatistics(BuiltIn):
-    """A metric that is a function of means of row statistics: first the fixed ones, then those of a file."""
+@dataclass(frozen=True, kw_only=True)
+class RowMetric(BuiltIn):
+    """A metric that is a function of means of row statistics: first the fixed ones, then those of a file.
 
-    def fixed(self, _truth: NDArray[Any]) -> tuple[FloatArray, ...]:
-        """Return the statistics of each row that depend on the truth only."""
-        return ()
+    Attributes
+    ----------
+    rows : callable
+        Returns the statistics of each row from the true values and the predictions.
+    fixed : callable
+        Returns the statistics of each row that depend on the truth only.
+    combine : callable
+        Returns the score of the means; by default, the first mean.
+    """
 
-    @abstractmethod
-    def rows(self, truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
-        """Return the statistics of each row."""
-
-    def combine(self, means: Sequence[float]) -> float:
-        """Return the score of the means. By default, the first mean."""
-        return means[0]
+    rows: Callable[[NDArray[Any], NDArray[Any]], Sequence[FloatArray]]
+    fixed: Callable[[NDArray[Any]], Sequence[FloatArray]] = lambda _truth: ()
+    combine: Callable[[Sequence[float]], float] = lambda means: means[0]
 
     def prepare(self, truth: Columns, rows: RowArray) -> SplitTruth:
         """Return the true values of the rows with the sums of their statistics; raise UnsuitableTruth."""
@@ -139,79 +157,53 @@ class RowStatistics(BuiltIn):
 MOST_CLASSES = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class ClassCounts:
-    """The number of rows for each pair of true and predicted class.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (classes, classes)
-        True classes by predicted classes.
-    """
+class ClassCounts(NamedTuple):
+    """The number of rows for each pair of true (first axis) and predicted class, and by class."""
 
     counts: NDArray[np.int64]
+    true: list[int]
+    predicted: list[int]
+    correct: list[int]
 
-    @cached_property
-    def size(self) -> int:
-        """The number of rows."""
-        return int(self.counts.sum())
-
-    @cached_property
-    def true(self) -> NDArray[np.int64]:
-        """The number of rows of each true class."""
-        return np.asarray(self.counts.sum(axis=1))
-
-    @cached_property
-    def predicted(self) -> NDArray[np.int64]:
-        """The number of rows of each predicted class."""
-        return np.asarray(self.counts.sum(axis=0))
-
-    @property
-    def correct(self) -> NDArray[np.int64]:
-        """The number of correct predictions of each class."""
-        return np.diagonal(self.counts)
+    @classmethod
+    def of(cls, counts: NDArray[np.int64]) -> "ClassCounts":
+        """Return the counts with their sums."""
+        sums = counts.sum(axis=1), counts.sum(axis=0), counts.diagonal()
+        return cls(counts, *(each.tolist() for each in sums))
 
 
-class CellMetric(BuiltIn):
+@dataclass(frozen=True, kw_only=True)
+class ClassMetric(BuiltIn):
     """A metric of the counts for each pair of true and predicted class: integers only.
 
-    A metric that `compares_classes` is undefined if all rows have the same class, whatever the predictions.
+    `values` returns `score` and the terms. A metric that `compares_classes` is undefined if all rows have the
+    same class, whatever the predictions.
     """
 
-    exactness = Exactness.COUNTS
-    compares_classes: ClassVar[bool] = False
+    values: Callable[[ClassCounts, Options], Mapping[str, float]]
+    compares_classes: bool = False
+    exactness: Exactness = Exactness.COUNTS
+    columns: tuple[ColumnSpec, ColumnSpec] = CLASSES
 
-    @abstractmethod
-    def values(self, cells: ClassCounts) -> Mapping[str, float]:
-        """Return `score` and the terms."""
-
-    def __init__(self, options: Options) -> None:
-        super().__init__(options)
+    def with_options(self, options: Options) -> Self:
+        """Return the metric with other options; raise ValueError if they do not suit it."""
         require_classes(options)
         if len(options.classes) > MOST_CLASSES:
             raise ValueError(f"The metric allows at most {MOST_CLASSES:,} classes.")
-
-    def _truth(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(TARGET, ColumnKind.CLASS),)
-
-    def _predictions(self) -> tuple[ColumnSpec, ...]:
-        return (ColumnSpec(PREDICTION, ColumnKind.CLASS),)
+        return super().with_options(options)
 
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         if not self.compares_classes or truth.min() != truth.max():
             return []
         return [f"The metric compares classes, but all rows have the class {self.options.classes[truth[0]]}."]
 
-    def score(self, prepared: SplitTruth, encoded: CodeArray) -> MetricResult:
+    def score(self, prepared: SplitTruth, encoded: NDArray[np.integer[Any]]) -> MetricResult:
         """Compute the values of one file on one split."""
-        cells = self._count(prepared, encoded)
-        values = dict(self.values(cells))
-        return MetricResult(values.pop("score"), values, {"cells": cells.counts.tolist()})
-
-    def _count(self, prepared: SplitTruth, encoded: CodeArray) -> ClassCounts:
         classes = len(self.options.classes)
         cells = prepared.truth.astype(np.int64) * classes + encoded[prepared.rows]
-        return ClassCounts(np.bincount(cells, minlength=classes**2).reshape(classes, classes))
+        counts = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
+        values = dict(self.values(ClassCounts.of(counts), self.options))
+        return MetricResult(values.pop("score"), values, {"cells": counts.tolist()})
 
 
 @cache
@@ -234,4 +226,4 @@ def require_classes(options: Options) -> None:
 
 def ratio(value: int, by: int) -> float:
     """Return the quotient of two counts; 0 if the divisor is 0."""
-    return int(value) / int(by) if by else 0.0
+    return value / by if by else 0.0

@@ -25,6 +25,7 @@ from fairboard.interface import (
 )
 
 POWER = 5.0
+Group = tuple[str, str]  # a column and a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +44,13 @@ class GroupRules:
 
     columns: tuple[str, ...]
     weight: float = 1.0
-    in_score: tuple[tuple[str, str], ...] = ()
+    in_score: tuple[Group, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
             raise ValueError(f"`weight` must be between 0 and 1, not {self.weight!r}.")
         if self.weight < 1 and not self.in_score:
             raise ValueError("A score over groups needs at least one group in the score.")
-
-
-@dataclass(frozen=True, slots=True)
-class GroupValue:
-    """The value of one group, with its number of rows."""
-
-    rows: int
-    score: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the value as JSON data."""
-        return {"rows": self.rows, "score": self.score}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,8 +63,8 @@ class PreparedGroups:
     overall: Any
     size: int
     power: float
-    groups: Mapping[tuple[str, str], tuple[RowArray, Any]]
-    skipped: Mapping[tuple[str, str], tuple[str, ...]]
+    groups: Mapping[Group, tuple[RowArray, Any]]
+    skipped: Mapping[Group, tuple[str, ...]]
 
 
 class GroupedMetric:
@@ -106,8 +95,7 @@ class GroupedMetric:
 
         Other groups in which the metric is undefined are skipped, with their reasons.
         """
-        groups = dict[tuple[str, str], tuple[RowArray, Any]]()
-        skipped = dict[tuple[str, str], tuple[str, ...]]()
+        groups, skipped = dict[Group, tuple[RowArray, Any]](), dict[Group, tuple[str, ...]]()
         for column in self._rules.columns:
             names, codes = np.unique(truth[column][rows].astype(str), return_inverse=True)
             order = np.argsort(codes, kind="stable")
@@ -119,13 +107,10 @@ class GroupedMetric:
                     groups[column, value] = places, self._metric.prepare(truth, rows[places])
                 except UnsuitableTruth as error:
                     skipped[column, value] = error.problems
-        missing = [each for each in self._rules.in_score if each not in groups]
-        if missing:
-            reasons = [
-                f"{column} = {value}: {' '.join(skipped.get((column, value), ('No row has this value.',)))}"
-                for column, value in missing
-            ]
-            raise UnsuitableTruth(reasons)
+        if missing := [each for each in self._rules.in_score if each not in groups]:
+            reasons = (" ".join(skipped.get(each, ("No row has this value.",))) for each in missing)
+            named = zip(missing, reasons, strict=True)
+            raise UnsuitableTruth([f"{column} = {value}: {reason}" for (column, value), reason in named])
         is_highest = self._metric.describe().direction is Direction.HIGHEST
         overall = self._metric.prepare(truth, rows)
         return PreparedGroups(overall, rows.size, -POWER if is_highest else POWER, groups, skipped)
@@ -135,8 +120,7 @@ class GroupedMetric:
         overall = self._metric.score(prepared.overall, encoded)
         tables: dict[str, dict[str, Any]] = {column: {} for column in self._rules.columns}
         for (column, value), (places, data) in prepared.groups.items():
-            result = self._metric.score(data, encoded)
-            tables[column][value] = GroupValue(places.size, result.score).as_dict()
+            tables[column][value] = {"rows": places.size, "score": self._metric.score(data, encoded).score}
         weight = self._rules.weight
         if weight == 1:
             return replace(overall, groups=tables)

@@ -189,7 +189,7 @@ class MetricResult:
     evidence : mapping of str to object
         The integers or exact sums from which the score can be recomputed, as JSON data.
     groups : mapping of str to mapping
-        For each group column, the values of each group, as from `GroupValue.as_dict`.
+        For each group column, the `rows` and the `score` of each group.
     """
 
     score: float

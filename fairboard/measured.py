@@ -2,20 +2,23 @@
 
 An influence is the contribution of a row, or of a group of rows, to the deviation of a value from its
 expected value. The standard error is the root of the sum of their squares. Two files on the same rows are
-compared by the differences between their influences, because their errors are correlated.
+compared by the differences between their influences, because their errors are correlated. Some metrics know
+the influences of rows; all others have those of random groups of rows, by the grouped jackknife.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from fairboard.interface import Columns, FloatArray, Metric, RowArray, UnsuitableTruth
+
 CONFIDENCE = 0.95
+GROUPS = 32
+_SEED = 20190327
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,18 +42,7 @@ class Measured:
     @property
     def errors(self) -> dict[str, float]:
         """The standard errors of the score and of the terms by name."""
-        return {name: standard_error(each) for name, each in self.influences.items()}
-
-
-@runtime_checkable
-class MeasuredMetric(Protocol):
-    """A metric that knows the influences of rows on its values."""
-
-    def prepare(self, truth: Any, rows: Any) -> Any:
-        """Prepare the rows of one split, as `Metric.prepare`."""
-
-    def measured(self, prepared: Any, encoded: Any) -> Measured:
-        """Return the score of one file on one split with the influences of the rows."""
+        return {name: float(np.linalg.norm(each)) for name, each in self.influences.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +64,12 @@ class PairedDifference:
         return abs(self.value) > self.margin
 
 
-def standard_error(influences: FloatArray) -> float:
-    """Return the standard error of a value from the influences on it."""
-    return float(np.linalg.norm(influences))
-
-
 def paired_difference(one: Measured, other: Measured) -> PairedDifference | None:
     """Return the difference of two scores on the same rows, or None if an error is unknown."""
     if "score" not in one.influences or "score" not in other.influences:
         return None
     change = one.influences["score"] - other.influences["score"]
-    return PairedDifference(one.score - other.score, standard_error(change), one.degrees)
+    return PairedDifference(one.score - other.score, float(np.linalg.norm(change)), one.degrees)
 
 
 def quantile(degrees: int | None) -> float:
@@ -101,3 +88,43 @@ def quantile(degrees: int | None) -> float:
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
     return math.fsum([z, first / degrees, second / degrees**2, third / degrees**3])
+
+
+def measuring(metric: Metric, truth: Columns, rows: RowArray) -> Callable[[Any], Measured]:
+    """Return a function that measures encoded predictions on a split, for which it prepares the split once.
+
+    Without influences of rows, the split is also prepared without each of some random groups of rows, which
+    are the same for all files. If the metric is undefined without one of them, no error is known.
+
+    Raises
+    ------
+    UnsuitableTruth
+        If the metric is undefined on the split.
+    """
+    split, count = metric.prepare(truth, rows), min(GROUPS, rows.size)
+    if of_rows := getattr(metric, "measured", None):
+        return lambda encoded: of_rows(split, encoded)
+    group = np.random.default_rng(_SEED).permutation(rows.size) % count
+    try:
+        parts = [metric.prepare(truth, rows[group != each]) for each in range(count)]
+    except UnsuitableTruth:
+        parts = []
+
+    def measured(encoded: Any) -> Measured:
+        result = metric.score(split, encoded)
+        if len(parts) < 2:
+            return Measured(result.score)
+        others = (metric.score(part, encoded) for part in parts)
+        values = [{"score": each.score, **each.terms} for each in others]
+        names = [name for name in ("score", *result.terms) if all(name in each for each in values)]
+        influences = {name: _influences(np.array([each[name] for each in values])) for name in names}
+        return Measured(result.score, influences, count - 1)
+
+    return measured
+
+
+def _influences(without: FloatArray) -> FloatArray:
+    """Return the influences of groups from the values without each of them."""
+    count = without.size
+    influences: FloatArray = np.sqrt((count - 1) / count) * (without.mean() - without)
+    return influences

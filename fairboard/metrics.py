@@ -18,8 +18,8 @@ from fairboard.ranking import RANKING
 from fairboard.regression import REGRESSION
 
 METRICS: Mapping[str, Callable[[Options], Metric]] = MappingProxyType(
-    {each.name: each for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
-    | {each.name: each for each in COLUMNS}
+    {each.name: each.with_options for each in (*CLASSIFICATION, *REGRESSION, *RANKING)}
+    | {each.name: each.with_options for each in COLUMNS}
 )
 Values = ArrayLike | Mapping[str, ArrayLike]
 

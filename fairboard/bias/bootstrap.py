@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_ranks
-from fairboard.bias.prepared import IndexArray, PreparedSplit, as_vector, prepare
+from fairboard.bias.prepared import FloatArray, IndexArray, PreparedSplit, as_vector, prepare
 from fairboard.bias.reports import BiasReport, report
-from fairboard.measured import CONFIDENCE, FloatArray
+from fairboard.measured import CONFIDENCE
 from fairboard.ranks import dense_ranks
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairboard.bias.metric_settings import MetricSettings
-from fairboard.bias.prepared import BoolArray, IndexArray, PreparedSplit
+from fairboard.bias.prepared import BoolArray, FloatArray, IndexArray, PreparedSplit
 from fairboard.bias.reports import BiasReport
 from fairboard.bias.subgroups import BIAS_AUCS, BiasAuc
-from fairboard.measured import FloatArray
 from fairboard.ranks import RankArray
 
 

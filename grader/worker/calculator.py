@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairboard.interface import Columns, Metric, MetricResult, RowArray, UnsuitablePredictions
-from fairboard.jackknife import measuring
-from fairboard.measured import Measured
+from fairboard.measured import Measured, measuring
 from grader import counters
 from grader.files import FileProblem, FileRejected, RowIds, SubmissionFile, read_submission
 from grader.files.submission.columns import SubmissionColumns

@@ -11,8 +11,7 @@ from fairboard.bias.influence import influences
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.groups import GroupedMetric, GroupRules
 from fairboard.interface import Metric, Options
-from fairboard.jackknife import GROUPS, Jackknife, measuring
-from fairboard.measured import paired_difference, quantile
+from fairboard.measured import GROUPS, measuring, paired_difference, quantile
 from fairboard.metrics import METRICS, metric
 from tests.fairboard.test_registry import CASES, taken
 
@@ -67,7 +66,7 @@ def test_the_jackknife_measures_terms_and_scores_over_groups():
     truth["city"] = np.array(["Oslo", "Rome"] * 200)
     rules = GroupRules(("city",), 0.5, (("city", "Oslo"), ("city", "Rome")))
     scored = GroupedMetric(metric("macro_f1", CASES["macro_f1"][0]), rules)
-    found = Jackknife.of(scored, truth, np.arange(400)).measure(scored.encode(guesses))
+    found = measuring(scored, truth, np.arange(400))(scored.encode(guesses))
     assert {"score", "overall", "f1_ham"} <= set(found.errors)
     assert found.degrees == GROUPS - 1 and {each.size for each in found.influences.values()} == {GROUPS}
 
