@@ -34,7 +34,6 @@ POINTS = frozenset(
         "organizer_job.after_commit",
         "backup.after_begin",
         "backup.after_tables",
-        "backup.before_rename",
         "backup.after_object",
         "backup.before_record",
         "backup.after_record",

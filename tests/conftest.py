@@ -76,7 +76,6 @@ LONGEST_FILES = (
     "browser/test_upload.py",
     "browser/test_every_page.py",
     "faults/test_rollout.py",
-    "maintenance/test_backup_store.py",
     "test_release.py",
     "models/test_migrations.py",
     "security/test_routes.py",

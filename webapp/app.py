@@ -8,7 +8,6 @@ from jinja2 import StrictUndefined
 
 from grader import counters
 from grader.db import Database
-from grader.maintenance.exporter import Exporter
 from grader.services.identity.accounts import password_hasher
 from grader.services.solutions.data_archive import Checksums
 from grader.settings import Settings
@@ -47,7 +46,6 @@ def create_app(
         passwords=password_hasher(settings),
         trusted_names=settings.trusted_names(),
         providers=_providers(settings),
-        exporter=_exporter(settings, database),
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files.
     app.extensions["fairboard"] = site
@@ -66,11 +64,6 @@ def create_app(
     errors.init_app(app)
     confirmation.init_app(app)
     return app
-
-
-def _exporter(settings: Settings, database: Database) -> Exporter | None:
-    token = settings.metrics_token
-    return Exporter(settings, database, token=token.get_secret_value()) if token else None
 
 
 def _providers(settings: Settings) -> "Mapping[str, OpenIDConnect]":

@@ -19,7 +19,8 @@ from grader.cli.installation import (
 )
 from grader.cli.output import ProgressLine
 from grader.db import Database
-from grader.maintenance import backup_store, backups, doctor_checks, schema
+from grader.maintenance import backups, doctor_checks, schema
+from grader.maintenance.backup_store import Store
 from grader.maintenance.doctor_checks import DoctorFinding, Urgency
 from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
@@ -85,11 +86,11 @@ def create(target: str | None) -> None:
     record = made.record
     click.echo(
         f"{target}: backup {record.name} with the database as of {record.made_at.isoformat()} and "
-        f"{counted(record.blob_count, 'blob')} ({counted(record.size, 'byte')}, "
+        f"{counted(len(record.blobs), 'blob')} ({counted(record.size, 'byte')}, "
         f"{counted(made.copied, 'new byte')})."
     )
     click.echo("Not in the backup, but needed for a restore:")
-    for sentence in made.secrets:
+    for sentence in record.secrets:
         click.echo(f"- {sentence}")
     if made.unusable:
         raise click.ClickException(
@@ -107,15 +108,15 @@ def list_(target: str | None, as_json: bool) -> None:
     settings = installed_settings()
     chosen = _chosen(target, settings)
     with storage_failures_in_a_sentence():
-        store = backup_store.open_store(chosen)
+        store = Store(chosen)
         records, problems = store.records()
-        present = store.objects()
+        present = store.sizes()
     rows = [
         {
             "name": each.name,
             "made_at": each.made_at.isoformat(),
             "bytes": each.size,
-            "blobs": each.blob_count,
+            "blobs": len(each.blobs),
             "missing_objects": len(each.damage(present)),
         }
         for each in records
@@ -141,13 +142,13 @@ def verify(target: str | None, name: str | None) -> None:
     """Compare all files of a backup with their hashes, and the numbers of rows."""
     settings = installed_settings()
     with storage_failures_in_a_sentence():
-        found = backups.open_backup(_chosen(target, settings), name=name)
-        problems = backups.verify(found, tell=ProgressLine("blobs").show)
+        chosen = backups.open_backup(_chosen(target, settings), name=name)
+        problems = backups.verify(chosen, tell=ProgressLine("blobs").show)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
     click.echo(
-        f"The backup as of {found.record.made_at.isoformat()} is complete: all tables and "
-        f"{counted(found.record.blob_count, 'blob')} match."
+        f"The backup as of {chosen[1].made_at.isoformat()} is complete: all tables and "
+        f"{counted(len(chosen[1].blobs), 'blob')} match."
     )
 
 
@@ -169,16 +170,16 @@ def restore(target: str | None, name: str | None) -> None:
         lock.hold(settings.data_dir.resolve()),
         running_out_of_room_in_a_sentence(),
     ):
-        found = backups.open_backup(_chosen(target, settings), name=name)
+        chosen = backups.open_backup(_chosen(target, settings), name=name)
         done = backups.restore(
-            settings, database, open_storage(settings.storage()), found, tell=ProgressLine("blobs").show
+            settings, database, open_storage(settings.storage()), chosen, tell=ProgressLine("blobs").show
         )
-    record, contents = found.record, found.contents
+    record = chosen[1]
     click.echo(
-        f"Restored the state as of {record.made_at.isoformat()}: {counted(record.blob_count, 'blob')}, "
-        f"schema {contents.revision}."
+        f"Restored the state as of {record.made_at.isoformat()}: {counted(len(record.blobs), 'blob')}, "
+        f"schema {record.revision}."
     )
-    if not contents.with_blobs:
+    if not record.with_blobs:
         click.echo("This backup contains no blobs. The configured storage must already contain them.")
     if done.held_mails:
         click.echo(
@@ -186,7 +187,7 @@ def restore(target: str | None, name: str | None) -> None:
             f"{done.held_mails:,}."
         )
     if not done.has_secret_key:
-        click.echo("The secret key differs from that of the backed-up installation. " + contents.secrets[0])
+        click.echo("The secret key differs from that of the backed-up installation. " + record.secrets[0])
     click.echo("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
 
 

@@ -4,7 +4,6 @@ A backup contains the database, the blobs and the settings. Content that the sto
 again. Secret settings are not included, but the backup lists the required ones. The cache is not included.
 """
 
-import gzip
 import hashlib
 import hmac
 import io
@@ -13,7 +12,6 @@ import shutil
 import tempfile
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,17 +22,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.errors import ErrorKind, FairboardError, OrganizerError, OrganizerRefusal
-from grader.maintenance import backup_store, database_copies, schema
-from grader.maintenance.backup_store import Folder, NotABackup, Record, Source, Store
-from grader.maintenance.database_copies import TableCopy
+from grader.errors import ErrorKind, FairboardError, OrganizerRefusal
+from grader.maintenance import database_copies, schema
+from grader.maintenance.backup_store import NotABackup, Record, Store, is_in_storage
 from grader.models import (
     Competition,
     CompetitionState,
@@ -68,43 +65,22 @@ BLOBS_AT_A_TIME = 8
 RENEW_SECONDS = 20
 
 Tell = Callable[[int, int], None]
+Beat = Callable[[], None]
 
 logger = logging.getLogger(__name__)
 
 
-class CannotBackUp(OrganizerError):
-    """A backup is not possible; the message states the reason."""
-
-    public_name = "cannot_back_up"
-
-
-class NoRoomForBackup(CannotBackUp):
-    """The disk has too little space for a backup of the database."""
-
-    public_name = "no_room_for_backup"
-
-    def __init__(self, folder: Path, *, needed: int, free: int, advice: str) -> None:
-        super().__init__(
-            f"A backup of the database needs up to {needed / 1e6:,.0f} MB, but {folder} has only "
-            f"{free / 1e6:,.0f} MB of free space. {advice}"
-        )
-
-
-class BackupInterrupted(CannotBackUp):
+class BackupInterrupted(Exception):
     """The process was told to stop during a backup."""
-
-    public_name = "backup_interrupted"
-    message = "The backup was interrupted."
 
 
 @dataclass(frozen=True)
-class Made:
+class NewBackup:
     """A new backup; `copied` bytes were not yet in the store, and `unusable` blobs are missing or damaged."""
 
     record: Record
     copied: int
     unusable: list[str]
-    secrets: list[str]
 
 
 @dataclass(frozen=True)
@@ -115,103 +91,42 @@ class Restored:
     has_secret_key: bool
 
 
-class _Contents(BaseModel):
-    """The contents of a backup: descriptions of the database and the blobs, by their hashes."""
-
-    revision: str
-    tables: dict[str, TableCopy]
-    with_blobs: bool
-    blobs: list[str] = []
-    unusable_blobs: list[str] = []
-    settings: str
-    secrets: list[str]
-    secret_key_mark: str
-
-
-class Backup:
-    """A backup in a store, with its contents."""
-
-    def __init__(self, store: Store, record: Record) -> None:
-        self.record, self._files = record, store.files
-        with self._opened(record.contents) as file:
-            try:
-                self.contents = _Contents.model_validate_json(gzip.decompress(file.read()))
-            except (OSError, EOFError, ValueError, zlib.error) as error:
-                raise NotABackup(f"The backup {record.name} is damaged: {error}.") from None
-
-    def open_blob(self, sha256: str) -> IO[bytes]:
-        """Open a blob; raise NotABackup."""
-        return self._opened(backup_store.name_of(sha256))
-
-    @contextmanager
-    def open_part(self, name: str) -> Iterator[IO[bytes]]:
-        """Open a file of a table; raise NotABackup."""
-        with self._opened(name) as file:
-            if _digest(file) != name.rpartition("/")[2]:
-                raise NotABackup(f"The backup is damaged: the object {name} has changed.")
-            file.seek(0)
-            yield file
-
-    def _opened(self, name: str) -> IO[bytes]:
-        try:
-            return backup_store.open_object(self._files, name)
-        except BlobMissing:
-            raise NotABackup(f"The backup is damaged: the object {name} is missing.") from None
-
-
 class _Writer:
-    """Adds content to a store unless the store already has it, and counts objects and bytes."""
+    """Adds content to a store unless the store already has it."""
 
-    def __init__(self, store: Store, beat: Callable[[], None]) -> None:
+    def __init__(self, store: Store, beat: Beat) -> None:
         self._store, self._beat = store, beat
-        self._present = store.objects()
-        records, _ = store.records()
+        self._present = store.sizes()
         # A file that was truncated later has another size than in the record.
-        self._sizes = {name: size for record in records for name, size in record.objects.items()}
-        self.objects: dict[str, int] = {}
-        self.copied, self._counting = 0, threading.Lock()
+        self._sizes = {name: size for record in store.records()[0] for name, size in record.objects.items()}
+        self._counting = threading.Lock()
+        self.copied = 0
 
-    def add(self, sha256: str, open_source: Callable[[], Source]) -> str:
-        """Store content with this hash; return the object's name; raise BlobMissing or BlobDamaged."""
-        name = backup_store.name_of(sha256)
-        size = self._present.get(name)
-        if size is None or self._sizes.get(name, size) != size:
+    def add(self, sha256: str, open_source: Callable[[], IO[bytes] | io.FileIO]) -> int:
+        """Store content with this hash; return its size; raise BlobMissing or BlobDamaged."""
+        self._beat()
+        size = self._present.get(sha256)
+        if size is None or self._sizes.get(sha256, size) != size:
             with open_source() as source:
-                size = self._store.put(name, _Checked(source, sha256, self._beat))
+                stored = self._store.objects.put(source)
+            if stored.sha256 != sha256:
+                raise BlobDamaged(sha256)
+            size = stored.size
             with self._counting:
                 self.copied += size
             reach("backup.after_object")
-        self.objects[name] = size
-        self._beat()
-        return name
+        return size
 
 
-class _Checked(io.RawIOBase):
-    """Passes bytes on, and raises BlobDamaged at the end if they do not match their hash."""
-
-    def __init__(self, source: Source, sha256: str, beat: Callable[[], None]) -> None:
-        self._source, self._sha256, self._beat = source, sha256, beat
-        self._digest = hashlib.sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        """Read and check bytes."""
-        self._beat()
-        data = self._source.read(size)
-        self._digest.update(data)
-        if not data and self._digest.hexdigest() != self._sha256:
-            raise BlobDamaged(self._sha256)
-        return data
-
-
-def open_backup(target: str, *, name: str | None = None) -> Backup:
-    """Return the newest or the named backup of a target; raise NotABackup."""
-    store = backup_store.open_store(target)
+def open_backup(target: str, *, name: str | None = None) -> tuple[Store, Record]:
+    """Return the store and the newest or the named backup of a target; raise NotABackup."""
+    store = Store(target)
     records, problems = store.records()
     chosen = [record for record in records if name in (None, record.name)]
     if not chosen:
         what = f"no complete backup named {name}" if name else "no complete backup"
         raise NotABackup(" ".join([f"{target} contains {what}.", *problems]))
-    return Backup(store, chosen[-1])
+    return store, chosen[-1]
 
 
 def run(
@@ -222,7 +137,7 @@ def run(
     target: str,
     tell: Tell | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
-) -> Made:
+) -> NewBackup:
     """Make a backup and record its result; in the configured target, delete old backups.
 
     Raises BackupInProgress, BackupInterrupted or any error of `make`.
@@ -231,38 +146,33 @@ def run(
         backup_runs.hold_lock(session)
         run_id = backup_runs.begin(session, target=target, now=db.now(session)).id
     reach("backup.after_begin")
+    is_scheduled = target == settings.backup_target
     try:
         with _lease(database, run_id, is_stopped) as beat:
-            _require_outside_storage(settings, target)
-            store = backup_store.open_store(target)
-            made = make(settings, database, storage, store, tell=tell, beat=beat)
-            if target == settings.backup_target:
+            store = _store(settings, target)
+            backup = make(settings, database, storage, store, tell=tell, beat=beat)
+            if is_scheduled:
                 keep = timedelta(days=settings.backup_keep_days)
-                prune(store, keep=keep, now=made.record.made_at, beat=beat)
+                prune(store, keep=keep, now=backup.record.made_at, beat=beat)
     except (BackupInterrupted, KeyboardInterrupt):
         with database.write() as session:
             backup_runs.withdraw(session, run_id=run_id)
         raise
     except Exception as error:
         with database.write() as session:
-            backup_runs.fail(
-                session,
-                run_id=run_id,
-                error=_reason(error),
-                is_scheduled=target == settings.backup_target,
-                now=db.now(session),
-            )
+            reason, now = _reason(error), db.now(session)
+            backup_runs.fail(session, run_id=run_id, error=reason, is_scheduled=is_scheduled, now=now)
         raise
     with database.write() as session:
         backup_runs.succeed(
             session,
             run_id=run_id,
-            name=made.record.name,
-            size_bytes=made.record.size,
-            copied_bytes=made.copied,
+            name=backup.record.name,
+            size_bytes=backup.record.size,
+            copied_bytes=backup.copied,
             now=db.now(session),
         )
-    return made
+    return backup
 
 
 def run_if_due(
@@ -276,11 +186,13 @@ def run_if_due(
         if not backup_runs.is_due(session, target=target, interval=interval, now=db.now(session)):
             return
     try:
-        made = run(settings, database, storage, target=target, is_stopped=is_stopped)
-    except (backup_runs.BackupInProgress, BackupInterrupted) as error:
+        backup = run(settings, database, storage, target=target, is_stopped=is_stopped)
+    except backup_runs.BackupInProgress as error:
         logger.info("No backup was made. %s", error.message)
-        return
-    logger.info("Backup %s is complete: %s bytes were copied.", made.record.name, f"{made.copied:,}")
+    except BackupInterrupted:
+        logger.info("The backup was interrupted.")
+    else:
+        logger.info("Backup %s is complete: %s bytes were copied.", backup.record.name, f"{backup.copied:,}")
 
 
 def make(
@@ -290,74 +202,101 @@ def make(
     store: Store,
     *,
     tell: Tell | None = None,
-    beat: Callable[[], None] = lambda: None,
-) -> Made:
+    beat: Beat = lambda: None,
+) -> NewBackup:
     """Add a backup to a store, even while the service runs; if `storage` is None, omit blobs.
 
-    `beat` is called repeatedly; its errors end the backup. Raises CannotBackUp or OrganizerRefusal.
+    `beat` is called repeatedly; its errors end the backup. Raises OrganizerRefusal.
     """
     revision = schema.current(database)
     if revision is None:
-        raise CannotBackUp("There is nothing to back up: the database has no tables.")
-    folders = [settings.data_dir, *([store.files.root] if isinstance(store.files, Folder) else [])]
-    for folder in folders:
+        raise _cannot_back_up("There is nothing to back up: the database has no tables.")
+    for folder in filter(None, (settings.data_dir, store.folder)):
         _require_room(database, folder, advice=ANOTHER_FOLDER)
-    store.files.remove_abandoned()
+    store.prepare()
     writer = _Writer(store, beat)
-    named: set[str] = set()
-    required: set[str] = set()
-
-    def look(session: Session) -> None:
-        # In an automatic backup, which has no storage, the tables may have an older schema.
-        if storage is not None:
-            named.update(blobs.named(session))
-            required.update(blobs.required(session))
-
     with database.read() as session:
         made_at = db.now(session).astimezone(UTC)
-    contents = _Contents(
+    record = Record(
+        name=f"{made_at:%Y%m%dT%H%M%S%fZ}",
+        made_at=made_at,
+        fairboard=version("fairboard"),
         revision=revision,
         tables={},
+        parts={},
+        blobs={},
         with_blobs=storage is not None,
         settings=_settings_text(settings),
         secrets=needed_secrets(settings),
         secret_key_mark=_mark(settings),
     )
-    with _scratch(settings) as scratch:
-        contents.tables = database_copies.copy_out(database, scratch, look=look)
-        reach("backup.after_tables")
-        for copy in contents.tables.values():
-            for place, part in enumerate(copy.parts):
-                path = scratch / part
-                with path.open("rb") as file:
-                    sha256 = _digest(file)
-                copy.parts[place] = writer.add(sha256, partial(io.FileIO, path))
+    named, required = _copy_tables(settings, database, writer, record)
+    unusable = []
     if storage is not None:
-        _add_blobs(storage, writer, contents, sorted(named), tell)
-        if contents.unusable_blobs:
-            with database.read() as session:  # some may have been deleted since the snapshot
-                required &= blobs.required(session)
-        contents.unusable_blobs = [each for each in contents.unusable_blobs if each in required]
-    text = gzip.compress(contents.model_dump_json().encode(), mtime=0)
-    described = writer.add(hashlib.sha256(text).hexdigest(), lambda: io.BytesIO(text))
-    record = Record(
-        name=f"{made_at:%Y%m%dT%H%M%S%fZ}",
-        made_at=made_at,
-        fairboard=version("fairboard"),
-        contents=described,
-        objects=writer.objects,
-        blob_count=len(contents.blobs),
-    )
+        missing = _add_blobs(storage, writer, record, sorted(named), tell)
+        with database.read() as session:  # some may have been deleted since the snapshot
+            unusable = sorted(missing & required & blobs.required(session)) if missing else []
     beat()
     reach("backup.before_record")
-    if damage := record.damage(store.objects()):
-        raise CannotBackUp(f"{len(damage):,} objects disappeared from the store during the backup.")
-    store.put_record(record)
+    if damage := record.damage(store.sizes()):
+        raise _cannot_back_up(f"{len(damage):,} objects disappeared from the store during the backup.")
+    store.add_record(record)
     reach("backup.after_record")
-    return Made(record, writer.copied, contents.unusable_blobs, contents.secrets)
+    return NewBackup(record, writer.copied, unusable)
 
 
-def prune(store: Store, *, keep: timedelta, now: datetime, beat: Callable[[], None] = lambda: None) -> None:
+def _copy_tables(
+    settings: Settings, database: Database, writer: _Writer, record: Record
+) -> tuple[set[str], set[str]]:
+    """Copy a snapshot of all tables; return the names of its blobs, and of the required ones."""
+    named: set[str] = set()
+    required: set[str] = set()
+
+    def look(session: Session) -> None:
+        if record.with_blobs:  # Otherwise, the tables may have an older schema.
+            named.update(blobs.named(session))
+            required.update(blobs.required(session))
+
+    for left in settings.data_dir.glob(f"{SCRATCH}*"):  # of killed processes
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=SCRATCH) as scratch:
+        record.tables = database_copies.copy_out(database, Path(scratch), look=look)
+        reach("backup.after_tables")
+        for copy in record.tables.values():
+            for place, part in enumerate(copy.parts):
+                path = Path(scratch) / part
+                with path.open("rb") as file:
+                    copy.parts[place] = sha256 = _digest(file)
+                record.parts[sha256] = writer.add(sha256, partial(io.FileIO, path))
+    return named, required
+
+
+def _add_blobs(
+    storage: Storage, writer: _Writer, record: Record, names: list[str], tell: Tell | None
+) -> set[str]:
+    """Add all available blobs, several at a time; return the names of the others."""
+    missing: set[str] = set()
+
+    def add(sha256: str) -> int | None:
+        try:
+            return writer.add(sha256, partial(storage.open, sha256))
+        except (BlobMissing, BlobDamaged):
+            return None
+
+    with ThreadPoolExecutor(BLOBS_AT_A_TIME) as pool:
+        for start in range(0, len(names), BATCH):  # an error cancels the rest of a batch
+            batch = names[start : start + BATCH]
+            for sha256, size in zip(batch, pool.map(add, batch), strict=True):
+                if size is None:
+                    missing.add(sha256)
+                else:
+                    record.blobs[sha256] = size
+                if tell is not None:
+                    tell(len(record.blobs), len(names) - len(missing))
+    return missing
+
+
+def prune(store: Store, *, keep: timedelta, now: datetime, beat: Beat = lambda: None) -> None:
     """Delete backups older than `keep` and unneeded objects; always keep the last complete backup.
 
     Callers must hold the lock of a run. If a record is unreadable, nothing is deleted, because it may list
@@ -367,7 +306,7 @@ def prune(store: Store, *, keep: timedelta, now: datetime, beat: Callable[[], No
     if problems:
         logger.error("No old backups were deleted. %s", " ".join(problems))
         return
-    present = store.objects()
+    present = store.sizes()
     complete = [record for record in records if not record.damage(present)]
     kept = [record for record in records if record in complete[-1:] or record.made_at > now - keep]
     for record in records:
@@ -376,13 +315,13 @@ def prune(store: Store, *, keep: timedelta, now: datetime, beat: Callable[[], No
             reach("prune.after_record")
             beat()
     for name in present.keys() - {name for record in kept for name in record.objects}:
-        store.files.delete(name)
+        store.objects.delete(name)
         reach("prune.after_object")
         beat()
 
 
 def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
-    """Back up the database without blobs, then upgrade it; raise UnknownTables or CannotBackUp."""
+    """Back up the database without blobs, then upgrade it; raise UnknownTables or OrganizerRefusal."""
     before = schema.current(database)
     if before not in (None, schema.head()):
         schema.require_known(before)
@@ -390,7 +329,7 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
             name = f"before-{schema.head()}-{db.now(session):%Y%m%dT%H%M%S}"
         folder = settings.data_dir.absolute() / AUTOMATIC_FOLDER / name
         _require_room(database, folder, advice=WITHOUT_BACKUP)
-        make(settings, database, None, Store(Folder(folder)))
+        make(settings, database, None, Store(str(folder)))
         say(f"The database has an older schema ({before}). A backup is in {folder}.")
     schema.upgrade(database)
     if before not in (None, schema.head()):
@@ -398,7 +337,12 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
 
 
 def restore(
-    settings: Settings, database: Database, storage: Storage, backup: Backup, *, tell: Tell | None = None
+    settings: Settings,
+    database: Database,
+    storage: Storage,
+    backup: tuple[Store, Record],
+    *,
+    tell: Tell | None = None,
 ) -> Restored:
     """Fill an empty installation from a backup and upgrade its tables.
 
@@ -407,54 +351,8 @@ def restore(
     All rows are committed at once, so an interrupted restore can be repeated. Until then, no process accepts
     the database. Raises NotABackup, OrganizerRefusal or UnknownTables.
     """
-    _require_empty(database, backup)
-    schema.mark_restore(database)
-    for done, sha256 in enumerate(backup.contents.blobs, start=1):
-        with backup.open_blob(sha256) as source:
-            stored = storage.put(source)
-        if stored.sha256 != sha256:
-            raise NotABackup(f"The backup is damaged: blob {sha256}.")
-        if tell is not None:
-            tell(done, backup.record.blob_count)
-    with _filled(database, backup) as session:
-        _free_claims(session)
-        backup_runs.end_restored(session, made_at=backup.record.made_at)
-        held = _hold_mails_back(session, made_at=backup.record.made_at, now=db.now(session))
-        session.flush()
-        reach("restore.before_commit")
-    return Restored(held, has_secret_key=_mark(settings) == backup.contents.secret_key_mark)
-
-
-def verify(backup: Backup, *, tell: Tell | None = None) -> list[str]:
-    """Read a whole backup; return the problems.
-
-    Compares each file with its hash and the number of rows of each table with that in the backup.
-    """
-    problems, contents = [], backup.contents
-    for name, copy in contents.tables.items():
-        try:
-            count = sum(1 for _ in database_copies.rows_in_parts(copy, backup.open_part))
-        except NotABackup as error:
-            problems.append(error.message)
-        else:
-            if count != copy.row_count:
-                problems.append(f"The table {name} has {count:,} rows instead of {copy.row_count:,}.")
-    for done, sha256 in enumerate(contents.blobs, start=1):
-        try:
-            with backup.open_blob(sha256) as source:
-                is_same = _digest(source) == sha256
-        except NotABackup as error:
-            problems.append(error.message)
-        else:
-            if not is_same:
-                problems.append(f"The backup is damaged: blob {sha256}.")
-        if tell is not None:
-            tell(done, backup.record.blob_count)
-    return problems
-
-
-def _require_empty(database: Database, backup: Backup) -> None:
-    schema.require_known(backup.contents.revision)
+    store, record = backup
+    schema.require_known(record.revision)
     if schema.current(database) is not None and not database_copies.is_empty(database):
         raise OrganizerRefusal(
             "cannot_restore",
@@ -462,43 +360,72 @@ def _require_empty(database: Database, backup: Backup) -> None:
             "The database is not empty. Restore into an empty one: move the data folder elsewhere, or set "
             f"{PREFIX}DATA_DIR or {PREFIX}DATABASE_URL.",
         )
-
-
-@contextmanager
-def _filled(database: Database, backup: Backup) -> Iterator[Session]:
-    """Restore all rows and upgrade the tables; yield a session of the same transaction."""
-    contents = backup.contents
+    schema.mark_restore(database)
+    for done, sha256 in enumerate(record.blobs, start=1):
+        with _opened(store, sha256) as source:
+            if storage.put(source).sha256 != sha256:
+                raise NotABackup(f"The backup is damaged: the object {sha256} has changed.")
+        if tell is not None:
+            tell(done, len(record.blobs))
     with (
         database_copies.filled(
             database,
-            revision=contents.revision,
-            copies=contents.tables,
-            rows_of=lambda name: database_copies.rows_in_parts(contents.tables[name], backup.open_part),
+            revision=record.revision,
+            copies=record.tables,
+            rows_of=lambda name: database_copies.rows_in_parts(
+                record.tables[name], partial(_verified, store)
+            ),
         ) as connection,
         Session(connection) as session,
     ):
-        yield session
+        _free_claims(session)
+        backup_runs.end_restored(session, made_at=record.made_at)
+        held = _hold_mails_back(session, made_at=record.made_at, now=db.now(session))
+        session.flush()
+        reach("restore.before_commit")
+    return Restored(held, has_secret_key=_mark(settings) == record.secret_key_mark)
 
 
-def _add_blobs(
-    storage: Storage, writer: _Writer, contents: _Contents, names: list[str], tell: Tell | None
-) -> None:
-    """Add all available blobs, several at a time; the others are unusable."""
+def verify(backup: tuple[Store, Record], *, tell: Tell | None = None) -> list[str]:
+    """Read a whole backup; return the problems.
 
-    def add(sha256: str) -> bool:
+    Compares each file with its hash and the number of rows of each table with that in the backup.
+    """
+    store, record = backup
+    problems = []
+    for name, copy in record.tables.items():
         try:
-            writer.add(sha256, partial(storage.open, sha256))
-        except (BlobMissing, BlobDamaged):
-            return False
-        return True
+            count = sum(1 for _ in database_copies.rows_in_parts(copy, partial(_verified, store)))
+        except NotABackup as error:
+            problems.append(error.message)
+        else:
+            if count != copy.row_count:
+                problems.append(f"The table {name} has {count:,} rows instead of {copy.row_count:,}.")
+    for done, sha256 in enumerate(record.blobs, start=1):
+        try:
+            _verified(store, sha256).close()
+        except NotABackup as error:
+            problems.append(error.message)
+        if tell is not None:
+            tell(done, len(record.blobs))
+    return problems
 
-    with ThreadPoolExecutor(BLOBS_AT_A_TIME) as pool:
-        for start in range(0, len(names), BATCH):  # an error cancels the rest of a batch
-            batch = names[start : start + BATCH]
-            for sha256, is_stored in zip(batch, pool.map(add, batch), strict=True):
-                (contents.blobs if is_stored else contents.unusable_blobs).append(sha256)
-                if tell is not None:
-                    tell(len(contents.blobs), len(names) - len(contents.unusable_blobs))
+
+def _verified(store: Store, sha256: str) -> IO[bytes]:
+    """Open an object whose bytes match its name; raise NotABackup."""
+    file = _opened(store, sha256)
+    if _digest(file) != sha256:
+        file.close()
+        raise NotABackup(f"The backup is damaged: the object {sha256} has changed.")
+    file.seek(0)
+    return file
+
+
+def _opened(store: Store, sha256: str) -> IO[bytes]:
+    try:
+        return store.objects.open(sha256)
+    except BlobMissing:
+        raise NotABackup(f"The backup is damaged: the object {sha256} is missing.") from None
 
 
 def _free_claims(session: Session) -> None:
@@ -601,7 +528,7 @@ def _settings_text(settings: Settings) -> str:
 
 
 @contextmanager
-def _lease(database: Database, run_id: int, is_stopped: Callable[[], bool]) -> Iterator[Callable[[], None]]:
+def _lease(database: Database, run_id: int, is_stopped: Callable[[], bool]) -> Iterator[Beat]:
     """Renew the lease of a run in a thread; yield a function that raises if the run must end."""
     done = threading.Event()
     renewed_at = time.monotonic()
@@ -634,30 +561,29 @@ def _lease(database: Database, run_id: int, is_stopped: Callable[[], bool]) -> I
         thread.join()
 
 
-@contextmanager
-def _scratch(settings: Settings) -> Iterator[Path]:
-    """Create a temporary folder on the disk of the data folder; delete those of killed processes."""
-    for left in settings.data_dir.glob(f"{SCRATCH}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=SCRATCH) as folder:
-        yield Path(folder)
-
-
 def _reason(error: Exception) -> str:
     if disk.is_full(error):
         return disk.FULL
     return error.message if isinstance(error, FairboardError) else f"{type(error).__name__}: {error}"
 
 
+def _store(settings: Settings, target: str) -> Store:
+    if is_in_storage(settings, target):
+        raise _cannot_back_up(f"The target {target} is in the blob storage. Choose another one.")
+    return Store(target)
+
+
 def _require_room(database: Database, folder: Path, *, advice: str) -> None:
     needed, free = database_copies.size_bytes(database), disk.free_bytes(folder.absolute())
     if free < needed:
-        raise NoRoomForBackup(folder, needed=needed, free=free, advice=advice)
+        raise _cannot_back_up(
+            f"A backup of the database needs up to {needed / 1e6:,.0f} MB, but {folder} has only "
+            f"{free / 1e6:,.0f} MB of free space. {advice}"
+        )
 
 
-def _require_outside_storage(settings: Settings, target: str) -> None:
-    if backup_store.is_in_storage(settings, target):
-        raise CannotBackUp(f"The target {target} is in the blob storage. Choose another one.")
+def _cannot_back_up(message: str) -> OrganizerRefusal:
+    return OrganizerRefusal("cannot_back_up", ErrorKind.CONFLICT, message)
 
 
 def _digest(file: IO[bytes]) -> str:

@@ -6,14 +6,11 @@ UTC, and bytes are in Base64. Rows are otherwise unchanged, because the tables m
 
 import base64
 import gzip
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from decimal import Context, Decimal
-from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
@@ -46,16 +43,14 @@ from grader.maintenance import schema
 PART_ROWS = 50_000  # unchanged parts are not copied again
 BATCH = 1000
 REVISION_TABLE = "alembic_version"
-_EXACT = Context(prec=1000)
 
 
 @dataclass
 class TableCopy:
-    """A copied table: its columns, its number of rows, their digest, and its files."""
+    """A copied table: its columns, its number of rows, and its files."""
 
     columns: list[str]
     row_count: int = 0
-    digest: str = ""
     parts: list[str] = field(default_factory=list)
 
 
@@ -103,8 +98,8 @@ def filled(
 ) -> Iterator[Connection]:
     """Insert all copied rows into new tables of an unused database at a revision, and upgrade the tables.
 
-    The tables, the rows, the upgrade and the block are one transaction. Raises OrganizerRefusal if
-    the inserted rows differ from the copies.
+    The tables, the rows, the upgrade and the block are one transaction. Raises OrganizerRefusal if a table
+    has another number of rows than its copy.
     """
     with schema.migrating(database) as connection:
         schema.rebuild(connection, revision)
@@ -112,17 +107,17 @@ def filled(
             present = {table.name: table for table in tables(connection)}
             for table in present.values():
                 connection.execute(delete(table))  # migrations may have inserted rows
-            differing = [
+            incomplete = [
                 name
                 for name, copy in copies.items()
-                if not _copy_in(connection, present[name], copy, rows_of(name))
+                if _insert_rows(connection, present[name], copy.columns, rows_of(name)) != copy.row_count
             ]
-            if differing:
+            if incomplete:
                 raise OrganizerRefusal(
                     "cannot_restore",
                     ErrorKind.CONFLICT,
-                    f"The inserted rows differ from the copied ones in these tables: {', '.join(differing)}. "
-                    "No table was changed.",
+                    f"These tables of the backup lack rows or have extra ones: {', '.join(incomplete)}. No "
+                    "table was changed.",
                 )
             for table in present.values():
                 _advance_ids(connection, table)
@@ -167,16 +162,14 @@ def tables(connection: Connection) -> list[Table]:
 
 def _copy_out(connection: Connection, source: Table, folder: Path) -> TableCopy:
     copy = TableCopy([each.name for each in source.columns])
-    digest = _Digest(source, copy.columns)
     rows = _read_rows(connection, source, copy.columns)
     while first := next(rows, None):
         part = f"{source.name}.{len(copy.parts)}"
         with (folder / part).open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed:
             for row in chain([first], islice(rows, PART_ROWS - 1)):
                 packed.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-                digest.add(row)
+                copy.row_count += 1
         copy.parts.append(part)
-    copy.row_count, copy.digest = digest.count, digest.value
     return copy
 
 
@@ -186,15 +179,6 @@ def _require_intact(connection: Connection) -> None:
         if finding != "ok":
             message = f"The database is damaged: {finding}."
             raise OrganizerRefusal("damaged_database", ErrorKind.CONFLICT, message)
-
-
-def _copy_in(connection: Connection, target: Table, copy: TableCopy, rows: Rows) -> bool:
-    """Insert the copied rows of a table; return whether the table then contains exactly these rows."""
-    _insert_rows(connection, target, copy.columns, rows)
-    digest = _Digest(target, copy.columns)
-    for row in _read_rows(connection, target, copy.columns):
-        digest.add(row)
-    return (digest.count, digest.value) == (copy.row_count, copy.digest)
 
 
 def _read_rows(connection: Connection, source: Table, columns: Sequence[str]) -> Rows:
@@ -209,52 +193,19 @@ def _read_rows(connection: Connection, source: Table, columns: Sequence[str]) ->
         yield [_plain(value) for value in row]
 
 
-def _insert_rows(connection: Connection, target: Table, columns: Sequence[str], rows: Rows) -> None:
-    """Insert rows of JSON-ready values."""
+def _insert_rows(connection: Connection, target: Table, columns: Sequence[str], rows: Rows) -> int:
+    """Insert rows of JSON-ready values; return their number."""
     converters = [_converter(target.c[name].type, connection.dialect.name) for name in columns]
 
     def converted(row: list[Any]) -> dict[str, Any]:
         values = zip(columns, converters, row, strict=True)
         return {name: None if value is None else convert(value) for name, convert, value in values}
 
+    count = 0
     while batch := [converted(row) for row in islice(rows, BATCH)]:
         connection.execute(insert(target), batch)
-
-
-class _Digest:
-    """The number of rows and the sum of their hashes, the same in any order and in both databases."""
-
-    def __init__(self, source: Table, columns: Sequence[str]) -> None:
-        self.count = self._sum = 0
-        self._columns = [
-            (columns.index(name), isinstance(source.c[name].type, JSON)) for name in sorted(columns)
-        ]
-
-    @property
-    def value(self) -> str:
-        """The digest of all rows so far."""
-        return f"{self._sum % 2**256:064x}"
-
-    def add(self, row: Sequence[Any]) -> None:
-        """Add a row of JSON-ready values."""
-        same = [
-            _canonical(row[place]) if is_json and row[place] is not None else row[place]
-            for place, is_json in self._columns
-        ]
-        self._sum += int.from_bytes(hashlib.sha256(json.dumps(same).encode()).digest(), "big")
-        self.count += 1
-
-
-def _canonical(document: str) -> str:
-    """Return a JSON document in the form that is equal for text in SQLite and JSONB in PostgreSQL."""
-    data = json.loads(document, parse_float=_number, parse_int=_number)
-    return json.dumps(data, sort_keys=True)
-
-
-@lru_cache(10_000)  # counts and scores repeat
-def _number(literal_: str) -> list[str]:
-    number = _EXACT.create_decimal(literal_)
-    return ["number", str((number + 0).normalize(_EXACT) if number else Decimal(0))]
+        count += len(batch)
+    return count
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,6 @@
 """Checks for `fairboard doctor`: settings, permissions, disks, database, jobs, mail."""
 
 import enum
-import io
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from grader import db
 from grader.db import Database
-from grader.errors import FairboardError
-from grader.maintenance import backup_store, schema
+from grader.maintenance import schema
+from grader.maintenance.backup_store import Store, is_in_storage
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import Mail, Submission, SubmissionStatus
 from grader.sandbox import layers
@@ -266,15 +265,18 @@ def of_backup_target(settings: Settings) -> Iterator[DoctorFinding]:
     """Check that the target of scheduled backups is usable and separate from the blobs."""
     if (target := settings.backup_target) is None:
         return
-    if backup_store.is_in_storage(settings, target, whole_bucket=True):
+    if is_in_storage(settings, target, whole_bucket=True):
         yield warning("backup", f"{target} and the blobs can be lost together. Choose another place for it.")
-    probe = f"{backup_store.OBJECTS}/doctor"
+    store = Store(target)
     try:
-        store = backup_store.open_store(target)
-        store.put(probe, io.BytesIO())
-        store.files.delete(probe)
-    except (OSError, StorageUnavailable, FairboardError) as error:
-        yield alarm("backup", f"The target {target} cannot be used: {error}")
+        if store.folder is None:
+            store.sizes()
+        elif not store.folder.exists():
+            yield warning("backup", f"The folder {target} does not exist yet. The first backup creates it.")
+        elif not os.access(store.folder, os.R_OK | os.W_OK | os.X_OK) or not store.folder.is_dir():
+            yield alarm("backup", f"{target} cannot be used: it is not a folder in which you can write.")
+    except StorageUnavailable as error:
+        yield alarm("backup", f"{target} cannot be used: {error}")
 
 
 def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:

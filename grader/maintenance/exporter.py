@@ -1,9 +1,7 @@
 """Metrics in Prometheus' text format: the counters of all processes, and the state of the site."""
 
-import hmac
 import logging
 import math
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +20,6 @@ from grader.storage import disk
 
 PATH = "/metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-CACHE_SECONDS = 5  # several scrapers share one reading of the database
 # The client would retry ten times by default, while a request waits.
 PATIENCE = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2, "retry": Retry(NoBackoff(), 0)}
 
@@ -30,15 +27,10 @@ log = logging.getLogger(__name__)
 
 
 class Exporter:
-    """The metrics of an installation, readable with a token."""
+    """The metrics of an installation."""
 
-    def __init__(
-        self, settings: Settings, database: Database, *, token: str, cache_seconds: float = CACHE_SECONDS
-    ) -> None:
-        self._settings, self._database, self._token = settings, database, token
-        self._cache_seconds = cache_seconds
-        self._lock = threading.Lock()
-        self._kept: tuple[float, list[Reading]] | None = None
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self._settings, self._database = settings, database
 
     def text(self) -> bytes:
         """Return all metrics."""
@@ -58,18 +50,9 @@ class Exporter:
                 family.add_metric(labels, value)
             yield family
 
-    def admits(self, authorization: str | None) -> bool:
-        """Return whether a request with this Authorization header may read the metrics."""
-        expected = f"Bearer {self._token}"
-        return hmac.compare_digest((authorization or "").encode(), expected.encode())
-
     def readings(self) -> list[Reading]:
-        """Return the metrics that are not counted by processes, at most a few seconds old."""
-        with self._lock:
-            now = time.monotonic()
-            if self._kept is None or now - self._kept[0] >= self._cache_seconds:
-                self._kept = now, [*self._of_database(), *self._of_broker(), *self._of_disks()]
-            return self._kept[1]
+        """Return the metrics that are not counted by processes."""
+        return [*self._of_database(), *self._of_broker(), *self._of_disks()]
 
     def _of_database(self) -> Iterator[Reading]:
         start = time.perf_counter()

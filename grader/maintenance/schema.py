@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import OperationalError
@@ -17,9 +17,6 @@ from sqlalchemy.exc import OperationalError
 import migrations
 from grader.db import Database
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
-
-if TYPE_CHECKING:
-    from alembic.config import Config
 
 SCRIPTS = Path(migrations.__file__).parent
 # Other transactions queue behind a migration that waits for a table lock.
@@ -34,7 +31,7 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 
 class UnknownTables(OrganizerError):
-    """The database has a revision of a newer version, or of the history before the first release."""
+    """The database has a revision that this version does not know."""
 
     public_name = "unknown_tables"
 
@@ -47,24 +44,20 @@ class UnknownTables(OrganizerError):
             "install the version that created it, or export the CSV files with that version and start with "
             "an empty folder."
         )
-        self.revision = revision
 
 
-def upgrade(database: Database, revision: str = "head") -> None:
-    """Upgrade the tables to `revision`; concurrent upgrades wait for each other.
+def upgrade(database: Database) -> None:
+    """Upgrade the tables; concurrent upgrades wait for each other.
 
     Changes nothing if it raises UnknownTables or OrganizerRefusal.
     """
+    _migrate(database, upgrade_within)
 
-    _migrate(database, lambda connection: upgrade_within(connection, revision))
 
-
-def upgrade_within(connection: Connection, revision: str = "head") -> None:
+def upgrade_within(connection: Connection) -> None:
     """Upgrade the tables within a transaction of `migrating`; raise UnknownTables."""
-    current_revision = _revision(connection)
-    if current_revision is not None:
-        require_known(current_revision)
-    _run("upgrade", connection, revision)
+    require_known(_revision(connection))
+    _run("upgrade", connection, "head")
 
 
 def downgrade(database: Database, revision: str) -> None:
@@ -87,7 +80,7 @@ def rebuild(connection: Connection, revision: str | None) -> None:
     current_revision = _revision(connection)
     if current_revision == RESTORING:
         connection.execute(text("DELETE FROM alembic_version"))
-    elif current_revision is not None:
+    else:
         require_known(current_revision)
     _run("downgrade", connection, "base")
     if revision is not None:
@@ -98,13 +91,6 @@ def current(database: Database) -> str | None:
     """Return the revision of the database, or None if it has no tables."""
     with database.read() as session:  # /readyz must not wait for a writer
         return _revision(session.connection())
-
-
-def _revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-    return revision
 
 
 def head() -> str:
@@ -118,10 +104,18 @@ def revisions() -> list[str]:
     return sorted(path.name.partition("_")[0] for path in SCRIPTS.glob("versions/[0-9]*_*.py"))
 
 
+def require_known(revision: str | None) -> None:
+    """Raise UnknownTables for a revision that is unknown to this installation; None stands for no tables."""
+    if revision is not None and revision not in revisions():
+        raise UnknownTables(revision)
+
+
 def difference(revision: str | None) -> str:
     """Return the message about a database whose revision is not this installation's."""
-    if revision is not None and not _is_known(revision):
-        return UnknownTables(revision).message
+    try:
+        require_known(revision)
+    except UnknownTables as error:
+        return error.message
     return f"The database schema is {revision}, but this version needs {head()}. Run `fairboard migrate`."
 
 
@@ -136,7 +130,32 @@ def is_usable(database: Database) -> bool:
     A rolling upgrade starts with the migration, while processes of the previous release still serve requests.
     """
     revision = current(database)
-    return revision is not None and (revision == head() or _is_newer(revision))
+    return revision is not None and revision >= head()
+
+
+@contextmanager
+def migrating(database: Database) -> Iterator[Connection]:
+    """Open the transaction of a migration.
+
+    SQLite alters a table by copying and dropping it, which foreign keys prevent. They are therefore disabled,
+    and all are checked at the end.
+    """
+    with database.engine.connect() as connection:
+        sqlite = connection.dialect.name == "sqlite"
+        driver: Any = connection.connection.driver_connection
+        if sqlite:
+            driver.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
+        try:
+            with connection.begin():
+                if not sqlite:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+                    connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_SECONDS}s'"))
+                yield connection
+                if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
+                    raise RuntimeError("The migration violated foreign key constraints.")
+        finally:
+            if sqlite:
+                driver.execute("PRAGMA foreign_keys = ON")
 
 
 def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
@@ -156,61 +175,19 @@ def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
     raise OrganizerRefusal("tables_in_use", ErrorKind.CONFLICT, message)
 
 
-def require_known(revision: str) -> None:
-    """Raise UnknownTables for a revision that is unknown to this installation."""
-    if not _is_known(revision):
-        raise UnknownTables(revision)
-
-
-def _is_known(revision: str) -> bool:
-    return revision in revisions()
-
-
-def _is_newer(revision: str) -> bool:
-    """Return whether a revision is unknown and newer than all known four-digit revisions."""
-    return not _is_known(revision) and revision > head()
-
-
-@contextmanager
-def migrating(database: Database) -> Iterator[Connection]:
-    """Open the transaction of a migration.
-
-    SQLite alters a table by copying and dropping it, which foreign keys prevent. They are therefore disabled,
-    and all are checked at the end.
-    """
-    with database.engine.connect() as connection:
-        sqlite = connection.dialect.name == "sqlite"
-        driver = connection.connection.driver_connection
-        if sqlite and driver is not None:
-            driver.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
-        try:
-            with connection.begin():
-                _lock(connection)
-                yield connection
-                if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
-                    raise RuntimeError("The migration violated foreign key constraints.")
-        finally:
-            if sqlite and driver is not None:
-                driver.execute("PRAGMA foreign_keys = ON")
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
 
 
 def _run(verb: str, connection: Connection, revision: str) -> None:
     # Only migrations import Alembic, so processes that check the revision do not keep it in memory.
     from alembic import command
-
-    getattr(command, verb)(_config(connection), revision)
-
-
-def _config(connection: Connection) -> "Config":
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     config.attributes["connection"] = connection
-    return config
-
-
-def _lock(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
-        connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_SECONDS}s'"))
+    getattr(command, verb)(config, revision)

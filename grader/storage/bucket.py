@@ -52,7 +52,9 @@ class BucketStorage:
             blob = stores.copy_bytes(data, file, max_bytes, sha256)
             file.seek(0)
             with self._asking():
-                self._store.put(blob.sha256, file)  # resets the age of an existing blob
+                # Only files of several pieces need the requests of a multipart upload. An existing blob is
+                # replaced, which resets its age.
+                self._store.put(blob.sha256, file if blob.size > PIECE_BYTES else file.read())
         return blob
 
     def open(self, sha256: str) -> BinaryIO:

@@ -32,7 +32,7 @@ def promtool() -> str:
 def exported(service, valkey) -> set[str]:
     """The names of all series that the site serves."""
     changes = {"broker_url": SecretStr(valkey.url), "backup_target": "s3://backups"}
-    found = Exporter(service.settings.model_copy(update=changes), service.database, token="")
+    found = Exporter(service.settings.model_copy(update=changes), service.database)
     names = {each.name for each in found.readings()}
     for meter in METERS:
         parts = ("_bucket", "_sum", "_count") if meter.buckets else ("",) if meter.is_gauge else ("_total",)

@@ -97,10 +97,6 @@ REACHED_IN = {
         "grader/maintenance/backups.py",
         "The tables are in the temporary folder; the store is unchanged.",
     ),
-    "backup.before_rename": (
-        "grader/maintenance/backup_store.py",
-        "A file of a folder is written and synced, but has no final name.",
-    ),
     "backup.after_object": (
         "grader/maintenance/backups.py",
         "An object is stored; no record lists it.",

@@ -1,10 +1,12 @@
-"""SQLite and PostgreSQL backups: completeness, no secrets, restore on another machine."""
+"""Backups: completeness, damage, retention, schedule and lock; no secrets; restore on another machine."""
 
+import errno
 import gzip
-import json
-from collections.abc import Callable, Iterator
+import os
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,9 @@ from sqlalchemy.exc import DBAPIError
 
 from grader import db
 from grader.db import Database
-from grader.maintenance import backup_store, backups, database_copies, doctor_checks, schema
-from grader.maintenance.backup_store import NotABackup
-from grader.maintenance.backups import CannotBackUp, Made
+from grader.maintenance import backups, database_copies, doctor_checks, schema
+from grader.maintenance.backup_store import NotABackup, Store, is_in_storage
+from grader.maintenance.backups import BackupInterrupted, NewBackup
 from grader.models import (
     AuditEntry,
     BackupRun,
@@ -28,13 +30,56 @@ from grader.models import (
     User,
 )
 from grader.services.site import backup_runs, organizer_jobs, outbox
+from grader.services.site.backup_runs import RETRY_AFTER, BackupInProgress
 from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings
+from grader.storage import disk
 from grader.storage.stores import Storage, open_storage
 from grader.worker.scorer import Scorer
 from tests.fixtures.refusals import refused
 
 pytestmark = pytest.mark.system
+
+DAY = timedelta(days=1)
+# These tests put, read, list and delete objects; the long run also repeats the others in a bucket.
+in_both = pytest.mark.parametrize("target", ["folder", "bucket"], indirect=True)
+
+
+@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.long)])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "folder":
+        return str(tmp_path / "backups")
+    return f"{request.getfixturevalue('bucket_url')}-{tmp_path.name}"
+
+
+@pytest.fixture
+def configured(service, target: str) -> Settings:
+    """Settings with a target."""
+    return service.settings.model_copy(update={"backup_target": target})
+
+
+def run(service, settings: Settings, **options) -> NewBackup:
+    return backups.run(
+        settings, service.database, service.storage, target=settings.backup_target or "", **options
+    )
+
+
+def check(settings: Settings, name: str | None = None) -> list[str]:
+    return backups.verify(backups.open_backup(settings.backup_target or "", name=name))
+
+
+def status(service) -> backup_runs.BackupStatus:
+    with service.database.read() as session:
+        return backup_runs.status(session, now=db.now(session))
+
+
+def store_of(settings: Settings) -> Store:
+    return Store(settings.backup_target or "")
+
+
+def make_backup(service, folder: Path | str, settings: Settings | None = None, **options) -> NewBackup:
+    settings = settings or service.settings
+    return backups.make(settings, service.database, service.storage, Store(str(folder)), **options)
 
 
 @dataclass
@@ -45,8 +90,8 @@ class Elsewhere:
     database: Database
     storage: Storage
 
-    def restore(self, folder: Path):
-        backup = backups.open_backup(str(folder))
+    def restore(self, target: Path | str, **options: Any) -> backups.Restored:
+        backup = backups.open_backup(str(target), **options)
         return backups.restore(self.settings, self.database, self.storage, backup)
 
     def score_all(self):
@@ -69,38 +114,40 @@ def elsewhere(request: pytest.FixtureRequest, database: Database, tmp_path: Path
     other.dispose()
 
 
-@pytest.fixture
-def back_up(service, tmp_path: Path) -> Callable[..., Path]:
-    """A function that backs up `service` to a new folder."""
-
-    def make(name: str = "backup") -> Path:
-        folder = tmp_path / name
-        make_backup(service, folder)
-        return folder
-
-    return make
-
-
-def make_backup(service, folder: Path | str, settings: Settings | None = None, **options) -> Made:
-    settings = settings or service.settings
-    store = backup_store.open_store(str(folder))
-    return backups.make(settings, service.database, service.storage, store, **options)
+@in_both
+def test_second_backup_copies_only_new_content(service, configured: Settings):
+    competition = service.competition()
+    service.submit(competition)
+    first = run(service, configured)
+    again = run(service, configured)
+    assert first.copied == first.record.size
+    assert again.copied < first.copied / 4  # the runs and their time
+    service.submit(competition, seed=2)
+    third = run(service, configured)
+    assert third.copied > again.copied
+    names = [each.record.name for each in (first, again, third)]
+    assert [record.name for record in store_of(configured).records()[0]] == names
+    assert [check(configured, name) for name in names] == [[], [], []]
+    after = status(service)
+    assert after.last_success_at is not None and after.error is after.running_since is None
 
 
 @pytest.mark.both_databases
 def test_restored_installation_has_every_row_and_blob_and_continues(
-    service, back_up: Callable[..., Path], elsewhere: Elsewhere
+    service, elsewhere: Elsewhere, tmp_path: Path
 ):
     competition = service.competition()
     service.score(service.submit(competition), service.submit(competition, user="bob", seed=2))
     before = _rows(service.database)
-    restored = elsewhere.restore(back_up())
+    make_backup(service, tmp_path / "backup")
+    restored = elsewhere.restore(tmp_path / "backup")
     assert (restored.held_mails, restored.has_secret_key) == (0, True)
-    after = _rows(elsewhere.database)
-    assert after == before
+    assert _rows(elsewhere.database) == before
     assert {blob.sha256 for blob in elsewhere.storage.blobs()} == {
         blob.sha256 for blob in service.storage.blobs()
     }
+    with refused("cannot_restore", match="not empty"):
+        elsewhere.restore(tmp_path / "backup")
     service.database, service.storage = elsewhere.database, elsewhere.storage
     accepted = service.submit(competition, seed=3)
     service.score(accepted)
@@ -110,11 +157,9 @@ def test_restored_installation_has_every_row_and_blob_and_continues(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("store", ["folder", pytest.param("bucket", marks=pytest.mark.long)])
 def test_backup_of_either_database_is_restored_into_the_other(
-    service, request: pytest.FixtureRequest, tmp_path: Path, store: str
+    service, request: pytest.FixtureRequest, tmp_path: Path, target: str
 ):
-    target = str(tmp_path / "backup") if store == "folder" else request.getfixturevalue("bucket_url")
     competition = service.competition()
     service.score(service.submit(competition))
     with service.database.write() as session:
@@ -130,32 +175,25 @@ def test_backup_of_either_database_is_restored_into_the_other(
         )
     installations = [service]
     for number, url in enumerate((request.getfixturevalue("empty_postgresql_url"), None)):
-        last = installations[-1]
-        made = make_backup(last, target)
-        backup = backups.open_backup(target, name=made.record.name)
-        folder = tmp_path / f"elsewhere {number}"
-        settings = Settings(data_dir=folder, database_url=url and SecretStr(url), secret_key=SecretStr("s"))
-        found = Elsewhere(settings, Database(settings.database()), open_storage(settings.storage()))
-        backups.restore(settings, found.database, found.storage, backup)
-        assert backups.verify(backup) == []
-        installations.append(found)
-    first, last = (
-        backups.open_backup(target, name=make_backup(each, target).record.name)
-        for each in (service, installations[-1])
-    )
-    digests = [
-        {name: (copy.row_count, copy.digest) for name, copy in each.contents.tables.items()}
-        for each in (first, last)
-    ]
-    assert digests[0] == digests[1]
-    assert first.contents.blobs == last.contents.blobs
+        made = make_backup(installations[-1], target)
+        assert backups.verify(backups.open_backup(target, name=made.record.name)) == []
+        settings = Settings(
+            data_dir=tmp_path / f"elsewhere {number}",
+            database_url=url and SecretStr(url),
+            secret_key=SecretStr("s"),
+        )
+        other = Elsewhere(settings, Database(settings.database()), open_storage(settings.storage()))
+        other.restore(target, name=made.record.name)
+        installations.append(other)
     assert _rows(installations[-1].database) == _rows(service.database)
+    first, last = (make_backup(each, target).record for each in (service, installations[-1]))
+    assert first.blobs == last.blobs
     for each in installations[1:]:
         each.database.dispose()
 
 
 def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(
-    service, back_up: Callable[..., Path], elsewhere: Elsewhere
+    service, elsewhere: Elsewhere, tmp_path: Path
 ):
     competition = service.competition()
     (scoring_id,) = service.submit(competition).job_ids
@@ -171,58 +209,54 @@ def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(
         ).id
         assert jobs.claim(session, job_id=scoring_id, lease=lease, now=service.now)
         assert organizer_jobs.claim(session, job_id=check_id, lease=lease, now=service.now)
-    elsewhere.restore(back_up())
+    make_backup(service, tmp_path / "backup")
+    elsewhere.restore(tmp_path / "backup")
     with elsewhere.database.write() as session:
         for claim, job_id in ((jobs.claim, scoring_id), (organizer_jobs.claim, check_id)):
             claimed = claim(session, job_id=job_id, lease=lease, now=service.now)
             assert claimed is not None and claimed.attempt == 1
 
 
-def test_restored_installation_sends_no_email_twice(
-    service, back_up: Callable[..., Path], elsewhere: Elsewhere
-):
+def test_restored_installation_sends_no_email_twice(service, elsewhere: Elsewhere, tmp_path: Path):
     competition = service.competition()
     _verify(service, service.user("ada"))
     with service.database.write() as session:
         outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
     pending = service.submit(competition)
-    folder = back_up()
+    make_backup(service, tmp_path / "backup")
     # After the backup, the first installation sends the e-mail about this score.
     service.score(pending)
     assert len(_outbox(service)) == 2
-    restored = elsewhere.restore(folder)
+    restored = elsewhere.restore(tmp_path / "backup")
     elsewhere.score_all()
     assert restored.held_mails == 1
     assert _outbox(elsewhere) == []
     service.database, service.storage = elsewhere.database, elsewhere.storage
     service.score(service.submit(competition, seed=9))
-    (told,) = _outbox(elsewhere)  # New events still cause e-mails.
-    assert told.subject.endswith("scored")
+    (mail,) = _outbox(elsewhere)  # New events still cause e-mails.
+    assert mail.subject.endswith("scored")
 
 
 def test_backup_contains_no_secrets_and_lists_the_required_ones(
     service, tmp_path: Path, elsewhere: Elsewhere
 ):
     service.competition()
+    secret = {"secret_key": "the-secret-key-itself", "smtp_password": "the-smtp-password"}
     settings = service.settings.model_copy(
-        update={
-            "secret_key": SecretStr("the-secret-key-itself"),
-            "smtp_password": SecretStr("the-smtp-password"),
-            "contact": "Ada <ada@example.org>",
-        }
+        update={name: SecretStr(value) for name, value in secret.items()}
+        | {"contact": "Ada <ada@example.org>"}
     )
     folder = tmp_path / "backup"
-    made = make_backup(service, folder, settings)
+    record = make_backup(service, folder, settings).record
     assert folder.stat().st_mode & 0o077 == 0
     for path in folder.rglob("*"):
         if path.is_file():
             content = path.read_bytes()
             content += gzip.decompress(content) if content[:2] == b"\x1f\x8b" else b""
             assert b"the-secret" not in content and b"the-smtp" not in content
-    assert "FAIRBOARD_SECRET_KEY" in made.secrets[0]
-    assert any("FAIRBOARD_SMTP_PASSWORD" in sentence for sentence in made.secrets)
-    (backup,) = [backups.open_backup(str(folder))]
-    assert "FAIRBOARD_CONTACT=Ada <ada@example.org>" in backup.contents.settings
+    assert "FAIRBOARD_SECRET_KEY" in record.secrets[0]
+    assert any("FAIRBOARD_SMTP_PASSWORD" in sentence for sentence in record.secrets)
+    assert "FAIRBOARD_CONTACT=Ada <ada@example.org>" in record.settings
     assert not elsewhere.restore(folder).has_secret_key
 
 
@@ -231,95 +265,314 @@ def test_blob_missing_or_damaged_before_the_backup_is_named(service, tmp_path: P
     gone, damaged = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
     service.storage.delete(gone)
     next((service.settings.data_dir / "blobs").rglob(damaged)).write_bytes(b"other")
-    made = make_backup(service, tmp_path / "backup")
-    assert set(made.unusable) == {gone, damaged}
+    assert set(make_backup(service, tmp_path / "backup").unusable) == {gone, damaged}
 
 
-def test_incomplete_or_changed_backup_is_not_restored(
-    service, back_up: Callable[..., Path], elsewhere: Elsewhere, tmp_path: Path
-):
+def test_incomplete_or_changed_backup_is_not_restored(service, elsewhere: Elsewhere, tmp_path: Path):
     sha256 = service.submit(service.competition()).submission.sha256
     with pytest.raises(NotABackup, match="contains no complete backup"):
         elsewhere.restore(tmp_path)
-    folder = back_up("a")
-    next((folder / "objects").rglob(sha256)).write_bytes(b"other")
-    with pytest.raises(NotABackup, match=sha256):
-        elsewhere.restore(folder)
-    next((folder / "objects").rglob(sha256)).unlink()
-    with pytest.raises(NotABackup, match=f"the object objects/../{sha256} is missing"):
-        elsewhere.restore(folder)
-    folder = back_up("b")
-    backup = backups.open_backup(str(folder))
-    part = folder / backup.contents.tables["submission"].parts[0]
-    part.write_bytes(part.read_bytes()[:-1] + b"?")
-    with pytest.raises(NotABackup, match=r"the object objects/../\w+ has changed"):
-        elsewhere.restore(folder)
+    a, b, c = (tmp_path / name for name in "abc")
+    for folder in (a, b, c):
+        make_backup(service, folder)
+    next((a / "objects").rglob(sha256)).write_bytes(b"other")
+    with pytest.raises(NotABackup, match=f"the object {sha256} has changed"):
+        elsewhere.restore(a)
+    next((a / "objects").rglob(sha256)).unlink()
+    with pytest.raises(NotABackup, match=f"the object {sha256} is missing"):
+        elsewhere.restore(a)
+    (part,) = backups.open_backup(str(b))[1].tables["submission"].parts
+    path = b / "objects" / part[:2] / part
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(NotABackup, match=r"the object \w+ has changed"):
+        elsewhere.restore(b)
     assert database_copies.is_empty(elsewhere.database)
-    elsewhere.restore(back_up("c"))  # An attempt that failed leaves the installation usable.
+    elsewhere.restore(c)  # An attempt that failed leaves the installation usable.
+
+
+@in_both
+def test_verification_names_each_damaged_and_missing_object_and_a_new_backup_repairs_sizes(
+    service, configured: Settings, tmp_path: Path
+):
+    competition = service.competition()
+    truncated, missing = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
+    run(service, configured)
+    objects = store_of(configured).objects
+    objects.delete(missing)
+    with objects.open(truncated) as file:
+        objects.put(file.read()[:-9], sha256=truncated)  # under the name of the whole file
+    problems = check(configured)
+    assert [sum(sha256 in each for each in problems) for sha256 in (truncated, missing)] == [1, 1]
+    assert len(problems) == 2
+    assert run(service, configured).copied > 0
+    assert check(configured) == []
+
+
+def test_missing_rows_are_found_by_the_verification_and_by_the_restore(
+    service, configured: Settings, elsewhere: Elsewhere
+):
+    service.submit(service.competition())
+    run(service, configured)
+    backup = backups.open_backup(configured.backup_target or "")
+    backup[1].tables["submission"].row_count = 2
+    assert backups.verify(backup) == ["The table submission has 1 rows instead of 2."]
+    with refused("cannot_restore"):
+        backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, backup)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_backup_of_another_version_is_rejected(service, elsewhere: Elsewhere, tmp_path: Path):
+    service.competition()
+    record = make_backup(service, tmp_path / "backup").record
+    changed = record.model_copy(update={"revision": "0053"})
+    with pytest.raises(schema.UnknownTables):
+        backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, (Store("/"), changed))
+    for unknown in ({"format": 4}, {"blobs": {"../../secret": 1}}, {"parts": {"/etc/passwd": 1}}):
+        store = Store(str(tmp_path / f"{next(iter(unknown))}"))
+        store.add_record(record.model_copy(update=unknown))
+        with pytest.raises(NotABackup, match="damaged, or another version"):
+            elsewhere.restore(store.target)
+
+
+@in_both
+def test_retention_keeps_what_a_kept_backup_needs(service, configured: Settings):
+    service.submit(service.competition())
+    made = [run(service, configured) for _ in range(3)]
+    store, now = store_of(configured), made[-1].record.made_at
+    backups.prune(store, keep=DAY, now=now)
+    assert len(store.records()[0]) == 3
+    assert all(check(configured, name=each.record.name) == [] for each in made)
+    backups.prune(store, keep=now - made[1].record.made_at, now=now)
+    assert [each.name for each in store.records()[0]] == [made[2].record.name]
+    assert store.sizes() == made[2].record.objects
+    backups.prune(store, keep=timedelta(), now=now + 1000 * DAY)  # The last one is kept.
+    assert check(configured) == []
+
+
+def test_retention_keeps_the_last_undamaged_backup_and_deletes_nothing_beside_an_unreadable_record(
+    service, configured: Settings, caplog
+):
+    service.submit(service.competition())
+    first, second = run(service, configured), run(service, configured)
+    store = store_of(configured)
+    (only,) = set(second.record.objects) - set(first.record.objects)
+    store.objects.delete(only)
+    store.add_record(first.record.model_copy(update={"format": 4}))
+    backups.prune(store, keep=timedelta(), now=second.record.made_at + DAY)
+    assert "No old backups were deleted." in caplog.text and len(store.records()[0]) == 2
+    store._records.delete(_other_record(store, (first, second)))
+    backups.prune(store, keep=timedelta(), now=second.record.made_at + DAY)
+    assert [each.name for each in store.records()[0]] == [first.record.name]
+    assert check(configured) == []
+
+
+def test_target_in_the_blob_storage_is_rejected(service, tmp_path: Path):
+    folder = (tmp_path / "blobs").as_uri()
+    for storage, target, is_inside, same in (
+        (folder, f"{tmp_path}/blobs", True, True),
+        (folder, f"{tmp_path}/x/../blobs/backups", True, True),
+        (folder, str(tmp_path), False, False),
+        (folder, f"{tmp_path}/blobs2", False, False),
+        (folder, "s3://blobs", False, False),
+        ("s3://a", "s3://a/b", True, True),
+        ("s3://a/b", "s3://a", False, True),
+        ("s3://a", "s3://b", False, False),
+    ):
+        settings = service.settings.model_copy(update={"storage_url": storage})
+        assert is_in_storage(settings, target) is is_inside, (storage, target)
+        assert is_in_storage(settings, target, whole_bucket=True) is same
+    inside = service.settings.model_copy(update={"backup_target": f"{service.settings.data_dir}/blobs"})
+    with refused("cannot_back_up"):
+        run(service, inside)
+    assert "in the blob storage" in (status(service).error or "")
+
+
+def test_a_backup_that_waits_for_the_lock_starts_after_the_wait(service, configured: Settings):
+    service.settings.data_dir.mkdir(exist_ok=True)
+    held, released = threading.Event(), threading.Event()
+
+    def hold():
+        with service.database.write() as session:
+            backup_runs.hold_lock(session)
+            held.set()
+            released.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    before = datetime.now(UTC)
+    threading.Timer(0.3, released.set).start()
+    run(service, configured)
+    holder.join()
+    with service.database.read() as session:
+        started_at = session.scalars(select(BackupRun.started_at)).one()
+    assert started_at >= before + timedelta(seconds=0.3)
+
+
+def test_only_one_backup_runs_at_a_time_and_a_dead_one_is_replaced(service):
+    with service.database.write() as session:
+        first = backup_runs.begin(session, target="/x", now=service.now)
+    with service.database.write() as session, pytest.raises(BackupInProgress):
+        backup_runs.begin(session, target="/x", now=service.now + backup_runs.LEASE / 2)
+    later = service.now + 2 * backup_runs.LEASE
+    with service.database.write() as session:
+        backup_runs.begin(session, target="/x", now=later)
+    with service.database.write() as session, refused("backup_lost"):
+        backup_runs.renew(session, run_id=first.id, now=later)
+    with service.database.read() as session:
+        assert session.get_one(BackupRun, first.id).error == backup_runs.ENDED_EARLY
+
+
+def test_schedule_catches_up_and_retries_after_a_pause(service):
+    interval, now = DAY, service.now
+
+    def due(at) -> bool:
+        with service.database.read() as session:
+            return backup_runs.is_due(session, target="/x", interval=interval, now=at)
+
+    def begin(at) -> int:
+        with service.database.write() as session:
+            return backup_runs.begin(session, target="/x", now=at).id
+
+    assert due(now)
+    run_id = begin(now)
+    assert not due(now)
+    with service.database.write() as session:
+        backup_runs.succeed(session, run_id=run_id, name="a", size_bytes=1, copied_bytes=1, now=now)
+    assert not due(now + interval * 0.99)
+    assert due(now + interval) and due(now + 9 * interval)
+    run_id = begin(now + interval)
+    with service.database.write() as session:
+        backup_runs.fail(session, run_id=run_id, error="Full.", is_scheduled=True, now=now + interval)
+    assert not due(now + interval + RETRY_AFTER / 2)
+    assert due(now + interval + RETRY_AFTER)
+    with service.database.write() as session:  # A backup in another place replaces no scheduled one.
+        run_id = backup_runs.begin(session, target="/usb", now=now + interval + RETRY_AFTER).id
+        backup_runs.succeed(session, run_id=run_id, name="b", size_bytes=1, copied_bytes=1, now=now)
+    assert due(now + interval + RETRY_AFTER)
+
+
+def test_a_full_disk_leaves_the_last_backup_usable_and_administrators_receive_one_email(
+    service, configured: Settings, monkeypatch
+):
+    service.competition()
+    user = service.user("ada")
+    with service.database.write() as session:
+        stored = session.get_one(User, user.id)
+        stored.is_admin, stored.email, stored.email_verified_at = True, "ada@example.org", service.now
+
+    def full(*_: Any):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def mails() -> list[Mail]:
+        with service.database.read() as session:
+            return list(session.scalars(select(Mail).where(Mail.key.contains("backup"))))
+
+    run(service, configured)
+    service.submit(service.competition("second"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        patch.setattr("grader.storage.bucket.stores.copy_bytes", full)
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space"):
+                run(service, configured)
+    assert list(configured.data_dir.glob("backup-scratch-*")) == []
+    (mail,) = mails()
+    assert "A disk is full." in mail.body and "The last complete backup contains" in mail.body
+    assert status(service).error == disk.FULL and status(service).failing_since is not None
+    with service.database.read() as session:
+        (finding,) = doctor_checks.of_backups(configured, session)
+    assert finding.level == "alarm" and "A disk is full." in finding.message
+    run(service, configured)
+    assert status(service).error is None and check(configured) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "add_record", full)
+        with pytest.raises(OSError, match="No space"):
+            run(service, configured)
+    assert len(mails()) == 2
+
+
+def test_interrupted_backup_can_be_repeated_at_once(service, configured: Settings):
+    service.submit(service.competition())
+    calls = iter([False] * 5)
+    with pytest.raises(BackupInterrupted):
+        run(service, configured, is_stopped=lambda: next(calls, True))
+    assert store_of(configured).records() == ([], [])
+    with service.database.read() as session:
+        assert session.scalars(select(BackupRun)).all() == []
+    run(service, configured)
+    assert check(configured) == []
+
+
+def test_lost_lease_ends_a_backup_before_it_is_complete(service, configured: Settings, monkeypatch):
+    service.submit(service.competition())
+    monkeypatch.setattr(backups, "RENEW_SECONDS", 0)
+    monkeypatch.setattr(backup_runs, "LEASE", timedelta())
+    with refused("backup_lost"):
+        run(service, configured)
+    assert store_of(configured).records() == ([], [])
+
+
+def test_object_that_disappears_during_a_backup_is_noticed(service, configured: Settings, monkeypatch):
+    service.submit(service.competition())
+    run(service, configured)
+    service.submit(service.competition("second"))
+    listed = store_of(configured).sizes()
+    monkeypatch.setattr(Store, "sizes", lambda _: listed)
+    with refused("cannot_back_up", match=r"\d objects disappeared"):
+        run(service, configured)
 
 
 def test_restored_installation_lists_the_backup_from_which_it_was_restored(
-    service, elsewhere: Elsewhere, tmp_path: Path
+    service, elsewhere: Elsewhere, configured: Settings
 ):
     service.competition()
-    folder = tmp_path / "backups"
-    service.settings.data_dir.mkdir(exist_ok=True)
-    for _ in range(2):
-        made = backups.run(service.settings, service.database, service.storage, target=str(folder))
-    elsewhere.restore(folder)
-    settings = elsewhere.settings.model_copy(update={"backup_target": str(folder)})
+    made = [run(service, configured) for _ in range(2)]
+    elsewhere.restore(configured.backup_target or "")
+    settings = elsewhere.settings.model_copy(update={"backup_target": configured.backup_target})
     with elsewhere.database.read() as session:
         newest = session.scalars(select(BackupRun).order_by(BackupRun.id.desc())).first()
         assert newest is not None
-        assert (newest.name, newest.ended_at) == (made.record.name, made.record.made_at)
+        assert (newest.name, newest.ended_at) == (made[-1].record.name, made[-1].record.made_at)
         assert backup_runs.last_success_at(session) == newest.started_at
         (finding,) = doctor_checks.of_backups(settings, session)
         assert finding.level == "ok"
 
 
-@pytest.mark.both_databases
-def test_restore_requires_an_empty_installation(service, back_up: Callable[..., Path], elsewhere: Elsewhere):
+def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured: Settings):
+    def finding(settings: Settings) -> doctor_checks.DoctorFinding:
+        with service.database.read() as session:
+            (only,) = doctor_checks.of_backups(settings, session)
+        return only
+
+    unscheduled = service.settings
+    assert finding(unscheduled).level == "warning" and "not scheduled" in finding(unscheduled).message
+    assert finding(configured).level == "alarm" and "There is no backup." in finding(configured).message
     service.competition()
-    folder = back_up()
-    with refused("cannot_restore", match="not empty"):
-        Elsewhere(service.settings, service.database, service.storage).restore(folder)
-    elsewhere.restore(folder)
-    with refused("cannot_restore", match="not empty"):
-        elsewhere.restore(folder)
+    run(service, configured)
+    assert [finding(each).level for each in (configured, unscheduled)] == ["ok", "ok"]
+    with service.database.write() as session:
+        session.scalars(select(BackupRun)).one().started_at -= 2 * DAY
+    assert "The sweeper should make one." in finding(configured).message
+    assert finding(unscheduled).level == "ok"
+    with service.database.write() as session:
+        session.scalars(select(BackupRun)).one().started_at -= 9 * DAY
+    assert finding(unscheduled).level == "warning"
+    with service.database.write() as session:
+        backup_runs.begin(session, target="elsewhere", now=db.now(session))
+    assert finding(configured).level == "ok" and "A backup is in progress." in finding(configured).message
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_backup_of_another_version_is_rejected(service, back_up: Callable[..., Path], elsewhere: Elsewhere):
-    service.competition()
-    folder = back_up()
-    (path,) = (folder / "backups").iterdir()
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps(record | {"format": 3}))
-    with pytest.raises(NotABackup, match="damaged or was created by a newer version"):
-        elsewhere.restore(folder)
-    path.write_text(json.dumps(record))
-    backup = backups.open_backup(str(folder))
-    backup.contents.revision = "0053"
-    with pytest.raises(schema.UnknownTables):
-        backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, backup)
-
-
-def test_backup_without_enough_space_is_not_started(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
-    with pytest.raises(CannotBackUp, match="folder on a larger disk") as refused:
-        make_backup(service, tmp_path / "backup")
-    assert "migrate" not in str(refused.value)
-    assert not (tmp_path / "backup").exists()
-
-
-def test_upgrade_without_enough_space_changes_nothing_and_names_the_option(
-    service, next_migration: str, monkeypatch: pytest.MonkeyPatch
+def test_without_enough_space_no_backup_and_no_upgrade_is_started(
+    service, tmp_path: Path, next_migration: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
-    with pytest.raises(CannotBackUp, match=r"No table was changed.*`fairboard migrate --without-backup`"):
+    with refused("cannot_back_up", match="folder on a larger disk"):
+        make_backup(service, tmp_path / "backup")
+    with refused("cannot_back_up", match=r"No table was changed.*`fairboard migrate --without-backup`"):
         backups.migrate(service.settings, service.database, say=print)
     assert schema.current(service.database) != next_migration
-    assert not (service.settings.data_dir / "backups").exists()
+    assert not (tmp_path / "backup").exists() and not (service.settings.data_dir / "backups").exists()
 
 
 def test_progress_of_a_backup_ends_with_the_number_of_blobs(service, tmp_path: Path):
@@ -335,23 +588,25 @@ def test_progress_of_a_backup_ends_with_the_number_of_blobs(service, tmp_path: P
             now=service.now,
         )
     told: list[tuple[int, int]] = []
-
-    def tell(done: int, total: int):
-        told.append((done, total))
-
-    made = make_backup(service, tmp_path / "backup", tell=tell)
+    made = make_backup(service, tmp_path / "backup", tell=lambda done, total: told.append((done, total)))
     assert made.unusable == []
     assert told[0][0] == 0  # The first name has no blob.
-    assert told[-1] == (made.record.blob_count, made.record.blob_count)
+    assert told[-1] == (len(made.record.blobs),) * 2
+
+
+def _other_record(store: Store, known: tuple[NewBackup, ...]) -> str:
+    """Return the name of the record that none of these backups has."""
+    (name,) = {blob.sha256 for blob in store._records.blobs()} - {each.record._sha256 for each in known}
+    return name
 
 
 def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    found = MetaData()
+    metadata = MetaData()
     with database.engine.connect() as connection:
-        found.reflect(connection)
+        metadata.reflect(connection)
         return {
             name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
-            for name, table in found.tables.items()
+            for name, table in metadata.tables.items()
         }
 
 

@@ -8,8 +8,7 @@ from sqlalchemy import select
 
 from grader import counters, db
 from grader.counters import METERS
-from grader.maintenance import exporter
-from grader.maintenance.exporter import CACHE_SECONDS, Exporter
+from grader.maintenance.exporter import Exporter
 from grader.models import BackupRun
 from tests.fixtures.patience import HANG_SECONDS
 
@@ -26,23 +25,11 @@ def values(text: bytes) -> dict[str, float]:
     }
 
 
-def test_state_is_read_at_most_every_few_seconds(service, monkeypatch):
-    moment = [100.0]
-    monkeypatch.setattr(exporter.time, "monotonic", lambda: moment[0])
-    found = Exporter(service.settings, service.database, token=TOKEN)
-    competition = service.competition()
-    assert values(found.text())["submissions/pending"] == 0
-    service.submit(competition)
-    assert values(found.text())["submissions/pending"] == 0
-    moment[0] += CACHE_SECONDS
-    assert values(found.text())["submissions/pending"] == 1
-
-
 def test_age_of_the_backup_is_infinite_until_the_first_scheduled_one(service):
-    found = Exporter(service.settings, service.database, token=TOKEN, cache_seconds=0)
+    found = Exporter(service.settings, service.database)
     assert "backup_age_seconds" not in values(found.text())
     settings = service.settings.model_copy(update={"backup_target": "s3://backups"})
-    scheduled = Exporter(settings, service.database, token=TOKEN, cache_seconds=0)
+    scheduled = Exporter(settings, service.database)
     assert values(scheduled.text())["backup_age_seconds"] == math.inf
     with service.database.write() as session:
         now = db.now(session)
@@ -60,7 +47,7 @@ def test_without_its_database_the_exporter_reports_the_rest(make_settings, own_c
         broker_url="redis://127.0.0.1:1/0",
     )
     database = db.Database(settings.database())
-    found = values(Exporter(settings, database, token=TOKEN).text())
+    found = values(Exporter(settings, database).text())
     database.dispose()
     assert (found["database_up"], found["broker_up"]) == (0, 0)
     assert 0 < found["disk_free_bytes/data"] <= found["disk_size_bytes/data"]
@@ -72,7 +59,7 @@ def test_connections_in_use_are_counted(make_settings, own_counters):
     settings = make_settings(metrics_token=TOKEN)
     counters.enable(settings.metrics_dir())
     database = db.Database(settings.database(), pool_size=7)
-    found = Exporter(settings, database, token=TOKEN, cache_seconds=0)
+    found = Exporter(settings, database)
     with database.read() as one, database.read() as other:
         for session in (one, other):
             session.execute(select(1))

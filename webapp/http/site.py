@@ -14,7 +14,6 @@ from flask import current_app, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader.db import Database
-from grader.maintenance.exporter import Exporter
 from grader.services.identity.passwords import BoundedHasher
 from grader.services.solutions.data_archive import Checksums
 from grader.settings import PREFIX, Settings
@@ -49,7 +48,6 @@ class Site:
     passwords: BoundedHasher
     trusted_names: frozenset[str] | None = None
     providers: Mapping[str, "OpenIDConnect"] = field(default_factory=dict)
-    exporter: Exporter | None = None
     differences: Recent = field(default_factory=lambda: Recent(4))  # 20 MB each with 10,000 teams
     pages: Recent = field(default_factory=lambda: Recent(128, seconds=PAGE_SECONDS))
     charts: Recent = field(default_factory=lambda: Recent(12))
