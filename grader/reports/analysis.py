@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fairboard.bias.prepared import FloatArray, IndexArray
 from grader.files import Solution
 from grader.files.solution.columns import SPLITS
 from grader.reports import sections
-from grader.reports.blocks import Section, Table
+from grader.reports.blocks import Analysis, Section, Table
 
 SplitName = Literal["all", "public", "private"]
 MOST_SLICES = 12
@@ -29,28 +29,17 @@ class Material:
 
     Attributes
     ----------
-    solution : Solution
-    predictions : mapping of str to ndarray of float64, each of shape (rows,)
-        The candidate's predictions by label, in the order of the solution. Empty for an audit of the data.
-    others : the same
-        The predictions of the baseline, which is a second model with which the candidate is compared.
+    predictions, others : mapping of str to ndarray of float64, each of shape (rows,)
+        The predictions of the candidate and of the baseline by label, in the order of the solution. Without
+        predictions, the report is an audit of the data.
     names : (str, str)
         The names of the candidate and the baseline.
-    fuzzed : Inputs or None
-        The fuzzed set with its predictions.
-    settings : MetricSettings
     split : {"all", "public", "private"}
         The analyzed rows. Rows with Usage ``Ignored`` are only used in pairs.
-    background : {"all", "annotated"}
     minimum_size : int
-        Identities that are mentioned by fewer of the analyzed rows are omitted from every section. Within a
-        slice, the rows of the slice are counted.
+        Identities that are mentioned by fewer of the analyzed rows, or of the rows of a slice, are omitted.
     lowest : int
         The number of lowest identities that are shown separately and with charts.
-    order : str
-        The column by which the table of all identities is sorted.
-    categories : mapping of str to str
-        Categories of some identities.
     skewed : str or None
         The identity of the optional skew experiment on pinned AUC.
     pair_columns : (str, str or None)
@@ -111,28 +100,8 @@ class Material:
         return {label: values[self.rows] for label, values in self.predictions.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """A report: its title, facts about the data, and sections."""
-
-    title: str
-    facts: tuple[str, ...]
-    sections: tuple[Section, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data with the sections by key."""
-        return {"title": self.title, "facts": list(self.facts)} | {
-            section.key: section.as_dict() for section in self.sections
-        }
-
-
 def analyse(inputs: Material) -> Analysis:
     """Return a complete analysis of a solution and, if there are predictions, of the models.
-
-    Returns
-    -------
-    Analysis
-        Cells without a value state the reason. Sections without content are omitted.
 
     Raises
     ------
@@ -159,27 +128,17 @@ def _facts_of(inputs: Material, data: Data, kept: Data) -> tuple[str, ...]:
     """Return sentences on the rows and thresholds, and on the included and omitted identities."""
     background = "all other rows" if inputs.background == "all" else "the rows known not to mention it"
     facts = [
-        f"{inputs.rows.size:,} rows ({inputs.split}), label {inputs.label}, "
-        + _counted(len(kept.identities), len(data.identities), inputs.minimum_size),
+        f"{inputs.rows.size:,} rows ({inputs.split}), label {inputs.label}, identities: "
+        f"{len(kept.identities):,} of {len(data.identities):,}",
         f"Labels and identities count as positive at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
     ]
     small = [f"{name} ({size:,})" for name, size in data.sizes().items() if name not in kept.identities]
     if small:
-        facts.append(f"Omitted because {_few(inputs.minimum_size)} mention them: {', '.join(small)}")
+        facts.append(
+            f"Omitted because fewer than {inputs.minimum_size:,} rows mention them: {', '.join(small)}"
+        )
     return tuple(facts)
-
-
-def _counted(kept: int, there: int, minimum_size: int) -> str:
-    """Return a sentence on how many identities are included and why others are not."""
-    if kept == there:
-        return "1 identity" if there == 1 else f"{there:,} identities"
-    whom = "each of the others" if kept else "each of them"
-    return f"{kept:,} of {there:,} identities are included: {_few(minimum_size)} mention {whom}"
-
-
-def _few(minimum_size: int) -> str:
-    return "no rows" if minimum_size == 1 else f"fewer than {minimum_size:,} rows"
 
 
 def _of_model(inputs: Material, data: Data, kept: Data) -> list[Section]:
@@ -197,7 +156,7 @@ def _of_model(inputs: Material, data: Data, kept: Data) -> list[Section]:
         scored = bias_report(labels, predictions, identities, settings=inputs.settings)
         found.append(sections.score_section(scored))
     named = table.assign(category=[inputs.categories.get(name, "") for name in table.index])
-    found.append(sections.identities_section(data, kept, named, inputs.lowest, inputs.order))
+    found.append(sections.identities_section(named, data.background, inputs.lowest, inputs.order))
     if table.empty:
         return found
     found.append(sections.power_section(overall, table, inputs.settings))
@@ -215,14 +174,14 @@ def _of_model(inputs: Material, data: Data, kept: Data) -> list[Section]:
     ]
 
 
-def _skew(inputs: Material, data: Data, models: sections.Models) -> Table | None:
+def _skew(inputs: Material, data: Data, models: sections.Models) -> list[Table]:
     if inputs.skewed is None:
-        return None
+        return []
     if inputs.skewed not in data.identities:
         known = ", ".join(data.identities)
         raise ValueError(f"There is no identity {inputs.skewed!r} to skew. Choose one of: {known}.")
     skew = skew_experiment(data, models, inputs.skewed, seed=SKEW_SEED, trials=SKEW_TRIALS)
-    return sections.skew_table(data, inputs.skewed, skew, SKEW_TRIALS)
+    return sections.skew_tables(inputs.skewed, skew, SKEW_TRIALS)
 
 
 def _of_labels(inputs: Material, data: Data, kept: Data) -> list[Section]:
@@ -230,7 +189,7 @@ def _of_labels(inputs: Material, data: Data, kept: Data) -> list[Section]:
     if inputs.solution.other_labels:
         # A single column of predictions is compared with every label, as the section states.
         alone = predicted[inputs.label] if list(predicted) == [inputs.label] else predicted
-        found.append(sections.labels_section(data, kept, alone, inputs.lowest))
+        found.append(sections.labels_section(data, kept, alone))
     if kept.identities:
         found.append(sections.association_section(kept, predicted))
     (role, group), slices, pair = inputs.pair_columns, inputs.solution.slices, inputs.solution.pair

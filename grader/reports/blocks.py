@@ -1,125 +1,126 @@
-"""Building blocks of reports: sections of tables and charts, and the formats of their values."""
+"""Building blocks of reports: sections of tables and charts, and the texts of their values."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from fairboard.bias.analysis.table import heat
+from fairboard.bias.analysis.table import CELLS, heat
 
-UNDEFINED = "-"
 SHADES = 6
-SHOWN_NAMES = 12
-Format = Callable[[Any], str]
+HEADINGS: dict[str, str] = {
+    "size": "count",
+    "share_positive": "positive",
+    "score": "Score",
+    "overall_auc": "Overall AUC",
+    "subgroup_auc": "Subgroup AUC",
+    "bpsn_auc": "BPSN AUC",
+    "bnsp_auc": "BNSP AUC",
+    "negative_aeg": "Negative AEG",
+    "positive_aeg": "Positive AEG",
+}
 
 
-class ColumnFormat(NamedTuple):
-    """The heading and the format of a column; a heading of two parts starts with that of its group.
+def heading(name: object) -> str:
+    """Return the heading of a column, or the title of a value."""
+    return HEADINGS.get(str(name), str(name).replace("_", " "))
 
-    `cell` is the metric whose colors the column has, as in the tables of the papers.
-    """
 
-    heading: Hashable
-    form: Format
-    cell: str = ""
+def parts_of(name: Any) -> tuple[Any, ...]:
+    """Return the levels of a column's name, of which the last one tells the kind of its values."""
+    return name if isinstance(name, tuple) else (name,)
 
-    def shade(self, value: float) -> int:
-        """Return the color of a value, from -6 to 6; 0 is none."""
-        return round(heat(self.cell, value) * SHADES) if self.cell and not pd.isna(value) else 0
+
+def written(name: object, value: Any, digits: int = 3) -> str:
+    """Return the text of a value: shares in percent, counts, numbers; a dash stands for no value."""
+    if isinstance(value, str):
+        return value
+    if pd.isna(value):
+        return "-"
+    if "share" in str(name) or name == "rate":
+        return f"{value:.1%}"
+    if not isinstance(value, float) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    if 0 < abs(value) < 0.001 and name not in CELLS:
+        return f"{value:.3g}"
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 avoids -0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Table:
-    """A data frame and the columns that a report shows, after the index. `name` is the key in JSON."""
+    """A data frame with a caption and, for a chart, an inline SVG; `name` is the key in JSON.
+
+    Columns are formatted by their names. A chart whose values an earlier table has is not part of texts.
+    """
 
     name: str
     caption: str
     frame: pd.DataFrame
-    columns: Mapping[Any, ColumnFormat]
     notes: Sequence[str] = ()
+    digits: int = 3
+    svg: str = ""
+    in_text: bool = True
 
-    def lines(self) -> list[tuple[str, list[tuple[str, int]]]]:
-        """Return the name of each row with its texts and shades; a dash stands for no value."""
-        shown = [
-            [(UNDEFINED if pd.isna(value) else form(value), column.shade(value)) for value in self.frame[key]]
-            for key, column in self.columns.items()
-            for form in [column.form]
+    def shown(self) -> pd.DataFrame:
+        """Return the values as texts."""
+        texts = {
+            number: [written(parts_of(name)[-1], each, self.digits) for each in self.frame.iloc[:, number]]
+            for number, name in enumerate(self.frame)
+        }
+        shown = pd.DataFrame(texts, self.frame.index).set_axis(self.frame.columns, axis=1)
+        return shown.rename(columns=heading)
+
+    def lines(self) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+        """Yield the name of each row with its texts and shades from -6 to 6, as in the papers' tables."""
+        cells = [parts_of(name)[-1] for name in self.frame]
+        rows = zip(self.frame.index, self.shown().to_numpy(), self.frame.to_numpy(), strict=True)
+        for name, texts, values in rows:
+            shades = [
+                round(heat(cell, value) * SHADES) if cell in CELLS and not pd.isna(value) else 0
+                for cell, value in zip(cells, values, strict=True)
+            ]
+            yield str(name), list(zip(texts, shades, strict=True))
+
+    def heads(self) -> list[str]:
+        """Return the headings of the index and of the columns."""
+        return [
+            str(self.frame.index.name or ""),
+            *(" ".join(parts_of(name)).strip() for name in self.shown()),
         ]
-        return [(str(name), [each[row] for each in shown]) for row, name in enumerate(self.frame.index)]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the frame as JSON data, in which None stands for no value."""
         frame = self.frame.reset_index()
-        names = [each if isinstance(each, tuple) else (each,) for each in frame]
-        frame.columns = pd.Index([" ".join(map(str, each)).strip() for each in names])
+        frame.columns = pd.Index([" ".join(map(str, parts_of(name))).strip() for name in frame])
         found: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
         return found
 
 
-class Chart(NamedTuple):
-    """An inline SVG with a table of its data, which replaces it in plain text unless `summed_up`."""
-
-    svg: str
-    table: Table
-    summed_up: bool = False
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Section:
-    """One part of a report: paragraphs, then blocks. `key` is its name in JSON."""
+    """One part of a report: paragraphs, then tables and charts. `key` is its name in JSON."""
 
     key: str
     title: str
     texts: Sequence[str]
-    blocks: Sequence[Table | Chart]
+    tables: Sequence[Table]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the paragraphs and notes, and the tables by name, as JSON data."""
-        tables = [each.table if isinstance(each, Chart) else each for each in self.blocks]
-        notes = [*self.texts, *(note for table in tables for note in table.notes)]
-        return {"notes": notes, **{table.name: table.records() for table in tables}}
+        notes = [*self.texts, *(note for table in self.tables for note in table.notes)]
+        return {"notes": notes, **{table.name: table.records() for table in self.tables}}
 
 
-def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """Return sentences that explain missing values, given pairs of a row name and a reason."""
-    lines: dict[str, dict[str, None]] = {}
-    for line, reason in reasons:
-        lines.setdefault(reason.rstrip("."), {}).setdefault(line)
-    return [f"{UNDEFINED} {reason}: {_listed(list(names))}." for reason, names in lines.items()]
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A report: its title, facts about the data, and sections."""
 
+    title: str
+    facts: tuple[str, ...]
+    sections: tuple[Section, ...]
 
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN_NAMES
-    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def decimals(digits: int) -> Format:
-    """Return a format with fixed decimals; a dash stands for no value."""
-    # + 0.0 avoids -0
-    return lambda value: UNDEFINED if pd.isna(value) else f"{round(value, digits) + 0.0:.{digits}f}"
-
-
-def signed(digits: int) -> Format:
-    """Return a format with a sign; 0 has none."""
-    return lambda value: f"{value:+.{digits}f}" if round(value, digits) else decimals(digits)(value)
-
-
-def count(value: float) -> str:
-    """Format a count."""
-    return f"{value:,.0f}"
-
-
-def scaled(value: float) -> str:
-    """Format a number of any magnitude with three digits."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.3g}".removesuffix(".")
-
-
-def share(value: float) -> str:
-    """Format a share as a percentage."""
-    return UNDEFINED if pd.isna(value) else f"{value:.1%}"
-
-
-def change(value: float) -> str:
-    """Format a difference of any magnitude with three digits and a sign."""
-    return f"{value:+.3g}"
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data with the sections by key."""
+        sections = {section.key: section.as_dict() for section in self.sections}
+        return {"title": self.title, "facts": list(self.facts), **sections}

@@ -18,7 +18,6 @@ from fairboard import MetricSettings
 from grader.files import Solution, read_solution
 from grader.files.solution.roles import ColumnRole
 from grader.reports import Analysis, Material, analyse, plain_text
-from grader.reports.blocks import Chart
 
 FOLDER = Path(__file__).with_name("recorded")
 ROWS = 120
@@ -126,10 +125,10 @@ def recorded(report: Analysis) -> str:
         for key, value in report.as_dict().items()
     ]
     charts = [
-        f"chart {block.table.caption!r} {_digest([_without_decimals(block.svg)])}"
+        f"chart {table.caption!r} {_digest([_without_decimals(table.svg)])}"
         for section in report.sections
-        for block in section.blocks
-        if isinstance(block, Chart)
+        for table in section.tables
+        if table.svg
     ]
     return "\n".join([plain_text(report), "", *data, *charts, ""])
 
