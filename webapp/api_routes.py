@@ -7,8 +7,7 @@ from webapp.closing import pages as closing
 from webapp.competitions import announcements, console, creating, organizers, publishing, setup
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
-from webapp.identity import api as accounts
-from webapp.identity import people
+from webapp.identity import own_account, people
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import document
 from webapp.site import audit
@@ -20,7 +19,7 @@ from webapp.teams import organized_teams as organizers_teams
 
 # These modules add their routes to the API blueprint when imported.
 ROUTES = (
-    accounts,
+    own_account,
     competitions,
     own_team,
     leaderboards,

@@ -112,7 +112,8 @@ class Surface:
     the URL prefix of the operations if it differs from that of the pages. `find` returns, and may lock, the
     competition of the URL parameters, or None for acts without one. `unchanged` raises an error if what the
     user has read has changed since. With `spans`, tokens bound to one competition are accepted although the
-    URL contains none. Variants for single declarations are made with `dataclasses.replace`.
+    URL contains none. Without `has_operations`, acts are only forms of pages. Variants for single
+    declarations are made with `dataclasses.replace`.
     """
 
     pages: Blueprint
@@ -124,6 +125,7 @@ class Surface:
     find: Callable[..., Any] = _of_slug
     unchanged: Callable[..., None] | None = None
     spans: bool = False
+    has_operations: bool = True
 
     def read(
         self,
@@ -194,11 +196,14 @@ class Surface:
                     context.ACTIONS.add(f"{self.pages.name}.{form}")
                 elif isinstance(self.acts, Role):
                     view = auth.organizers_only(self.acts)(view)
+                else:
+                    view = auth.login_required(view)
                 rule = path if method in ("POST", "PUT") else f"{path}/{form.replace('_', '-')}"
                 self.pages.add_url_rule(rule, form, view, methods=["POST"])
-            api.blueprint.add_url_rule(
-                self._address(path), run.__name__, declared.operation(), methods=[method]
-            )
+            if self.has_operations:
+                api.blueprint.add_url_rule(
+                    self._address(path), run.__name__, declared.operation(), methods=[method]
+                )
             return run
 
         return register
@@ -267,6 +272,11 @@ class Read:
                 **ask.shown,
             }
             return render_template(self.template, **values)
+
+    def refused(self, error: FairboardError, **given: Any) -> ResponseReturnValue:
+        """Return the page with the error of an act, or a redirect to the login page."""
+        page = self.page(error, **given)
+        return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
 
     def view(self, **given: Any) -> ResponseReturnValue:
         """Answer a request for the page; clients that prefer JSON get the read model with an ETag."""
@@ -349,10 +359,9 @@ class _Declared:
             if not self._is_shown(error):
                 raise
             try:
-                page = self.back.page(error, **given)
+                return self.back.refused(error, **given)
             except FairboardError:  # The page itself cannot be shown, such as that of a missing object.
                 raise error from None
-            return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
         told = self.done[given["verb"]] if isinstance(self.done, Mapping) else self.done
         if callable(told):
             told = told(outcome, **given)

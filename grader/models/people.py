@@ -221,12 +221,8 @@ class AccountLink(Base):
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
     email: Mapped[str | None] = mapped_column(String(254))
-    created_by: Mapped[str] = mapped_column(String(256))
-    created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
-
-    user: Mapped[User | None] = relationship()
 
 
 class Tally(Base):

@@ -151,8 +151,6 @@ def upgrade() -> None:
         sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
         sa.Column("email", sa.String(254)),
-        sa.Column("created_by", sa.String(256), nullable=False),
-        sa.Column("created_at", TIME, nullable=False),
         sa.Column("expires_at", TIME, nullable=False),
         sa.Column("used_at", TIME),
     )

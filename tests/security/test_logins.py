@@ -32,7 +32,7 @@ def test_csrf_token_from_before_the_login_is_invalid_after_it(arena):
     browser = arena.app.test_client()
     token = arena.form_token(browser)
     browser.post("/login", data={"csrf_token": token, "name": "Ann", "password": PASSWORD})
-    assert browser.post("/account/tokens", data={"csrf_token": token}).status_code == 403
+    assert browser.post("/tokens", data={"csrf_token": token}).status_code == 403
 
 
 def test_logging_out_ends_the_login_on_the_server(arena):

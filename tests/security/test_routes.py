@@ -92,7 +92,9 @@ def test_login_cookie_gives_no_access_to_the_api(scene):
 
 
 def test_extra_columns_in_a_request_change_nothing(scene):
-    scene.bob.post("/account/tokens", {"token_name": "x", "user_id": "1", "is_admin": "1", "revoked_at": ""})
+    scene.bob.post(
+        "/tokens", {"name": "x", "scopes": "read", "user_id": "1", "is_admin": "1", "revoked_at": ""}
+    )
     submission_id = scene.arena.submit(
         scene.bob,
         scene.arena.truth.predictions(),

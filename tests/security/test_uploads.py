@@ -116,7 +116,7 @@ def test_every_hostile_text_is_escaped(arena):
     )
     submission_id = arena.submit(ann, arena.truth.predictions(), description=hostile)
     arena.score_all()
-    ann.post("/account/tokens", {"token_name": hostile})
+    ann.post("/tokens", {"name": hostile, "scopes": "read"})
     here = "/competitions/toxicity"
     for path in (
         "/",

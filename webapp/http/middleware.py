@@ -90,7 +90,7 @@ RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
     "account.logged_out": (("60/minute;400/hour", address),),
     "account.link_identity": (("10/minute;60/hour", person),),
     "account.change_password": (("10/minute;60/hour", person),),
-    "account.delete": (("10/minute;60/hour", person),),
+    "account.delete_account": (("10/minute;60/hour", person),),
     "entry.join": (("10/minute;60/hour", person),),
     "api.join": (("10/minute;60/hour", person),),
     "account.create_token": (("10/minute;60/hour", person),),

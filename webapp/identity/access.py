@@ -11,7 +11,7 @@ from flask import session as cookie
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.errors import Refusal
+from grader.errors import FairboardError, ParticipantError, Refusal
 from grader.identity_providers import SignUp
 from grader.models import CompetitionState, LinkPurpose, User
 from grader.services.identity import (
@@ -25,7 +25,6 @@ from grader.services.identity import (
     password_resets,
     sign_ups,
 )
-from grader.services.site import mail_addresses
 from grader.services.site import mail_limits as limits
 from webapp.http import auth, errors
 from webapp.http.context import reading
@@ -35,7 +34,6 @@ from webapp.identity.own_account import blueprint
 
 # Several times longer than the work takes, whether or not the address has an account.
 MAILING_SECONDS = 0.05
-WRONG_LOGIN = {"password": "Wrong name or password."}
 
 
 @blueprint.route("/login", methods=["GET", "POST"])
@@ -49,22 +47,18 @@ def log_in() -> ResponseReturnValue:
     try:
         user = password_guesses.authenticate(name, password)
     except Refusal as error:
-        page = render_template("identity/log_in.html", problems={"password": error.message}, name=name)
-        return page, errors.status_of(error), errors.headers_of(error)
-    if user is None or not identities.may_use_password(user, current_site().settings):
-        return render_template("identity/log_in.html", problems=WRONG_LOGIN, name=name), 422
+        return refused("identity/log_in.html", error, name=name)
     return auth.log_in(user)
 
 
 @blueprint.route("/login/<token>", methods=["GET", "POST"])
 def log_in_by_link(token: str) -> ResponseReturnValue:
     """Log in with a one-time link. The page has a confirmation button, because mail programs open links."""
-    site = current_site()
     if request.method == "GET":
         with reading() as session:
             name = logins.link_holder(session, token=token, now=db.now(session)).name
         return render_template("identity/log_in_by_link.html", name=name)
-    with site.database.write() as session:
+    with current_site().database.write() as session:
         user = logins.link_holder(session, token=token, now=db.now(session), use=True)
     return auth.log_in(user)
 
@@ -78,30 +72,29 @@ def log_out() -> ResponseReturnValue:
 @blueprint.route("/sign-up", methods=["GET", "POST"])
 def sign_up() -> ResponseReturnValue:
     """Create an account and log the user in; a site that sends e-mail verifies the address first."""
-    site = current_site()
-    if site.settings.sign_up is SignUp.CLOSED:
+    settings = current_site().settings
+    if settings.sign_up is SignUp.CLOSED:
         abort(404)
-    if site.settings.sign_up is SignUp.INVITE:
+    if settings.sign_up is SignUp.INVITE:
         return render_template("identity/invited_only.html") if request.method == "GET" else abort(404)
-    if not site.settings.password_login:
+    if not settings.password_login:
         return redirect(url_for("account.log_in", next=request.args.get("next")))
-    if site.settings.sends_mail():
-        ask = partial(sign_ups.ask, then=auth.safe_target(request.args.get("next")))
-        return _mail_link("identity/ask_for_sign_up.html", ask, again="account.sign_up")
+    if settings.sends_mail():
+        return _mail_link("identity/ask_for_sign_up.html", sign_ups.ask)
     return _create_account("identity/sign_up.html", accounts.sign_up, invitation=None, with_password=True)
 
 
 @blueprint.route("/sign-up/<token>", methods=["GET", "POST"])
 def sign_up_by_link(token: str) -> ResponseReturnValue:
     """Create the account for an e-mailed link or an invitation, and log the user in."""
-    site = current_site()
-    with_password = site.settings.password_login and site.settings.sign_up is not SignUp.CLOSED
-    policies = {each.accounts or site.settings.sign_up for each in site.settings.providers()}
+    settings = current_site().settings
+    with_password = settings.password_login and settings.sign_up is not SignUp.CLOSED
+    policies = {each.accounts or settings.sign_up for each in settings.providers()}
     if not with_password and (request.method == "POST" or not policies - {SignUp.CLOSED}):
         abort(404)
     with reading() as session:
-        sign_ups.find(session, token=token, now=db.now(session))
-    create = partial(sign_ups.use, token=token, secret=site.settings.secret())
+        one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=db.now(session))
+    create = partial(sign_ups.use, token=token, secret=settings.secret())
     return _create_account("identity/sign_up.html", create, invitation=token, with_password=with_password)
 
 
@@ -141,17 +134,14 @@ def set_up(token: str) -> ResponseReturnValue:
 @blueprint.route("/verify/<token>", methods=["GET", "POST"])
 def verify(token: str) -> ResponseReturnValue:
     """Confirm an e-mail address. The page has a confirmation button, because mail programs open links."""
-    site = current_site()
     if request.method == "GET":
         with reading() as session:
-            link = one_time_links.require(
-                session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=db.now(session)
-            )
+            purpose, now = LinkPurpose.VERIFY_EMAIL, db.now(session)
+            link = one_time_links.require(session, purpose=purpose, token=token, now=now)
         return render_template("identity/verify.html", address=link.email)
-    with site.database.write() as session:
-        user = email_addresses.verify(
-            session, token=token, secret=site.settings.secret(), now=db.now(session)
-        )
+    with current_site().database.write() as session:
+        secret, now = current_site().settings.secret(), db.now(session)
+        user = email_addresses.verify(session, token=token, secret=secret, now=now)
     flash(f"The e-mail address {user.email} is confirmed.")
     return redirect(url_for("competitions.index" if g.user is None else "account.show"))
 
@@ -164,24 +154,23 @@ def ask_for_reset() -> ResponseReturnValue:
         abort(404)
     if not settings.sends_mail():
         return render_template("identity/ask_for_reset.html") if request.method == "GET" else abort(404)
-    ask = partial(password_resets.ask, then=auth.safe_target(request.args.get("next")))
-    return _mail_link("identity/ask_for_reset.html", ask, again="account.ask_for_reset")
+    return _mail_link("identity/ask_for_reset.html", password_resets.ask)
 
 
 @blueprint.route("/reset/<token>", methods=["GET", "POST"])
 def reset(token: str) -> ResponseReturnValue:
     """Set a new password with a reset link."""
-    site = current_site()
+    site, template = current_site(), "identity/reset.html"
     with reading() as session:
         person = password_resets.whose(session, token=token, now=db.now(session))
     identities.require_may_use_password(person, site.settings)
     name = person.name
     if request.method == "GET":
-        return render_template("identity/reset.html", problems={}, name=name)
+        return render_template(template, problems={}, name=name)
     try:
         password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
     except Refusal as error:
-        return _rejected("identity/reset.html", error, name=name)
+        return refused(template, error, name=name)
     with site.database.write() as session:
         user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
     cookie.clear()
@@ -201,12 +190,12 @@ def _create_account(template: str, create: Callable[..., User], **shown: Any) ->
             now = db.now(session)
             user = create(session, name=name, password=password, passwords=site.passwords, now=now)
     except Refusal as error:
-        return _rejected(template, error, name=name, **shown)
+        return refused(template, error, name=name, **shown)
     return auth.log_in(user)
 
 
-def _mail_link(template: str, ask: Callable[..., None], *, again: str) -> ResponseReturnValue:
-    """Show the form that asks for an e-mail address, or send a link. `again` is the form's endpoint."""
+def _mail_link(template: str, ask: Callable[..., None]) -> ResponseReturnValue:
+    """Show the form that asks for an e-mail address, or send a link."""
     if request.method == "GET":
         return render_template(template, problems={}, email="")
     site, address = current_site(), request.form.get("email", "")
@@ -215,12 +204,10 @@ def _mail_link(template: str, ask: Callable[..., None], *, again: str) -> Respon
             now = db.now(session)
             if site.settings.rate_limits:
                 limits.count_for_address(session, address=address, now=now)
-            ask(session, address=address, now=now)
-    except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
-        page = render_template(template, problems={"email": error.message}, email=address)
-        status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
-        return page, status, errors.headers_of(error)
-    return render_template("identity/mailed.html", address=address.strip(), again=again)
+            ask(session, address=address, then=auth.safe_target(request.args.get("next")), now=now)
+    except ParticipantError as error:
+        return refused(template, error, field="email", email=address)
+    return render_template("identity/mailed.html", address=address.strip(), again=request.endpoint)
 
 
 @contextmanager
@@ -233,11 +220,12 @@ def _constant_time() -> Iterator[None]:
         time.sleep(max(0.0, start + MAILING_SECONDS - time.monotonic()))
 
 
-def _rejected(template: str, error: Refusal, **shown: Any) -> ResponseReturnValue:
-    """Show a form again with the entered name and the problems."""
-    if isinstance(error, accounts.InvalidAccount):
-        return render_template(template, problems=error.by_field, **shown), 422
-    page = render_template(template, problems={"password": error.message}, **shown)
+def refused(
+    template: str, error: FairboardError, *, field: str = "password", **shown: Any
+) -> ResponseReturnValue:
+    """Show a form again with the entered values and the problems."""
+    problems = getattr(error, "by_field", {field: error.message})
+    page = render_template(template, problems=problems, **shown)
     return page, errors.status_of(error), errors.headers_of(error)
 
 

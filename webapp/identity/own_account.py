@@ -1,16 +1,17 @@
-"""Account page: profile, e-mail, password, API tokens, sessions, account deletion."""
+"""Account (pages and API): profile, e-mail, password, API tokens, sessions, account deletion."""
 
 import re
-from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 
-from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, flash, g, make_response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
+from pydantic import Field
 
-from grader import db
-from grader.errors import Refusal
-from grader.services.competitions.lookup import UnknownCompetition
+from grader.errors import ErrorKind, Refusal
+from grader.models import ApiToken, User
+from grader.services.competitions.acting import Act
 from grader.services.identity import (
     accounts,
     api_tokens,
@@ -20,16 +21,17 @@ from grader.services.identity import (
     passwords,
     second_factors,
 )
-from grader.services.identity.api_tokens import USUAL_SCOPES, Scope
-from grader.services.identity.names import get_user
-from grader.services.site import mail_addresses
+from grader.services.identity.api_tokens import NAME_MAX_LENGTH, USUAL_SCOPES, Scope
 from grader.services.site import mail_limits as limits
 from grader.services.site.outbox import Notice
-from webapp.http import auth, errors
+from webapp.http import auth
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import competition_of
+from webapp.http.fields import Answer, Moment, Sent, Text, Whole
 from webapp.http.site import current_site
 from webapp.identity import password_guesses
+from webapp.presentation.form_fields import entered
+from webapp.surface import Access, Ask, Surface
 
 # The order matters: browsers also mention other browsers, and Android also mentions Linux.
 _BROWSERS = {
@@ -49,27 +51,101 @@ _SYSTEMS = {
     "CrOS": "ChromeOS",
     "Linux|X11": "Linux",
 }
-LIFETIMES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "365": 365, "never": None}
-SCOPES = {
-    "both": USUAL_SCOPES,
-    "read": (Scope.READ,),
-    "submit": (Scope.SUBMIT,),
-    "organize": (*USUAL_SCOPES, Scope.ORGANIZE),
-    "all": tuple(Scope),
-}
 NOTICES = {
     Notice.SCORED: "Results of my team's submissions",
     Notice.TEAM: "Invitations, merge requests and changes to my team",
     Notice.RESULTS: "Results of competitions",
     Notice.ORGANIZER: "Messages from organizers and their decisions about me",
 }
-blueprint = Blueprint("account", __name__)
-WRONG_PASSWORD = "Wrong password."  # noqa: S105
+LONGEST_DAYS = 36_500
 RECENT = timedelta(minutes=10)
 LOG_IN_AGAIN = (
     "Your account does not use a password. Log out, log in again, and repeat this within "
     f"{RECENT.seconds // 60} minutes."
 )
+blueprint = Blueprint("account", __name__)
+ACCOUNT = Surface(blueprint, tag="account", role=Access.USER, find=lambda _session, **_: None)
+PAGE = replace(ACCOUNT, has_operations=False)
+
+
+class TokenRequest(Sent):
+    """A token to create, with no more rights than the token of the request."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=NAME_MAX_LENGTH)]
+    scopes: Annotated[list[Scope], Field(min_length=1, default_factory=lambda: [*USUAL_SCOPES])]
+    competition: Annotated[
+        Text | None, Field(description="The only competition for which the token is valid; null for all.")
+    ] = None
+    days: Annotated[
+        Whole | None,
+        Field(
+            ge=1, le=LONGEST_DAYS, description="The lifetime in days; null for a token that does not expire."
+        ),
+    ] = 90
+
+    @staticmethod
+    def of_form(_act: Act) -> dict[str, Any]:
+        """Return the fields of the form, in which the lifetime can be `never`."""
+        is_endless = request.form.get("days") == "never"
+        return entered(TokenRequest) | ({"days": None} if is_endless else {})
+
+
+class ProfileRequest(Sent):
+    """The changes to the current user's settings; omitted fields stay the same."""
+
+    notices: Annotated[list[Notice] | None, Field(description="The kinds of e-mail to receive.")] = None
+
+
+class AddressRequest(Sent):
+    """The new e-mail address; empty to remove the address."""
+
+    email: Text = ""
+
+
+class Token(Answer):
+    """An API token, without its text."""
+
+    id: int
+    name: str
+    begins_with: str
+    scopes: list[Scope]
+    competition: str | None
+    created_at: Moment
+    expires_at: Moment | None
+    last_used_at: Moment | None
+
+
+class NewToken(Token):
+    """A new token; its text is shown only once."""
+
+    token: str
+
+
+class TokenList(Answer):
+    """The user's tokens that are not revoked, newest first."""
+
+    tokens: list[Token]
+    next: None = None
+
+
+class Asker(Answer):
+    """The current user and the token of the request."""
+
+    id: int
+    name: str
+    is_admin: bool
+    notices: list[Notice]
+    token: Token
+
+
+def _token(token: ApiToken) -> Token:
+    competition = token.competition.slug if token.competition else None
+    return Token.of(token, begins_with=token.prefix, competition=competition)
+
+
+def _asker(user: User) -> Asker:
+    notices = [kind for kind in Notice if kind.value not in user.unwanted_notices]
+    return Asker.of(user, notices=notices, token=_token(g.token))
 
 
 def browser_name(user_agent: str) -> str:
@@ -82,123 +158,162 @@ def _first(names: dict[str, str], text: str) -> str | None:
     return next((name for pattern, name in names.items() if re.search(pattern, text)), None)
 
 
-@blueprint.get("/account")
-@auth.login_required
-def show() -> ResponseReturnValue:
+def require_confirmed() -> None:
+    """Raise Refusal unless the user has just entered the password or, without one, has just logged in."""
+    if not identities.has_password(g.user, current_site().settings):
+        if g.asked_at - g.login.created_at > RECENT:
+            raise Refusal("login_not_recent", ErrorKind.MISMATCH, LOG_IN_AGAIN)
+    elif not password_guesses.own_password_is_right(request.form.get("current_password", "")):
+        raise Refusal("wrong_password", ErrorKind.MISMATCH, "Wrong password.")
+
+
+@PAGE.read("/account", None, endpoint="show", page="identity/show.html")
+def account(ask: Ask) -> dict[str, Any]:
     """Show the account with its settings."""
-    return own_page()
+    return {
+        "new_token": None,
+        "tokens": api_tokens.list_own(ask.session, user=ask.user),
+        "logins": logins.list_own(ask.session, user=ask.user, now=ask.now),
+        "identities": identities.own(ask.session, user=ask.user),
+        "factor_count": len(second_factors.list_own(ask.session, user=ask.user)),
+        "now": ask.now,
+        "browser_name": browser_name,
+        "notices": NOTICES,
+    }
 
 
-@blueprint.post("/account/email")
-@auth.login_required
-def change_email() -> ResponseReturnValue:
+@replace(ACCOUNT, spans=True).read("/me", Asker)
+def me(_ask: Ask) -> Asker:
+    """Return the current user and the rights of the token."""
+    return _asker(g.user)
+
+
+@ACCOUNT.act(
+    "/me",
+    method="PATCH",
+    form="choose_notices",
+    back=account,
+    done="E-mail settings saved.",
+    answers=Asker,
+)
+def change_me(act: Act, sent: ProfileRequest) -> Asker | None:
+    """Change the current user's e-mail settings."""
+    person = act.session.get_one(User, act.user.id)
+    if sent.notices is not None:
+        person.unwanted_notices = [kind.value for kind in Notice if kind not in sent.notices]
+    return _asker(person) if g.token else None
+
+
+@PAGE.act(
+    "/account/email",
+    form="change_email",
+    back=account,
+    done=lambda told, **_: told,
+    before=require_confirmed,
+)
+def change_email(act: Act, sent: AddressRequest) -> str:
     """Change the e-mail address, after confirmation if the site sends e-mails."""
-    address = request.form.get("email", "").strip()
-    site = current_site()
-    if problem := confirmation_problem():
-        message, status, headers = problem
-        return own_page(problems={"email_password": message}, email=address), status, headers
-    is_confirmed_later = bool(address) and site.settings.sends_mail()
-    try:
-        with writing() as session:
-            now = db.now(session)
-            if is_confirmed_later and site.settings.rate_limits:
-                limits.count_for_address(session, address=address, now=now)
-            if is_confirmed_later:
-                email_addresses.ask_to_verify(session, user=g.user, address=address, now=now)
-            else:
-                email_addresses.note(session, user=g.user, address=address)
-    except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
-        status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
-        return own_page(problems={"email": error.message}, email=address), status, errors.headers_of(error)
-    if is_confirmed_later:
-        return saved(f"We sent a link to {address}. Open it to confirm the address.")
-    return saved("E-mail address saved." if address else "E-mail address removed.")
+    settings, address = current_site().settings, sent.email.strip()
+    if not address or not settings.sends_mail():
+        email_addresses.note(act.session, user=act.user, address=address)
+        return "E-mail address saved." if address else "E-mail address removed."
+    if settings.rate_limits:
+        limits.count_for_address(act.session, address=address, now=act.now)
+    email_addresses.ask_to_verify(act.session, user=act.user, address=address, now=act.now)
+    return f"We sent a link to {address}. Open it to confirm the address."
 
 
-@blueprint.post("/account/notices")
-@auth.login_required
-def choose_notices() -> ResponseReturnValue:
-    """Choose which e-mails to receive."""
-    with writing() as session:
-        accounts.choose_notices(session, user=g.user, wanted=request.form.getlist("notice"))
-    return saved("E-mail settings saved.")
+def _new_password_hash() -> str:
+    """Confirm the account, and return the hash of the new password."""
+    passwords_of_site = current_site().passwords
+    identities.require_may_use_password(g.user, current_site().settings)
+    require_confirmed()
+    with passwords_of_site.turn(is_known=True):
+        new = request.form.get("new_password", "")
+        return accounts.hashed(new, name=g.user.name, passwords=passwords_of_site)
 
 
-@blueprint.post("/account/password")
-@auth.login_required
-def change_password() -> ResponseReturnValue:
+def _password_changed(person: User, **_: Any) -> ResponseReturnValue:
+    flash("Password changed. Your other sessions have ended.")
+    return auth.know_device(make_response(redirect(url_for("account.show"), 303)), person)
+
+
+@PAGE.act(
+    "/account/password",
+    form="change_password",
+    back=account,
+    done=_password_changed,
+    before=_new_password_hash,
+)
+def change_password(act: Act, prepared: str) -> User:
     """Set a new password, and end the user's other sessions."""
-    site = current_site()
-    identities.require_may_use_password(g.user, site.settings)
-    if problem := confirmation_problem():
-        message, status, headers = problem
-        return own_page(problems={"old_password": message}), status, headers
-    try:
-        with site.passwords.turn(is_known=True):
-            password_hash = accounts.hashed(
-                request.form.get("new_password", ""), name=g.user.name, passwords=site.passwords
-            )
-    except accounts.InvalidAccount as error:
-        return own_page(problems={"new_password": error.by_field["password"]}), 422
-    with writing() as session:
-        passwords.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
-        changed = get_user(session, name=g.user.name)
-    return auth.know_device(
-        make_response(saved("Password changed. Your other sessions have ended.")), changed
+    return passwords.set_password(act.session, user=act.user, password_hash=prepared, keep=g.login)
+
+
+@replace(ACCOUNT, scope=Scope.READ).read("/tokens", TokenList)
+def token_list(ask: Ask) -> TokenList:
+    """List the current user's API tokens, without their texts."""
+    tokens = api_tokens.list_own(ask.session, user=ask.user)
+    return TokenList(tokens=[_token(each) for each in tokens], next=None)
+
+
+@replace(ACCOUNT, scope=Scope.READ, spans=True).act(
+    "/tokens",
+    form="create_token",
+    back=account,
+    done=lambda made, **_: {"new_token": made, "form": {}},
+    answers=NewToken,
+    status=201,
+)
+def create_token(act: Act, sent: TokenRequest) -> NewToken:
+    """Create an API token with no more rights and no later expiry than the token of the request.
+
+    The token's text is shown only in this response. Revoking a token also revokes the tokens that were
+    created with it.
+    """
+    made, text = api_tokens.create(
+        act.session,
+        user=act.user,
+        name=sent.name,
+        scopes=sent.scopes,
+        lifetime=None if sent.days is None else timedelta(days=sent.days),
+        competition=competition_of(act.session, sent.competition) if sent.competition else None,
+        made_with=g.token,
+        now=act.now,
     )
+    act.session.refresh(made)
+    return NewToken.of(_token(made), token=text)
 
 
-@blueprint.post("/account/tokens")
-@auth.login_required
-def create_token() -> ResponseReturnValue:
-    """Create an API token and show it once, in this response."""
-    days = LIFETIMES.get(request.form.get("lifetime", "90"), 90)
-    scopes = SCOPES.get(request.form.get("scope", ""), api_tokens.USUAL_SCOPES)
-    name, slug = request.form.get("token_name", ""), request.form.get("competition", "").strip()
-    try:
-        with writing() as session:
-            token, text = api_tokens.create(
-                session,
-                user=g.user,
-                name=name,
-                scopes=scopes,
-                lifetime=None if days is None else timedelta(days=days),
-                competition=competition_of(session, slug) if slug else None,
-                now=db.now(session),
-            )
-    except (UnknownCompetition, Refusal) as error:
-        return own_page(problems={"token": error.message}, entered=request.form), errors.status_of(error)
-    return own_page(new_token=text, new_token_name=token.name), 201
+@replace(ACCOUNT, scope=Scope.READ).act(
+    "/tokens/<int:token_id>",
+    method="DELETE",
+    form="revoke_token",
+    back=account,
+    done="Token revoked.",
+    status=204,
+)
+def revoke_token(act: Act, token_id: int) -> None:
+    """Revoke one of the user's API tokens and those created with it.
+
+    The token must have no more rights than the token of the request.
+    """
+    token = api_tokens.revoke(act.session, user=act.user, token_id=token_id, now=act.now, asking=g.token)
+    if g.token is None:
+        sentence = "Programs that use it will lose access."
+        back = url_for("account.show")
+        confirm(Question(f"Revoke the token {token.name}?", (sentence,), "Revoke token", back, is_final=True))
 
 
-@blueprint.post("/account/tokens/<int:token_id>/revoke")
-@auth.login_required
-def revoke_token(token_id: int) -> ResponseReturnValue:
-    """Revoke an API token."""
-    with writing() as session:
-        token = api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
-        confirm(
-            Question(
-                heading=f"Revoke the token {token.name}?",
-                sentences=("Programs that use it will lose access.",),
-                button="Revoke token",
-                back=url_for(".show"),
-                is_final=True,
-            )
-        )
-    return saved("Token revoked.")
-
-
-@blueprint.post("/account/logins/<int:login_id>/end")
-@auth.login_required
-def end_login(login_id: int) -> ResponseReturnValue:
+@PAGE.act(
+    "/account/logins/<int:login_id>/end",
+    form="end_login",
+    back=account,
+    done=lambda _, login_id: auth.log_out() if login_id == g.login.id else "Session ended.",
+)
+def end_login(act: Act, login_id: int) -> None:
     """End one of the user's sessions."""
-    if login_id == g.login.id:
-        return auth.log_out()
-    with writing() as session:
-        logins.end_own(session, user=g.user, login_id=login_id)
-    return saved("Session ended.")
+    logins.end_own(act.session, user=act.user, login_id=login_id)
 
 
 @blueprint.post("/account/logins/end")
@@ -208,68 +323,20 @@ def log_out_everywhere() -> ResponseReturnValue:
     return auth.log_out(everywhere=True)
 
 
-@blueprint.route("/account/delete", methods=["GET", "POST"])
-@auth.login_required
-def delete() -> ResponseReturnValue:
-    """Delete and anonymize the account after checking the password."""
-    if request.method == "GET":
-        return render_template("identity/delete.html", problems={})
-    if problem := confirmation_problem():
-        message, status, headers = problem
-        page = render_template("identity/delete.html", problems={"current_password": message})
-        return page, status, headers
-    with writing() as session:
-        secret = current_site().settings.secret()
-        accounts.delete_account(session, user=g.user, secret=secret, now=db.now(session))
+@PAGE.read("/account/delete", None, endpoint="delete", page="identity/delete.html")
+def deletion(_ask: Ask) -> dict[str, Any]:
+    """Show what the deletion of an account means."""
+    return {}
+
+
+def _deleted(_: None) -> ResponseReturnValue:
     gone = auth.log_out()  # Deleting the account ended the other sessions.
     flash("Account deleted.")
     return gone
 
 
-def confirmation_problem() -> tuple[str, int, dict[str, str]] | None:
-    """Return the message, status and headers unless the user has just confirmed the account; otherwise None.
-
-    Users without a password confirm it by a recent login.
-    """
-    if not identities.has_password(g.user, current_site().settings):
-        is_recent = g.asked_at - g.login.created_at <= RECENT
-        return None if is_recent else (LOG_IN_AGAIN, 422, {})
-    try:
-        is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))
-    except Refusal as error:
-        return error.message, errors.status_of(error), errors.headers_of(error)
-    return None if is_right else (WRONG_PASSWORD, 422, {})
-
-
-def saved(message: str) -> ResponseReturnValue:
-    """Redirect to the account page with a message."""
-    flash(message)
-    return redirect(url_for("account.show"))
-
-
-def own_page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
-    """Return the account page with problems by field."""
-    with reading() as session:
-        now = db.now(session)
-        own_tokens = api_tokens.list_own(session, user=g.user)
-        own_logins = logins.list_own(session, user=g.user, now=now)
-        own_identities = identities.own(session, user=g.user)
-        factor_count = len(second_factors.list_own(session, user=g.user))
-    defaults: dict[str, Any] = {
-        "new_token": None,
-        "new_token_name": "",
-        "entered": {},
-        "email": g.user.email or "",
-    }
-    return render_template(
-        "identity/show.html",
-        problems=problems or {},
-        tokens=own_tokens,
-        logins=own_logins,
-        identities=own_identities,
-        factor_count=factor_count,
-        now=now,
-        browser_name=browser_name,
-        notices=NOTICES,
-        **(defaults | shown),
-    )
+@PAGE.act("/account/delete", form="delete_account", back=deletion, done=_deleted, before=require_confirmed)
+def delete_account(act: Act) -> None:
+    """Delete and anonymize the account after checking the password."""
+    secret = current_site().settings.secret()
+    accounts.delete_account(act.session, user=act.user, secret=secret, now=act.now)

@@ -1,35 +1,42 @@
 """Password checks on the login and account pages, with limits on wrong passwords."""
 
-from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 
 from flask import g, request
 
 from grader import db
+from grader.errors import ErrorKind, Refusal
 from grader.models import User
-from grader.services.identity import accounts, login_guesses, names
+from grader.services.identity import accounts, identities, login_guesses, names
 from grader.services.identity.login_guesses import Guesser
 from webapp.http import auth
 from webapp.http.context import reading
-from webapp.http.site import Site, current_site
+from webapp.http.site import current_site
 
 
-def authenticate(name: str, password: str) -> User | None:
-    """Return the account if the password is correct; the check takes the same time in either case.
+def guesser(name: str, user: User | None, *, is_code: bool = False) -> Guesser:
+    """Return the account and the origin of an attempt in this request."""
+    secret = current_site().settings.secret()
+    return Guesser(
+        account=login_guesses.account_hash(name, secret=secret),
+        address=login_guesses.address_hash(request.remote_addr, secret=secret),
+        device=auth.device_of(user),
+        is_code=is_code,
+    )
 
-    Raises Refusal.
+
+def authenticate(name: str, password: str) -> User:
+    """Return the account with this name and password; raise Refusal.
+
+    The check takes the same time whether or not the account exists.
     """
-    site = current_site()
     with reading() as session:
         user = names.find_user(session, name=name)
-        secret = site.settings.secret()
-        guesser = Guesser(
-            account=login_guesses.account_hash(name, secret=secret),
-            address=login_guesses.address_hash(request.remote_addr, secret=secret),
-            device=auth.device_of(user),
-        )
-    is_right = _look(site, guesser, partial(accounts.has_password, user, password, passwords=site.passwords))
-    return user if is_right else None
+        attempt = guesser(name, user)
+    is_right = _is_right(user, password, attempt)
+    if user is None or not (is_right and identities.may_use_password(user, current_site().settings)):
+        raise Refusal("wrong_password", ErrorKind.MISMATCH, "Wrong name or password.")
+    return user
 
 
 def own_password_is_right(password: str) -> bool:
@@ -37,28 +44,24 @@ def own_password_is_right(password: str) -> bool:
 
     Raises Refusal.
     """
-    site = current_site()
-    secret = site.settings.secret()
-    guesser = Guesser(
-        account=login_guesses.account_hash(g.user.name, secret=secret),
-        address=login_guesses.address_hash(request.remote_addr, secret=secret),
-        device=f"session of {g.user.id}",
-    )
-    return _look(site, guesser, partial(accounts.has_password, g.user, password, passwords=site.passwords))
+    in_session = replace(guesser(g.user.name, None), device=f"session of {g.user.id}")
+    return _is_right(g.user, password, in_session)
 
 
-def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
+def _is_right(user: User | None, password: str, attempt: Guesser) -> bool:
     """Reject attempts over a limit; count any other attempt before checking its password."""
+    site = current_site()
     if not site.settings.rate_limits:
-        return is_right()
-    site.passwords.require_place(is_known=guesser.device is not None)
+        return accounts.has_password(user, password, passwords=site.passwords)
+    is_known = attempt.device is not None
+    site.passwords.require_place(is_known=is_known)
     with reading() as session:
-        login_guesses.require_room(session, guesser=guesser, now=db.now(session))
-    with site.passwords.turn(is_known=guesser.device is not None):
+        login_guesses.require_room(session, guesser=attempt, now=db.now(session))
+    with site.passwords.turn(is_known=is_known):
         with site.database.write() as session:
-            counted = login_guesses.begin(session, guesser=guesser, now=db.now(session))
-        is_match = is_right()
-    if is_match:
+            counted = login_guesses.begin(session, guesser=attempt, now=db.now(session))
+        is_right = accounts.has_password(user, password, passwords=site.passwords)
+    if is_right:
         with site.database.write() as session:
             login_guesses.take_back(session, counted=counted)
-    return is_match
+    return is_right

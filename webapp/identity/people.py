@@ -103,7 +103,7 @@ def create_reset_link(act: Act, user_id: int) -> ResetLink:
     """Create a password reset link for a user."""
     person = _person(act, user_id)
     identities.require_may_use_password(person, current_site().settings)
-    token = password_resets.create_link(act.session, user=person, created_by=act.user.name, now=act.now)
+    token = password_resets.create_link(act.session, user=person, now=act.now)
     return ResetLink(name=person.name, url=site_link("account.reset", token=token))
 
 
@@ -225,7 +225,7 @@ def reset_second_factors(act: Act, user_id: int) -> str:
 )
 def invite_person(act: Act) -> InvitationLink:
     """Create an invitation to sign up for one account."""
-    token = sign_ups.invite(act.session, created_by=act.user.name, now=act.now)
+    token = sign_ups.invite(act.session, now=act.now)
     return InvitationLink(url=site_link("account.sign_up_by_link", token=token))
 
 

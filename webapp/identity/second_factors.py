@@ -1,4 +1,4 @@
-"""Pages for second factors: the second step of a login, setup, removal, recovery codes, resets."""
+"""Pages for second factors: the second step of a login, setup, removal, recovery codes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,150 +10,182 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from grader import db
-from grader.errors import FairboardError, Refusal
+from grader.errors import ErrorKind, Refusal
 from grader.models import FactorPurpose, FactorStep, SecondFactor, User
+from grader.services.competitions.acting import Act
 from grader.services.identity import login_guesses, logins, second_factors
 from grader.services.identity.second_factors import NewApp, Proof
 from webapp.http import auth, errors
 from webapp.http.auth import PROVIDER, STEP, TARGET
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import actor, reading, writing
+from webapp.http.context import reading, writing
 from webapp.http.site import base_url, current_site, passkey_origin
-from webapp.identity.own_account import blueprint, confirmation_problem
+from webapp.identity import password_guesses
+from webapp.identity.own_account import PAGE, blueprint, require_confirmed
+from webapp.surface import Ask
 
 if TYPE_CHECKING:
     from grader.services.identity.passkeys import Ceremony
 
-WRONG = "This code or passkey is wrong or was already used."
 EXPIRED = "Too much time has passed. Start again."
-Problem = tuple[str, int, dict[str, str]]
 
 
 @blueprint.route("/login/second-factor", methods=["GET", "POST"])
 def second_factor() -> ResponseReturnValue:
     """Ask for the second factor after the password, and start the session."""
-    site, problem = current_site(), None
+    problem = None
     if request.method == "POST":
         try:
-            with site.database.write() as session:
-                step = _step(session, FactorPurpose.LOG_IN, lock=True)
-                if step is not None and (problem := _proof_problem(session, step.user)) is None:
-                    second_factors.end(session, step=step)
-                    slug, target = cookie.get(PROVIDER), auth.safe_target(cookie.get(TARGET))
-                    provider = site.providers[slug].provider if slug else None
-                    return auth.start_session(
-                        session, step.user, target=target, provider=provider, has_proved_factor=True
-                    )
+            if (started := _second_step()) is not None:
+                return started
         except Refusal as error:
-            problem = _told(error)
+            problem = error
     with reading() as session:
         if (step := _step(session, FactorPurpose.LOG_IN)) is None:
             if g.user is None and STEP in cookie:
                 flash(EXPIRED)
             return redirect(auth.safe_target(None) if g.user else url_for(".log_in", next=cookie.get(TARGET)))
-        own = second_factors.list_own(session, user=step.user)
-    message, status, headers = problem or (None, 200, {})
-    page = render_template("identity/second_factor.html", problem=message, passkey=_request_options(own))
-    return page, status, headers
+        passkey = _request_options(second_factors.list_own(session, user=step.user))
+    page = render_template("identity/second_factor.html", problem=problem, passkey=passkey)
+    return page if problem is None else (page, errors.status_of(problem), errors.headers_of(problem))
 
 
-@blueprint.get("/account/second-factors", endpoint="second_factors")
-@auth.login_required
-def show() -> ResponseReturnValue:
+def _second_step() -> ResponseReturnValue | None:
+    """Start the session of a proved step; None if the step has ended. Raises Refusal."""
+    site = current_site()
+    with site.database.write() as session:
+        step = _step(session, FactorPurpose.LOG_IN, lock=True)
+        if step is None:
+            return None
+        if _is_proved(session, step.user):
+            second_factors.end(session, step=step)
+            slug, target = cookie.get(PROVIDER), auth.safe_target(cookie.get(TARGET))
+            provider = site.providers[slug].provider if slug else None
+            return auth.start_session(
+                session, step.user, target=target, provider=provider, has_proved_factor=True
+            )
+    raise _wrong()  # after the commit, so that the attempt stays counted
+
+
+@PAGE.read("/account/second-factors", None, endpoint="second_factors", page="identity/second_factors.html")
+def own_factors(ask: Ask) -> dict[str, Any]:
     """Show the second factors; changes require the password and, if there is one, a second factor."""
-    return _page()
+    own, step = second_factors.list_own(ask.session, user=ask.user), _step(ask.session, FactorPurpose.CHANGE)
+    required, target = current_site().settings.require_second_factor, request.args.get("next")
+    shown: dict[str, Any] = {
+        "codes": None,
+        "state": "password" if step is None else "open" if step.is_confirmed else "factor",
+        "factors": own,
+        "codes_left": second_factors.recovery_codes_left(ask.session, user=ask.user),
+        "is_missing": second_factors.is_missing(ask.session, user=ask.user, required=required),
+        "target": auth.safe_target(target) if target else None,
+        "base_url": base_url(),
+        "has_passkeys": passkey_origin(is_anywhere=True) is not None,
+    }
+    if step is not None and not step.is_confirmed:
+        shown["passkey"] = _request_options(own)
+    if step is not None and step.is_confirmed:
+        app, ceremony = _new_app(), _ceremony()
+        shown |= {
+            "secret": " ".join(app.secret[place : place + 4] for place in range(0, len(app.secret), 4)),
+            "qr_code": _qr_code(app.uri(ask.user, site=f"Fairboard ({urlsplit(base_url()).hostname})")),
+            "creation": ceremony.creation_options(ask.user, own) if ceremony else None,
+        }
+    return shown
 
 
-@blueprint.post("/account/second-factors/unlock", endpoint="unlock_factors")
+@blueprint.post("/account/second-factors/unlock")
 @auth.login_required
-def unlock() -> ResponseReturnValue:
+def unlock_factors() -> ResponseReturnValue:
     """Allow changes for some minutes after checking the password and then the second factor."""
-    problem = None
+    try:
+        _unlock()
+    except Refusal as error:
+        return own_factors.refused(error)
+    return redirect(_here())
+
+
+def _unlock() -> None:
+    """Begin a step after the password, or confirm it with a second factor; raise Refusal."""
     with reading() as session:
         step = _step(session, FactorPurpose.CHANGE)
-    try:
+    if step is None and _proof() != Proof():
+        raise _expired()
+    if step is None:
+        require_confirmed()
+    is_right = True
+    with writing() as session:
+        now, is_confirmed = db.now(session), not logins.has_factor(session, user=g.user)
         if step is None:
-            if _proof() != Proof():
-                return _back(EXPIRED)
-            if problem := confirmation_problem():
-                return _page(problem, fault="password")
-            with writing() as session:
-                is_confirmed = not logins.has_factor(session, user=g.user)
-                purpose, now = FactorPurpose.CHANGE, db.now(session)
-                cookie[STEP] = second_factors.begin(
-                    session, user=g.user, purpose=purpose, is_confirmed=is_confirmed, now=now
-                )
+            change = FactorPurpose.CHANGE
+            cookie[STEP] = second_factors.begin(
+                session, user=g.user, purpose=change, is_confirmed=is_confirmed, now=now
+            )
         elif not step.is_confirmed:
-            with writing() as session:
-                step = _step(session, FactorPurpose.CHANGE, lock=True)
-                if step is not None and (problem := _proof_problem(session, g.user)) is None:
-                    cookie[STEP] = second_factors.renew(session, step=step, now=db.now(session))
-    except Refusal as error:
-        problem = _told(error)
-    return _page(problem, fault="factor") if problem else _back()
+            step = _step(session, FactorPurpose.CHANGE, lock=True)
+            if step is not None and (is_right := _is_proved(session, g.user)):
+                cookie[STEP] = second_factors.renew(session, step=step, now=now)
+    if not is_right:
+        raise _wrong()
 
 
-@blueprint.post("/account/second-factors", endpoint="add_factor")
-@auth.login_required
-def add() -> ResponseReturnValue:
+def _added(added: tuple[SecondFactor, list[str]], **_: Any) -> Any:
+    factor, codes = added
+    return {"codes": codes} if codes else (f"{factor.name} added.", _here())
+
+
+@PAGE.act("/account/second-factors", form="add_factor", back=own_factors, done=_added, status=201)
+def add_factor(act: Act) -> tuple[SecondFactor, list[str]]:
     """Add an authenticator app or a passkey; the first one also creates recovery codes."""
-    codes = None
-    try:
-        with writing() as session:
-            if (step := _confirmed(session)) is None:
-                return _back(EXPIRED)
-            now, is_first = db.now(session), not logins.has_factor(session, user=g.user)
-            added = second_factors.add(
-                session,
-                user=g.user,
-                name=request.form.get("name", ""),
-                proof=_proof(),
-                app=_new_app(),
-                ceremony=_ceremony(),
-                keep=g.login,
-                now=now,
-            )
-            cookie[STEP] = second_factors.renew(session, step=step, now=now)
-            if is_first:
-                codes = second_factors.new_recovery_codes(session, user=g.user, now=now)
-    except Refusal as error:
-        return _page(_told(error), fault="passkey" if _proof().passkey else "app")
-    return _page(codes=codes) if codes else _back(f"{added.name} added.")
+    step, is_first = _confirmed(act), not logins.has_factor(act.session, user=act.user)
+    added = second_factors.add(
+        act.session,
+        user=act.user,
+        name=request.form.get("name", ""),
+        proof=_proof(),
+        app=_new_app(),
+        ceremony=_ceremony(),
+        keep=g.login,
+        now=act.now,
+    )
+    cookie[STEP] = second_factors.renew(act.session, step=step, now=act.now)
+    codes = second_factors.new_recovery_codes(act.session, user=act.user, now=act.now) if is_first else []
+    return added, codes
 
 
-@blueprint.post("/account/second-factors/<int:factor_id>/remove", endpoint="remove_factor")
-@auth.login_required
-def remove(factor_id: int) -> ResponseReturnValue:
+@PAGE.act(
+    "/account/second-factors/<int:factor_id>/remove",
+    form="remove_factor",
+    back=own_factors,
+    done=lambda name, **_: (f"{name} removed.", _here()),
+)
+def remove_factor(act: Act, factor_id: int) -> str:
     """Remove one of the user's second factors."""
-    with writing() as session:
-        if _confirmed(session) is None:
-            return _back(EXPIRED)
-        factor = second_factors.remove(
-            session, user=g.user, factor_id=factor_id, actor=actor(), now=db.now(session)
-        )
-        is_last = not logins.has_factor(session, user=g.user)
-        last = "Your account will have no second factor, and your recovery codes will be deleted."
-        confirm(
-            Question(
-                heading=f"Remove {factor.name}?",
-                sentences=(last if is_last else "You will no longer be able to log in with it.",),
-                button="Remove",
-                back=url_for(".second_factors"),
-                is_final=True,
-            )
-        )
-    return _back(f"{factor.name} removed.")
+    _confirmed(act)
+    factor = second_factors.remove(
+        act.session, user=act.user, factor_id=factor_id, actor=act.actor, now=act.now
+    )
+    sentence = "You will no longer be able to log in with it."
+    if not logins.has_factor(act.session, user=act.user):
+        sentence = "Your account will have no second factor, and your recovery codes will be deleted."
+    back = url_for("account.second_factors")
+    confirm(Question(f"Remove {factor.name}?", (sentence,), "Remove", back, is_final=True))
+    return factor.name
 
 
-@blueprint.post("/account/second-factors/recovery-codes")
-@auth.login_required
-def new_recovery_codes() -> ResponseReturnValue:
+@PAGE.act(
+    "/account/second-factors/recovery-codes",
+    form="new_recovery_codes",
+    back=own_factors,
+    done=lambda codes: {"codes": codes},
+    status=201,
+)
+def new_recovery_codes(act: Act) -> list[str]:
     """Replace the recovery codes and show the new ones once."""
-    with writing() as session:
-        if _confirmed(session) is None or not logins.has_factor(session, user=g.user):
-            return _back(EXPIRED)
-        codes = second_factors.new_recovery_codes(session, user=g.user, now=db.now(session))
-    return _page(codes=codes)
+    _confirmed(act)
+    if not logins.has_factor(act.session, user=act.user):
+        raise _expired()
+    return second_factors.new_recovery_codes(act.session, user=act.user, now=act.now)
 
 
 def _step(session: Any, purpose: FactorPurpose, *, lock: bool = False) -> FactorStep | None:
@@ -169,35 +201,42 @@ def _step(session: Any, purpose: FactorPurpose, *, lock: bool = False) -> Factor
     return None if is_foreign else step
 
 
-def _confirmed(session: Any) -> FactorStep | None:
-    """Lock and return the step that allows changes, or None if the user must confirm first."""
-    step = _step(session, FactorPurpose.CHANGE, lock=True)
-    return step if step is not None and step.is_confirmed else None
+def _confirmed(act: Act) -> FactorStep:
+    """Lock and return the step that allows changes; raise Refusal if the user must confirm first."""
+    step = _step(act.session, FactorPurpose.CHANGE, lock=True)
+    if step is None or not step.is_confirmed:
+        raise _expired()
+    return step
+
+
+def _expired() -> Refusal:
+    return Refusal("step_expired", ErrorKind.CONFLICT, EXPIRED)
+
+
+def _wrong() -> Refusal:
+    message = "This code or passkey is wrong or was already used."
+    return Refusal("wrong_factor", ErrorKind.MISMATCH, message)
 
 
 def _proof() -> Proof:
     return Proof(code=request.form.get("code", ""), passkey=request.form.get("passkey", ""))
 
 
-def _proof_problem(session: Any, user: User) -> Problem | None:
-    """Return the problem of a wrong second factor, which is counted; None for a right one.
+def _is_proved(session: Any, user: User) -> bool:
+    """Return whether the second factor is right; wrong ones are counted. Raises Refusal.
 
-    Raises Refusal. Passkeys cannot be guessed and are not counted.
+    Passkeys cannot be guessed and are not counted.
     """
     site, proof, now = current_site(), _proof(), db.now(session)
-    secret, counted = site.settings.secret(), tuple[int, ...]()
+    counted = tuple[int, ...]()
     if site.settings.rate_limits and not proof.passkey:
-        guesser = login_guesses.Guesser(
-            account=login_guesses.account_hash(user.name, secret=secret),
-            address=login_guesses.address_hash(request.remote_addr, secret=secret),
-            device=auth.device_of(user),
-            is_code=True,
-        )
+        guesser = password_guesses.guesser(user.name, user, is_code=True)
         counted = login_guesses.begin(session, guesser=guesser, now=now)
-    if not second_factors.verify(session, user=user, proof=proof, ceremony=_ceremony(), key=secret, now=now):
-        return WRONG, 422, {}
+    key = site.settings.secret()
+    if not second_factors.verify(session, user=user, proof=proof, ceremony=_ceremony(), key=key, now=now):
+        return False
     login_guesses.take_back(session, counted=counted)
-    return None
+    return True
 
 
 def _key(use: str) -> bytes:
@@ -231,46 +270,5 @@ def _qr_code(uri: str) -> Markup:
     return Markup(code)  # noqa: S704 - the SVG contains only paths
 
 
-def _told(error: FairboardError) -> Problem:
-    return error.message, errors.status_of(error), errors.headers_of(error)
-
-
-def _back(message: str = "") -> ResponseReturnValue:
-    if message:
-        flash(message)
-    return redirect(url_for(".second_factors", next=request.args.get("next")))
-
-
-def _page(
-    problem: Problem | None = None, *, fault: str = "", codes: Sequence[str] | None = None
-) -> ResponseReturnValue:
-    with reading() as session:
-        step = _step(session, FactorPurpose.CHANGE)
-        own = second_factors.list_own(session, user=g.user)
-        left = second_factors.recovery_codes_left(session, user=g.user)
-        required = current_site().settings.require_second_factor
-        is_missing = second_factors.is_missing(session, user=g.user, required=required)
-    message, status, headers = problem or (None, 201 if codes else 200, {})
-    is_open, shown = step is not None and step.is_confirmed, dict[str, Any]()
-    if is_open:
-        app, ceremony = _new_app(), _ceremony()
-        shown = {
-            "secret": " ".join(app.secret[place : place + 4] for place in range(0, len(app.secret), 4)),
-            "qr_code": _qr_code(app.uri(g.user, site=f"Fairboard ({urlsplit(base_url()).hostname})")),
-            "creation": ceremony.creation_options(g.user, own) if ceremony else None,
-        }
-    page = render_template(
-        "identity/second_factors.html",
-        state="open" if is_open else "factor" if step else "password",
-        factors=own,
-        codes=codes,
-        codes_left=left,
-        is_missing=is_missing,
-        problems={fault: message} if message else {},
-        passkey=_request_options(own) if step and not is_open else None,
-        target=auth.safe_target(request.args.get("next")) if request.args.get("next") else None,
-        base_url=base_url(),
-        has_passkeys=passkey_origin(is_anywhere=True) is not None,
-        **shown,
-    )
-    return page, status, headers
+def _here() -> str:
+    return url_for("account.second_factors", next=request.args.get("next"))

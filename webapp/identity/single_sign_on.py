@@ -12,12 +12,14 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.identity_providers import Attempt
+from grader.services.competitions.acting import Act
 from grader.services.identity import accounts, identities
-from webapp.http import auth, context, errors
+from webapp.http import auth, context
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import actor, writing
+from webapp.http.context import writing
 from webapp.http.site import current_site, site_link
-from webapp.identity.own_account import blueprint, confirmation_problem, own_page, saved
+from webapp.identity.access import refused
+from webapp.identity.own_account import PAGE, account, blueprint, require_confirmed
 
 if TYPE_CHECKING:
     from grader.services.identity.openid_connect import OpenIDConnect
@@ -52,11 +54,13 @@ def arrive(provider: str) -> ResponseReturnValue:
     context.end_reading()  # The provider may take seconds to respond.
     try:
         claims = client.claims(request.args, Attempt(*flow["secrets"]), redirect_uri=_callback(client))
-        if flow["login"] is not None:
-            return _link(client, flow, claims)
-        return _log_in(client, flow, claims)
+        if flow["login"] is None:
+            return _log_in(client, flow, claims)
+        _link(client, flow, claims)
     except ParticipantError as error:
-        return _login_page(error)
+        return _login_page(error) if flow["login"] is None or g.user is None else account.refused(error)
+    flash(f"You can now log in with {client.provider.label}.")
+    return redirect(account.url(), 303)
 
 
 @blueprint.route("/sign-up/with/<provider>", methods=["GET", "POST"])
@@ -85,7 +89,7 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
             target = auth.safe_target(arrival["next"])
             return auth.log_in_within(session, user, target=target, provider=known_provider)
     except accounts.InvalidAccount as error:
-        return render_template(template, provider=known_provider, problems=error.by_field, name=name), 422
+        return refused(template, error, provider=known_provider, name=name)
 
 
 @blueprint.get("/logged-out/<provider>")
@@ -110,42 +114,36 @@ def link_identity(provider: str) -> ResponseReturnValue:
     A redirect is not possible, because the content security policy also applies to redirects of forms.
     """
     client = _client(provider)
-    if problem := confirmation_problem():
-        message, status, headers = problem
-        return own_page(problems={f"link_{provider}": message}), status, headers
     try:
+        require_confirmed()
         url = _begin(client, login_id=g.login.id)
     except ParticipantError as error:
-        page = own_page(problems={f"link_{provider}": error.message})
-        return page, errors.status_of(error), errors.headers_of(error)
+        return account.refused(error)
     return render_template("identity/link_identity.html", provider=client.provider, url=url)
 
 
-@blueprint.post("/account/identities/<int:identity_id>/unlink")
-@auth.login_required
-def unlink_identity(identity_id: int) -> ResponseReturnValue:
+@PAGE.act(
+    "/account/identities/<int:identity_id>/unlink",
+    form="unlink_identity",
+    back=account,
+    done=lambda label, **_: f"{label} is no longer linked to your account.",
+)
+def unlink_identity(act: Act, identity_id: int) -> str:
     """Unlink one of the user's identities."""
-    site = current_site()
-    with writing() as session:
-        identity = identities.unlink(
-            session,
-            user=g.user,
-            identity_id=identity_id,
-            actor=actor(),
-            settings=site.settings,
-            keep=g.login,
-            now=db.now(session),
-        )
-        label = _label(identity.provider)
-        confirm(
-            Question(
-                heading=f"Unlink {label}?",
-                sentences=(f"You will no longer be able to log in with {label}.",),
-                button="Unlink",
-                back=url_for(".show"),
-            )
-        )
-    return saved(f"{label} is no longer linked to your account.")
+    identity = identities.unlink(
+        act.session,
+        user=act.user,
+        identity_id=identity_id,
+        actor=act.actor,
+        settings=current_site().settings,
+        keep=g.login,
+        now=act.now,
+    )
+    client = current_site().providers.get(identity.provider)
+    label = client.provider.label if client else identity.provider
+    sentence = f"You will no longer be able to log in with {label}."
+    confirm(Question(f"Unlink {label}?", (sentence,), "Unlink", account.url()))
+    return label
 
 
 def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any]) -> ResponseReturnValue:
@@ -172,23 +170,15 @@ def _log_in(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any
     return redirect(url_for(".sign_up_with", provider=provider.slug), 303)
 
 
-def _link(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any]) -> ResponseReturnValue:
-    """Link the identity to the account whose session started this attempt."""
+def _link(client: "OpenIDConnect", flow: dict[str, Any], claims: dict[str, Any]) -> None:
+    """Link the identity to the account whose session started this attempt; raise Refusal."""
     if g.login is None or g.login.id != flow["login"]:
         raise ParticipantError(EXPIRED)
-    try:
-        with writing() as session:
-            identities.link(
-                session,
-                user=g.user,
-                provider=client.provider,
-                claims=claims,
-                settings=current_site().settings,
-                now=db.now(session),
-            )
-    except identities.LinkedElsewhere as error:
-        return own_page(problems={f"link_{client.provider.slug}": error.message}), errors.status_of(error)
-    return saved(f"You can now log in with {client.provider.label}.")
+    settings, provider = current_site().settings, client.provider
+    with writing() as session:
+        identities.link(
+            session, user=g.user, provider=provider, claims=claims, settings=settings, now=db.now(session)
+        )
 
 
 def _begin(client: "OpenIDConnect", *, invitation: str = "", login_id: int | None = None) -> str:
@@ -232,12 +222,6 @@ def _client(provider: str) -> "OpenIDConnect":
     return current_site().providers.get(provider) or abort(404)
 
 
-def _label(provider: str) -> str:
-    client = current_site().providers.get(provider)
-    return client.provider.label if client else provider
-
-
 def _login_page(error: ParticipantError) -> ResponseReturnValue:
     """Show the login page with an error; other ways to log in stay usable."""
-    page = render_template("identity/log_in.html", problems={"provider": error.message}, name="")
-    return page, errors.status_of(error), errors.headers_of(error)
+    return refused("identity/log_in.html", error, field="provider", name="")

@@ -13,7 +13,7 @@ from grader.services.competitions import lookup
 from grader.services.identity import accounts, administrators, api_tokens, logins, names, second_factors
 from grader.services.identity.api_tokens import USUAL_SCOPES, Scope
 from grader.services.site import log
-from grader.services.site.log import Actor, operator
+from grader.services.site.log import Actor
 
 TOKEN_LIFETIME = timedelta(hours=1)
 
@@ -92,7 +92,7 @@ def login_link(name: str, target: str) -> None:
     """Print a link that logs NAME in; it works only once and expires after a day."""
     with opened() as installation, installation.database.write() as session:
         account = names.get_user(session, name=name)
-        token = logins.create_link(session, user=account, created_by=operator(), now=db.now(session))
+        token = logins.create_link(session, user=account, now=db.now(session))
     query = f"?{urlencode({'next': target}, errors='replace')}" if target else ""
     click.echo(installation.link(f"/login/{token}{query}"))
 

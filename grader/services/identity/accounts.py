@@ -2,7 +2,7 @@
 
 import secrets
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -33,7 +33,6 @@ from grader.services.competitions import lookup, organizers
 from grader.services.identity import api_tokens, kept_identities, logins, names
 from grader.services.identity.passwords import MAX_LENGTH, BoundedHasher, password_problem
 from grader.services.site.log import Actor
-from grader.services.site.outbox import Notice
 from grader.services.site.paging import Part, Slice, slice_of_query
 from grader.services.teams import rosters
 from grader.settings import Settings
@@ -51,7 +50,7 @@ class InvalidAccount(Refusal):
     def __init__(self, by_field: Mapping[str, str], *, name: str = "invalid_account") -> None:
         self.by_field = dict(by_field)
         problems = [{"fields": [field], "message": each} for field, each in by_field.items()]
-        super().__init__(name, ErrorKind.INVALID, " ".join(by_field.values()))
+        super().__init__(name, ErrorKind.MISMATCH, " ".join(by_field.values()))
         self._details["problems"] = problems
 
 
@@ -190,13 +189,6 @@ def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
     if problem := password_problem(password, name=name):
         raise InvalidAccount({"password": problem})
     return passwords.hash(_normalized(password))
-
-
-def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> None:
-    """Set the kinds of e-mail that a user receives."""
-    unwanted = [kind.value for kind in Notice if kind.value not in wanted]
-    session.get_one(User, user.id).unwanted_notices = unwanted
-    session.flush()
 
 
 def _normalized(password: str) -> str:

@@ -1,7 +1,6 @@
 """Site administrators, and the first administrator from a setup link or the settings."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from argon2 import PasswordHasher
 from sqlalchemy import delete, exists, select
@@ -88,8 +87,7 @@ def create_setup_link(session: Session, *, now: datetime) -> str | None:
     if _has_admin(session):
         return None
     session.execute(delete(AccountLink).where(AccountLink.purpose == LinkPurpose.SET_UP))
-    given: dict[str, Any] = {"created_by": "setup", "lifetime": SETUP_LIFETIME, "now": now}
-    return one_time_links.create(session, purpose=LinkPurpose.SET_UP, **given)
+    return one_time_links.create(session, purpose=LinkPurpose.SET_UP, lifetime=SETUP_LIFETIME, now=now)
 
 
 def require_setup_link(session: Session, *, token: str, now: datetime, lock: bool = False) -> AccountLink:

@@ -192,9 +192,9 @@ def _invite(
             limited.append(entry)
     invited.sort(key=entries.index)
     to = [entry.email if by_mail else None for entry in invited]
-    given: dict[str, Any] = {"created_by": act.actor.name, "lifetime": sign_ups.INVITED_FOR, "now": now}
+    holders, purpose = [(None, each) for each in to], LinkPurpose.SIGN_UP
     tokens = one_time_links.create_all(
-        session, [(None, each) for each in to], purpose=LinkPurpose.SIGN_UP, **given
+        session, holders, purpose=purpose, lifetime=sign_ups.INVITED_FOR, now=now
     )
     made = []
     for entry, address, token in zip(invited, to, tokens, strict=True):

@@ -40,19 +40,12 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
     The caller cannot tell the two cases apart.
     """
     address = addresses.clean_address(address)
-    token = one_time_links.create(
-        session,
-        purpose=LinkPurpose.VERIFY_EMAIL,
-        user=user,
-        address=address,
-        created_by=user.name,
-        lifetime=VERIFIABLE_FOR,
-        now=now,
-    )
     holder = owner(session, address=address)
-    is_free = holder is None or holder.id == user.id
-    letter = "address-to-verify" if is_free else "address-taken"
-    letters.send_to_address(session, letter, address, user=user, token=token, now=now)
+    letter = "address-to-verify" if holder is None or holder.id == user.id else "address-taken"
+    purpose = LinkPurpose.VERIFY_EMAIL
+    one_time_links.mail(
+        session, letter, address, purpose=purpose, user=user, lifetime=VERIFIABLE_FOR, now=now
+    )
 
 
 def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:

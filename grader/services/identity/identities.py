@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, ParticipantError, Refusal
+from grader.errors import ErrorKind, Refusal
 from grader.identity_providers import Provider, SignUp
 from grader.models import Identity, LinkPurpose, Login, User
 from grader.services.identity import (
@@ -33,11 +33,8 @@ from grader.text import folded
 logger = logging.getLogger(__name__)
 
 
-class LinkedElsewhere(ParticipantError):
-    """Another account is linked to the identity, or the account to another identity of the provider."""
-
-    public_name = "linked_elsewhere"
-    kind = ErrorKind.CONFLICT
+def _linked_elsewhere(message: str) -> Refusal:
+    return Refusal("linked_elsewhere", ErrorKind.CONFLICT, message)
 
 
 def _unknown() -> Refusal:
@@ -176,17 +173,17 @@ def link(
 ) -> None:
     """Link an identity to a user who has just confirmed the account.
 
-    Raises LinkedElsewhere or Refusal.
+    Raises Refusal.
     """
     identity = arrive(session, provider=provider, claims=claims, settings=settings, now=now)
     person = session.get_one(User, user.id)
     if identity.user_id is not None and identity.user_id != person.id:
-        raise LinkedElsewhere(f"Another account is already linked to this login at {provider.label}.")
+        raise _linked_elsewhere(f"Another account is already linked to this login at {provider.label}.")
     if identity.user_id == person.id:
         return
     same = exists().where(Identity.user_id == person.id, Identity.issuer == provider.issuer)
     if session.scalar(select(same)):
-        raise LinkedElsewhere(f"Your account is already linked to another login at {provider.label}.")
+        raise _linked_elsewhere(f"Your account is already linked to another login at {provider.label}.")
     identity.user, identity.linked_at = person, now
     session.flush()
     kept_identities.keep_new(session, user=person, secret=settings.secret())

@@ -76,16 +76,10 @@ def start(
     return token
 
 
-def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
+def create_link(session: Session, *, user: User, now: datetime) -> str:
     """Create a login link that can be used once within a day, and return its token."""
-    return one_time_links.create(
-        session,
-        purpose=LinkPurpose.LOG_IN,
-        user=user,
-        created_by=created_by,
-        lifetime=LINK_LIFETIME,
-        now=now,
-    )
+    purpose = LinkPurpose.LOG_IN
+    return one_time_links.create(session, purpose=purpose, user=user, lifetime=LINK_LIFETIME, now=now)
 
 
 def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:

@@ -1,4 +1,4 @@
-"""One-time links and random secrets."""
+"""One-time links, such as those in e-mails, and random secrets."""
 
 import hashlib
 import secrets
@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
 from grader.models import AccountLink, LinkPurpose, User
+from grader.services.site import letters
 
 
 def new_secret(prefix: str = "") -> str:
@@ -24,11 +25,6 @@ def sha256_of(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
-def onward(then: str) -> str:
-    """Return the query of a mailed link that opens a path afterwards."""
-    return "" if then == "/" else f"?next={quote(then)}"
-
-
 def invalid() -> Refusal:
     """Return the refusal for a link that does not exist, was used or replaced, or has expired."""
     message = "This link is not valid. It has already been used, has expired, or was copied incompletely."
@@ -39,15 +35,13 @@ def create(
     session: Session,
     *,
     purpose: LinkPurpose,
-    created_by: str,
     lifetime: timedelta,
     now: datetime,
     user: User | None = None,
     address: str | None = None,
 ) -> str:
     """Create a link and return its token; also delete expired links."""
-    given: dict[str, Any] = {"purpose": purpose, "created_by": created_by, "lifetime": lifetime, "now": now}
-    return create_all(session, [(user, address)], **given)[0]
+    return create_all(session, [(user, address)], purpose=purpose, lifetime=lifetime, now=now)[0]
 
 
 def create_all(
@@ -55,7 +49,6 @@ def create_all(
     holders: Iterable[tuple[User | None, str | None]],
     *,
     purpose: LinkPurpose,
-    created_by: str,
     lifetime: timedelta,
     now: datetime,
 ) -> list[str]:
@@ -70,14 +63,33 @@ def create_all(
                 token_sha256=sha256_of(tokens[-1]),
                 user_id=None if user is None else user.id,
                 email=address,
-                created_by=created_by,
-                created_at=now,
                 expires_at=now + lifetime,
                 used_at=None,
             )
         )
     session.flush()
     return tokens
+
+
+def mail(
+    session: Session,
+    letter: str,
+    address: str,
+    *,
+    purpose: LinkPurpose,
+    user: User | None,
+    lifetime: timedelta,
+    then: str = "/",
+    now: datetime,
+) -> None:
+    """Create a link and e-mail it; `then` is the path to open afterwards.
+
+    A link without a user may never be valid. It is created so that both cases take the same time.
+    """
+    given: dict[str, Any] = {"user": user, "now": now}
+    token = create(session, purpose=purpose, address=address, lifetime=lifetime, **given)
+    onward = "" if then == "/" else f"?next={quote(then)}"
+    letters.send_to_address(session, letter, address, token=token, onward=onward, **given)
 
 
 def require(

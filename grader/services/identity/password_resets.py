@@ -20,33 +20,16 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
-    # A link without a user is never valid. It is created so that both cases take the same time.
-    token = one_time_links.create(
-        session,
-        purpose=LinkPurpose.RESET_PASSWORD,
-        user=user,
-        address=address,
-        created_by="mail",
-        lifetime=MAILED_FOR,
-        now=now,
+    letter, purpose = "password-reset" if user else "password-reset-of-nobody", LinkPurpose.RESET_PASSWORD
+    one_time_links.mail(
+        session, letter, address, purpose=purpose, user=user, lifetime=MAILED_FOR, then=then, now=now
     )
-    letter = "password-reset" if user else "password-reset-of-nobody"
-    onward = one_time_links.onward(then)
-    letters.send_to_address(session, letter, address, user=user, token=token, onward=onward, now=now)
 
 
-def create_link(
-    session: Session, *, user: User, created_by: str, lifetime: timedelta = HANDED_FOR, now: datetime
-) -> str:
+def create_link(session: Session, *, user: User, lifetime: timedelta = HANDED_FOR, now: datetime) -> str:
     """Create a reset link for an organizer or administrator to pass on, and return its token."""
-    return one_time_links.create(
-        session,
-        purpose=LinkPurpose.RESET_PASSWORD,
-        user=user,
-        created_by=created_by,
-        lifetime=lifetime,
-        now=now,
-    )
+    purpose = LinkPurpose.RESET_PASSWORD
+    return one_time_links.create(session, purpose=purpose, user=user, lifetime=lifetime, now=now)
 
 
 def whose(session: Session, *, token: str, now: datetime) -> User:

@@ -94,8 +94,10 @@ def password_problem(password: str, *, name: str) -> str | None:
     return f"The password is easy to guess. {reason} Choose a longer one, such as three unrelated words."
 
 
-def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
-    """Set a password, and end the user's sessions except `keep`."""
-    session.get_one(User, user.id).password_hash = password_hash
+def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> User:
+    """Set a password, and end the user's sessions except `keep`; return the user."""
+    person = session.get_one(User, user.id)
+    person.password_hash = password_hash
     logins.end_all(session, user=user, but=keep)
     session.flush()
+    return person

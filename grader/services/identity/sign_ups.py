@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
 
-from grader.models import AccountLink, LinkPurpose, User
+from grader.models import LinkPurpose, User
 from grader.services.identity import (
     accounts,
     email_addresses,
@@ -13,7 +13,7 @@ from grader.services.identity import (
     one_time_links,
     password_resets,
 )
-from grader.services.site import letters, mail_addresses
+from grader.services.site import mail_addresses
 
 MAILED_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=14)
@@ -27,34 +27,18 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
-    token = one_time_links.create(
-        session,
-        purpose=LinkPurpose.SIGN_UP if user is None else LinkPurpose.RESET_PASSWORD,
-        user=user,
-        address=address,
-        created_by="mail",
-        lifetime=MAILED_FOR if user is None else password_resets.MAILED_FOR,
-        now=now,
+    letter, purpose, lifetime = "sign-up", LinkPurpose.SIGN_UP, MAILED_FOR
+    if user is not None:
+        letter, purpose = "sign-up-of-account", LinkPurpose.RESET_PASSWORD
+        lifetime = password_resets.MAILED_FOR
+    one_time_links.mail(
+        session, letter, address, purpose=purpose, user=user, lifetime=lifetime, then=then, now=now
     )
-    letter = "sign-up" if user is None else "sign-up-of-account"
-    onward = one_time_links.onward(then)
-    letters.send_to_address(session, letter, address, user=user, token=token, onward=onward, now=now)
 
 
-def invite(session: Session, *, created_by: str, now: datetime) -> str:
+def invite(session: Session, *, now: datetime) -> str:
     """Create an invitation for one account, for an administrator to pass on, and return its token."""
-    return one_time_links.create(
-        session,
-        purpose=LinkPurpose.SIGN_UP,
-        created_by=created_by,
-        lifetime=INVITED_FOR,
-        now=now,
-    )
-
-
-def find(session: Session, *, token: str, now: datetime) -> AccountLink:
-    """Return the sign-up link with this token; raise Refusal."""
-    return one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now)
+    return one_time_links.create(session, purpose=LinkPurpose.SIGN_UP, lifetime=INVITED_FOR, now=now)
 
 
 def use(

@@ -2,7 +2,7 @@
 
 import re
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
 from grader.hosts import ascii_name
 
 MAX_LENGTH = 254
@@ -17,6 +17,7 @@ class InvalidAddress(ParticipantError):
     """The text is not an e-mail address."""
 
     public_name = "invalid_address"
+    kind = ErrorKind.MISMATCH
     message = "Enter a valid e-mail address, such as ada@example.org."
 
 

@@ -33,7 +33,7 @@ def test_deleted_account_has_no_name_address_password_login_or_token(service):
         person.email_verified_at = service.now
         login = logins.start(session, user=ada, user_agent="", lifetime=timedelta(days=1), now=service.now)
         _, token = api_tokens.create(session, user=ada, name="Ada's laptop", now=service.now)
-        password_resets.create_link(session, user=ada, created_by="root", now=service.now)
+        password_resets.create_link(session, user=ada, now=service.now)
         outbox.notify(session, user=person, kind="scored", key="1", subject="S", body="B", now=service.now)
     gone = delete(service, "Ada")
     assert gone.name == f"deleted-{gone.id}"

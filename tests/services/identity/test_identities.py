@@ -9,7 +9,6 @@ from sqlalchemy import delete, func, select
 
 from grader.models import Identity, User
 from grader.services.identity import identities, logins
-from grader.services.identity.identities import LinkedElsewhere
 from tests.fixtures.races import race
 from tests.fixtures.refusals import refused
 
@@ -87,7 +86,7 @@ def test_an_account_has_one_identity_per_provider(service):
     sign_up(service, "ada")
     with service.database.read() as session:
         ada = session.scalars(select(User)).one()
-    with pytest.raises(LinkedElsewhere), service.database.write() as session:
+    with refused("linked_elsewhere"), service.database.write() as session:
         identities.link(
             session,
             user=ada,

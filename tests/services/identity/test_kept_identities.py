@@ -153,7 +153,7 @@ def test_former_address_identifies_the_person(service, act):
     def by_mail(name: str, address: str):
         with service.database.write() as session:
             token = one_time_links.create(
-                session, purpose=LinkPurpose.SIGN_UP, address=address, created_by="mail", lifetime=DAY,
+                session, purpose=LinkPurpose.SIGN_UP, address=address, lifetime=DAY,
                 now=service.now,
             )  # fmt: skip
             service.users[name] = sign_ups.use(
@@ -166,7 +166,7 @@ def test_former_address_identifies_the_person(service, act):
     with service.database.write() as session:
         token = one_time_links.create(
             session, purpose=LinkPurpose.VERIFY_EMAIL, user=service.user("first"), address="b@example.org",
-            created_by="first", lifetime=DAY, now=service.now,
+            lifetime=DAY, now=service.now,
         )  # fmt: skip
         email_addresses.verify(session, token=token, secret=SECRET, now=service.now)
     by_mail("second", "ada@EXAMPLE.org")

@@ -62,7 +62,6 @@ def verify(service, name: str, address: str):
         purpose=LinkPurpose.VERIFY_EMAIL,
         user=service.user(name),
         address=address,
-        created_by="tests",
         lifetime=timedelta(days=1),
     )
     service.act(email_addresses.verify, token=token, secret=SECRET)
@@ -72,7 +71,7 @@ def test_suspension_ends_sessions_tokens_and_links_until_the_account_is_reinstat
     competition = service.competition()
     session_token = start(service, "ada")
     _, text = service.act(api_tokens.create, user=service.user("ada"), name="")
-    link = service.act(logins.create_link, user=service.user("ada"), created_by="tests")
+    link = service.act(logins.create_link, user=service.user("ada"))
     upload, _ = service.act(
         uploads.announce, user=service.user("ada"), competition=competition, name="a.csv", size_bytes=1
     )
@@ -189,7 +188,6 @@ def test_sign_up_link_of_a_deleted_suspended_person_creates_no_account(service):
         one_time_links.create,
         purpose=LinkPurpose.SIGN_UP,
         address="ada@example.org",
-        created_by="tests",
         lifetime=timedelta(days=1),
     )
     with refused("suspended_person"):

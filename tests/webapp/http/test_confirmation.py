@@ -31,8 +31,8 @@ teams.hand_over teams.leave
 """
 # Actions whose form is the confirmation: a required checkbox, password, code, reason or text.
 TICKED_OR_TYPED = """
-account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
-account.sign_up_by_link account.link_identity account.sign_up_with entry.join
+account.change_email account.change_password account.delete_account account.reset account.set_up
+account.sign_up account.sign_up_by_link account.link_identity account.sign_up_with entry.join
 account.add_factor account.second_factor account.unlock_factors
 organize_close.reopen_selection
 organize_teams.rename submissions.submit
@@ -236,7 +236,7 @@ def test_revoking_a_token_requires_confirmation(arena, people: dict[str, Any]):
     with arena.database.write() as session:
         user = session.get_one(User, ann.user.id)
         number = api_tokens.create(session, user=user, name="laptop", now=arena.now())[0].id
-    path = f"/account/tokens/{number}/revoke"
+    path = f"/tokens/{number}/revoke-token"
     asked = ann.post(path)
     assert asked.status_code == 409 and "Revoke the token laptop?" in asked.text
     with arena.database.read() as session:

@@ -187,7 +187,7 @@ def test_sessions_are_listed_and_ended_individually(arena):
     (own,) = (int(found) for found in re.findall(r"/account/logins/(\d+)/end", _row(page, "(this session)")))
     (others,) = logins - {own}
     assert bob.post(f"/account/logins/{others}/end").status_code == 404
-    assert ada.post(f"/account/logins/{others}/end").status_code == 302
+    assert ada.post(f"/account/logins/{others}/end").status_code == 303
     assert other.get("/account").status_code == 302
     assert ada.post(f"/account/logins/{own}/end").status_code == 302
     assert ada.browser.get("/account").status_code == 302
@@ -198,13 +198,13 @@ def _row(page: str, words: str) -> str:
 
 
 def _token(arena, person, **form: str) -> dict[str, str]:
-    page = person.post("/account/tokens", {"token_name": "t", **form}).text
+    page = person.post("/tokens", {"name": "t", **form}).text
     return {"Authorization": "Bearer " + re.findall(r"<code>(fb_[^<…]+)</code>", page)[0]}
 
 
 def test_a_token_has_the_chosen_scope_and_expires_after_its_lifetime(arena):
     ada, api = arena.person("Ada"), arena.app.test_client()
-    bearer = _token(arena, ada, scope="read", lifetime="7")
+    bearer = _token(arena, ada, scopes="read", days="7")
     assert api.get("/api/v1/me", headers=bearer).json["token"]["scopes"] == ["read"]
     with arena.database.write() as session:
         token = session.query(ApiToken).order_by(ApiToken.id.desc()).first()

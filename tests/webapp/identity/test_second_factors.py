@@ -94,8 +94,8 @@ def test_every_kind_of_login_asks_for_the_second_factor(arena):
     add_app(ann)
     with arena.database.write() as session:
         user = session.get_one(User, ann.user.id)
-        link = logins.create_link(session, user=user, created_by="tests", now=arena.now())
-        reset = password_resets.create_link(session, user=user, created_by="tests", now=arena.now())
+        link = logins.create_link(session, user=user, now=arena.now())
+        reset = password_resets.create_link(session, user=user, now=arena.now())
     browser = arena.app.test_client()
     assert send(arena, browser, f"/login/{link}").headers["Location"] == STEP
     assert send(arena, browser, f"/reset/{reset}", password="quite another one").status_code == 302
@@ -233,7 +233,7 @@ def test_a_response_is_accepted_only_once(arena):
     creation = options_in(ann.browser.get(FACTORS).text, "create")
     second = Passkey()
     created = second.create(creation)
-    assert ann.post(FACTORS, {"passkey": created}).status_code == 302
+    assert ann.post(FACTORS, {"passkey": created}).status_code == 303
     again = ann.post(FACTORS, {"passkey": created, "name": "Again"})
     assert (again.status_code, "could not be verified" in again.text) == (422, True)
 
@@ -243,18 +243,18 @@ def test_removal_requires_the_password_and_a_second_factor(arena):
     _, codes = add_app(ann)
     ann.browser.delete_cookie("fairboard_session")  # forgets the confirmation
     remove = f"{FACTORS}/1/remove"
-    assert ann.confirm(remove).status_code == 302
+    assert ann.confirm(remove).status_code == 409
     wrong = ann.post(f"{FACTORS}/unlock", {"current_password": "guess"})
     assert (wrong.status_code, "Wrong password." in wrong.text) == (422, True)
     assert "Add an authenticator app" not in unlock(ann)
-    assert ann.confirm(remove).status_code == 302
-    assert ann.post(f"{FACTORS}/recovery-codes").status_code == 302
+    assert ann.confirm(remove).status_code == 409
+    assert ann.post(f"{FACTORS}/recovery-codes").status_code == 409
     assert ann.post(f"{FACTORS}/unlock", {"code": "000000"}).status_code == 422
     with arena.database.read() as session:
         assert session.scalar(select(SecondFactor.id)) == 1
     assert ann.post(f"{FACTORS}/unlock", {"code": codes[0]}).status_code == 302
     assert "recovery codes will be deleted" in ann.post(remove).text
-    assert ann.confirm(remove).status_code == 302
+    assert ann.confirm(remove).status_code == 303
     assert actions(arena)[-1] == "second_factor.remove"
     browser = arena.app.test_client()
     assert arena.log_in(browser, "Ann").headers["Location"] == "/"
@@ -299,7 +299,7 @@ def test_required_factors_come_before_all_other_pages(make_arena):
         for path in ("/people", "/competitions/toxicity/organize/settings", "/account", "/"):
             answer = person.browser.get(path)
             assert answer.headers["Location"] == f"{FACTORS}?next={path}"
-        created = person.post("/account/tokens", {"token_name": "x", "scope": "all"})
+        created = person.post("/tokens", {"name": "x", "scopes": "admin"})
         assert created.headers["Location"] == FACTORS
         # This action identifies the user only in its write transaction.
         assert "announcements.post" in {each.removeprefix("organize_") for each in context.ACTIONS}

@@ -72,7 +72,7 @@ def turn_off_passwords(arena: Arena):
 
 def reset_link(arena: Arena, person: Person) -> str:
     with arena.database.write() as session:
-        return password_resets.create_link(session, user=person.user, created_by="root", now=arena.now())
+        return password_resets.create_link(session, user=person.user, now=arena.now())
 
 
 def later(arena: Arena, slug: str = "campus", *, seconds: float = 2 * openid_connect.PAUSE_SECONDS):
@@ -367,7 +367,7 @@ def test_an_invitation_creates_one_account(
 ):
     arena = make_arena(oidc_providers=campus.table(accounts="invite"), sign_up=policy)
     with arena.database.write() as session:
-        token = sign_ups.invite(session, created_by="root", now=arena.now())
+        token = sign_ups.invite(session, now=arena.now())
     browser = arena.app.test_client()
     page = browser.get(f"/sign-up/{token}").text
     assert f"/login/with/campus?invitation={token}" in page
@@ -411,7 +411,7 @@ def test_without_password_login_only_the_rescue_administrator_uses_one(
     assert 'name="new_password"' not in ann.browser.get("/account").text
     reset = f"/api/v1/people/{ann.user.id}/reset-link"
     assert arena.app.test_client().post(reset, headers=root.bearer).json["error"] == "passwords_off"
-    assert root.post("/account/password", new | {"new_password": PASSWORD}).status_code == 302
+    assert root.post("/account/password", new | {"new_password": PASSWORD}).status_code == 303
     form = {"csrf_token": arena.form_token(browser), "name": "Mallory", "password": PASSWORD}
     assert browser.post("/sign-up", data=form).location.startswith("/login")
     assert arena.app.test_client().get("/api/v1/me", headers=ann.bearer).status_code == 200
@@ -429,7 +429,7 @@ def test_a_recent_login_confirms_an_account_without_a_password(arena: Arena, cam
     assert (answer.status_code, "does not use a password" in answer.text) == (422, True)
     assert ada.post("/account/delete").status_code == 422
     log_in_with(campus, browser, "ada")
-    assert ada.post("/account/password", new).status_code == 302
+    assert ada.post("/account/password", new).status_code == 303
     assert arena.log_in(arena.app.test_client(), "ada").status_code == 302
     assert ada.post("/account/delete", {"current_password": PASSWORD}).status_code == 302
     with arena.database.read() as session:
@@ -506,7 +506,7 @@ def test_without_password_login_a_login_link_is_sufficient_to_link_a_provider(
     ann = arena.person("Ann")
     turn_off_passwords(arena)
     with arena.database.write() as session:
-        token = logins.create_link(session, user=ann.user, created_by="root", now=arena.now())
+        token = logins.create_link(session, user=ann.user, now=arena.now())
     browser = arena.app.test_client()
     form = {"csrf_token": arena.form_token(browser)}
     assert browser.post(f"/login/{token}", data=form).status_code == 302
