@@ -31,8 +31,8 @@ from grader.files import (
     read_submission,
 )
 from grader.files.reading.numbers import number_of
+from grader.files.reading.problems import reading
 from grader.files.solution.columns import SPLITS, Categories, Columns
-from grader.files.solution.roles import LABEL_COLUMNS
 from grader.files.solution.solution import read_targets
 from grader.files.submission.columns import PredictedColumn, SubmissionColumns, codes_of
 from grader.metrics.registry import is_python, of_settings, options_of, reporting
@@ -72,7 +72,7 @@ class MetricSolution:
     def notes(self) -> list[Note]:
         """Remarks on groups in which the metric is undefined."""
         return [
-            Note("group_skipped", f"{split}, {column} = {value}: {' '.join(reasons)} The group has no value.")
+            Note.of("group_skipped", split=split, column=column, value=value, reasons=" ".join(reasons))
             for split, (_, either) in self.splits.items()
             if isinstance(prepared := either[0] if isinstance(either, tuple) else either, PreparedGroups)
             for (column, value), reasons in prepared.skipped.items()
@@ -87,9 +87,10 @@ class MetricSolution:
         try:
             return self.metric.encode(submission.columns)
         except UnsuitablePredictions as error:
-            raise FileRejected("submission", [unsuitable(error, self.solution.row_ids)]) from error
+            raise FileRejected(unsuitable(error, self.solution.row_ids)) from error
 
 
+@reading("solution")
 def read_for_metric(
     source: Path | bytes | BinaryIO,
     name: str,
@@ -137,6 +138,7 @@ def read_for_metric(
     return MetricSolution(scored, description, options, known, columns, prepared)
 
 
+@reading("solution")
 def read_truth(
     source: Path | bytes | BinaryIO,
     name: str,
@@ -168,7 +170,7 @@ def read_truth(
     )
     table, _ = read
     if large := [each for each in groups if len(table.texts[each].values) > MOST_GROUPS]:
-        raise FileRejected("solution", [_too_many_groups(each, table.texts[each]) for each in large])
+        raise FileRejected(*(_too_many_groups(each, table.texts[each]) for each in large))
     has_classes = renamed[0].kind is not ColumnKind.NUMBER
     if has_classes and not options.classes:
         is_list = renamed[0].kind is ColumnKind.CLASSES
@@ -177,7 +179,7 @@ def read_truth(
     texts = {"class": options.classes if has_classes else ()}
     texts["group"] = tuple(value for each in groups for value in table.texts[each].values)
     if problems := [problem for what, each in texts.items() for problem in _unusable(what, each)]:
-        raise FileRejected("solution", problems)
+        raise FileRejected(*problems)
     targets = {
         column.name: _values(each, table, options) for column, each in zip(expected, renamed, strict=True)
     }
@@ -208,7 +210,7 @@ def read_for_settings(
         try:
             metric.encode(file.columns)
         except UnsuitablePredictions as error:
-            raise FileRejected("submission", [unsuitable(error, row_ids)]) from error
+            raise FileRejected(unsuitable(error, row_ids)) from error
     return file
 
 
@@ -244,9 +246,7 @@ def _label_of(source: Path | bytes | BinaryIO) -> str:
     labels = [each.name for each in guesses if each.role is ColumnRole.LABEL]
     if not labels:
         shown = listed([named(each.name) for each in guesses], most=20)
-        wanted = listed(LABEL_COLUMNS, conjunction="or")
-        message = f"No column is called {wanted}. Choose the column of the true values from {shown}."
-        raise FileRejected("solution", [FileProblem("missing_label", message, 1, (1,), 1, "a label", shown)])
+        raise FileRejected(FileProblem.of("missing_label", lines=[1], names=shown))
     return labels[0]
 
 
@@ -265,7 +265,7 @@ def _values(column: ColumnSpec, table: Columns, options: Options) -> NDArray[Any
     allowed = PredictedColumn(column.name, classes=options.classes, places=places)
     codes = codes_of([text.encode() for text in categories.values], allowed)
     if codes is None:
-        raise FileRejected("solution", [_unknown_classes(column.name, categories, allowed, table)])
+        raise FileRejected(_unknown_classes(column.name, categories, allowed, table))
     return codes[categories.codes]
 
 
@@ -273,33 +273,38 @@ def _unusable(what: str, texts: Sequence[str]) -> Iterator[FileProblem]:
     """Yield the problems of names of classes or groups, which are stored and displayed."""
     odd = [each for each in texts if len(each) > LONGEST_NAME or not is_storable(each)]
     if odd:
-        expected = f"at most {LONGEST_NAME} characters without NUL (U+0000)"
-        message = f"The {what} {quoted(odd[0])} is not usable; expected {expected}."
-        yield FileProblem("unusable_name", message, count=len(odd), expected=expected, found=quoted(odd[0]))
+        yield FileProblem.of("unusable_name", odd[0], count=len(odd), what=what, most=str(LONGEST_NAME))
     if len(texts) > MOST_CLASSES:
-        count, expected = f"{len(texts):,} different values", f"at most {MOST_CLASSES:,}"
-        message = f"The solution has {count} of a {what}; expected {expected}."
-        yield FileProblem("too_many_classes", message, count=len(texts), expected=expected, found=count)
+        count, most = len(texts), f"{MOST_CLASSES:,}"
+        yield FileProblem.of("too_many_classes", count=count, what=what, values=f"{count:,}", most=most)
 
 
 def _too_many_groups(name: str, column: Categories) -> FileProblem:
-    count, most = f"{len(column.values):,}", f"at most {MOST_GROUPS:,} groups"
-    message = f"The column {named(name)} has {count} different values; expected {most}."
-    return FileProblem("too_many_groups", message, count=len(column.values), expected=most, found=count)
+    count = len(column.values)
+    most = f"{MOST_GROUPS:,}"
+    return FileProblem.of("too_many_groups", count=count, name=named(name), values=f"{count:,}", most=most)
 
 
 def _unknown_classes(
     name: str, categories: Categories, allowed: PredictedColumn, table: Columns
 ) -> FileProblem:
     assert table.row_ids is not None  # noqa: S101 (an id column was read)
-    names = [allowed.names_in(text.encode()) for text in categories.values]
-    unknown = sorted({each.decode() for line in names for each in line if each not in allowed.codes})
-    is_unknown = np.array([any(each not in allowed.codes for each in line) for line in names])
-    rows = np.flatnonzero(is_unknown[categories.codes]).tolist()
+    faults = [
+        [] if allowed.codes_in(text.encode()) is not None else [allowed.culprit(text.encode())]
+        for text in categories.values
+    ]
+    unknown = sorted({each.decode() for names in faults for each in names})
+    rows = np.flatnonzero(np.array([bool(names) for names in faults])[categories.codes]).tolist()
     ids = listed([named(each) for each in table.row_ids.smallest(rows, 5)], total=len(rows))
-    shown = listed([quoted(each) for each in unknown])
-    message = f"The target {quoted(name)} contains {shown}; expected {allowed.domain}. Ids: {ids}."
-    return FileProblem("unknown_class", message, count=len(unknown), expected=allowed.domain, found=shown)
+    return FileProblem.of(
+        "unknown_class",
+        like="unknown_target",
+        count=len(unknown),
+        expected=allowed.domain,
+        column=quoted(name),
+        names=listed([quoted(each) for each in unknown]),
+        ids=ids,
+    )
 
 
 def _prepared(metric: Metric, solution: Solution) -> dict[str, tuple[int, Any]]:
@@ -315,14 +320,15 @@ def _prepared(metric: Metric, solution: Solution) -> dict[str, tuple[int, Any]]:
             try:
                 prepared[split] = rows.size, metric.prepare(truth, rows)
             except UnsuitableTruth as error:
-                problems += [FileProblem("unsuitable_target", f"{split}: {each}") for each in error.problems]
+                problems += [
+                    FileProblem.of("unsuitable_target", split=split, reason=each) for each in error.problems
+                ]
     if problems:
-        raise FileRejected("solution", problems)
+        raise FileRejected(*problems)
     return prepared
 
 
 def unsuitable(error: UnsuitablePredictions, row_ids: RowIds) -> FileProblem:
     """Return the problem of a submission whose predictions make the metric undefined."""
     ids = listed([named(each) for each in row_ids.smallest(error.rows, 5)], total=len(error.rows))
-    message = f"{error.reason} This is not so for the ids {ids}."
-    return FileProblem("unsuitable_prediction", message, count=len(error.rows))
+    return FileProblem.of("unsuitable_prediction", count=len(error.rows), reason=error.reason, ids=ids)

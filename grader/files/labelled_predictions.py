@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.containers import open_content
-from grader.files.reading.header_faults import header_problem
-from grader.files.reading.problems import FileRejected, Note
+from grader.files.reading.problems import FileProblem, FileRejected, Note, reading
 from grader.files.reading.row_ids import RowIds
 from grader.files.reading.text import split_fields
-from grader.files.reading.unreadable import NotReadable
 from grader.files.solution.roles import LABEL_COLUMNS
 from grader.files.submission.columns import ONE_NUMBER, PREDICTION, PredictedColumn, SubmissionColumns
 from grader.files.submission.submission import read_submission, submission_size_cap
@@ -42,6 +40,7 @@ class LabelPredictions:
     notes: tuple[Note, ...]
 
 
+@reading("submission")
 def read_label_predictions(
     source: Path | bytes | BinaryIO, row_ids: RowIds, *, label: str, other_labels: Sequence[str] = ()
 ) -> LabelPredictions:
@@ -72,9 +71,7 @@ def read_label_predictions(
         found = [each for each in names if each in spellings and (name != label or each not in other_labels)]
         if len(set(found)) > 1:
             shown = listed([quoted(each) for each in found])
-            sentence = f"Line 1: several columns predict {quoted(name)}: {shown}; expected one for each label"
-            problem = header_problem("several_predictions", 1, sentence, shown, "one for each label")
-            raise FileRejected("submission", [problem])
+            raise FileRejected(FileProblem.of("several_predictions", name, lines=[1], names=shown))
         if found:
             columns[name] = found[0]
     wanted = SubmissionColumns(tuple(PredictedColumn(name) for name in columns.values()))
@@ -84,10 +81,7 @@ def read_label_predictions(
 
 
 def _column_names(source: Path | bytes | BinaryIO, cap: int) -> list[str]:
-    try:
-        with open_content(source, cap=cap).open() as stream:
-            head = stream.read(_HEADER_BYTES)
-    except NotReadable as error:
-        raise FileRejected("submission", [error.problem]) from error
+    with open_content(source, cap=cap).open() as stream:
+        head = stream.read(_HEADER_BYTES)
     lines = head.removeprefix(codecs.BOM_UTF8).splitlines() or [b""]
     return [field.decode("utf-8", "replace") for field in split_fields(lines[0]) or []]

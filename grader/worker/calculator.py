@@ -257,7 +257,7 @@ class Calculator:
         subject = f"{claim.prepared_sha256} {claim.submission_sha256}".encode()
         key = hmac.digest(self._key, subject, "sha256")
         if settings.checks_files and (problem := checker.problem(file.encoded, key=key)):
-            raise FileRejected("submission", [FileProblem("metric_refuses", problem)])
+            raise FileRejected(FileProblem("metric_refuses", problem))
 
     def _kept(self, claim: Claim, metric: Metric) -> EncodedFile | None:
         """Return the cached predictions of a file if this competition accepts its columns."""
@@ -273,7 +273,7 @@ class Calculator:
         try:
             encoded = solution.metric.encode(read.columns)
         except UnsuitablePredictions as error:
-            raise FileRejected("submission", [unsuitable(error, row_ids)]) from error
+            raise FileRejected(unsuitable(error, row_ids)) from error
         file = EncodedFile.of(read, encoded)
         if self._cache and isinstance(encoded, np.ndarray):
             encoding = solution.metric.encoding

@@ -92,6 +92,6 @@ def test_a_column_of_which_nothing_explains_the_role_is_an_error(folder: Path):
     lines[20] = lines[20].rpartition(",")[0] + ",-1"
     path.write_text("\n".join(lines))
     result = run(folder, "solution.csv", "ours.csv")
-    assert result.exit_code != 0 and "The role of 'dog' is unclear" in result.output
+    assert result.exit_code != 0 and "the role of 'dog' is unclear" in result.output
     named = run(folder, "solution.csv", "ours.csv", "--identities", "dog")
     assert named.exit_code != 0 and "Line 21" in named.output

@@ -116,7 +116,7 @@ def test_the_table_names_the_metric_and_the_worst_group(score, truth):
     ("prediction", "arguments", "message"),
     [
         ("1", "--metric rmsex", "Metrics: bias, accuracy, "),
-        ("1", "--metric rmse", "No column is called target, label or toxicity. Choose"),
+        ("1", "--metric rmse", "no column is called target, label or toxicity; choose"),
         ("1", "--metric rmse --label cost", "The table has no column 'cost'"),
         ("1", "--metric rmse --label kind", "the target 'kind' is 'a', which is not a number"),
         ("1", "--metric macro_f1 --label region", "the target 'region' is blank"),
@@ -124,7 +124,7 @@ def test_the_table_names_the_metric_and_the_worst_group(score, truth):
         ("-1", "--metric rmsle --label price", "'-1' is out of range; expected a number from 0 to"),
         ("x", "--metric f1 --label kind", "F1 needs exactly two classes"),
         ("d", "--metric accuracy --label kind", "expected one of 'a', 'b' and 'c'"),
-        ("a", "--metric accuracy --label kind --classes a,b", "The target 'kind' contains 'c';"),
+        ("a", "--metric accuracy --label kind --classes a,b", "The target 'kind' contains 'c',"),
         ("1", "--metric rmse --label price --power 2", "--power: only for the metric bias"),
         ("1", "--metric mean_rmse", "The metric needs the names of its columns."),
         ("1", "--metric rmse --label price --columns a", "rmse has one column"),

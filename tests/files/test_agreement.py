@@ -18,8 +18,8 @@ from grader.files import FileRejected, RowIds, read_submission
 from grader.files.reading.numbers import NUMBER, NUMBER_BYTES
 from grader.files.reading.text import with_plain_line_ends
 from grader.files.submission.explaining_path import read_rows
-from grader.files.submission.faults import underflow_notes
 from grader.files.submission.header import read_header
+from grader.files.submission.remarks import underflow_notes
 from grader.files.submission.submission import read_proven
 from tests.fixtures.examples import examples
 

@@ -10,7 +10,7 @@ from grader.files.reading.containers import CHUNK_BYTES, open_content
 from grader.files.reading.numbers import may_underflow
 from grader.files.reading.row_ids import as_integer, fault_of_id, without_invisible
 from grader.files.reading.text import split_fields
-from grader.files.submission.faults import remarks_on
+from grader.files.submission.remarks import remarks_on
 
 
 @pytest.mark.parametrize(

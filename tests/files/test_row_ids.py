@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.files import RowIds, write_sample_submission
-from grader.files.reading.row_ids import INVISIBLE, PADDING_BYTES
+from grader.files.reading.row_ids import PADDING_BYTES
+from grader.files.reading.text import INVISIBLE
 
 proper_ids = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1, max_size=90).filter(

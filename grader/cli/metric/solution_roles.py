@@ -63,7 +63,7 @@ def read_with_roles(
     if label is not None:
         named[label] = ColumnRole.LABEL
     if identities is None and (problems := undecided(guesses, named)):
-        raise FileRejected("solution", problems)
+        raise FileRejected(*problems, file="solution")
     if only_these and identities is not None:
         unclear = ColumnRole.IDENTITY, ColumnRole.UNUSED
         others = (name for name, role in guessed.items() if role in unclear)

@@ -1,25 +1,25 @@
-"""Plain, gzip and ZIP uploads as streams, with size limits against zip bombs.
+"""Plain, gzip and ZIP uploads as streams, with size limits against zip bombs; types of other files.
 
 Each stream counts the bytes that it returns and stops at the cap, so a zip bomb costs no more than a valid
 file.
 """
 
 import io
+import re
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
-from grader.files.reading import unreadable
-from grader.files.reading.problems import Note
-from grader.files.reading.unreadable import NotReadable, bad_archive, not_csv
+from grader.files.reading.problems import FileProblem, FileRejected, Note
 from grader.text import is_system_file, listed, megabytes, quoted
 
+HEAD_BYTES = 4096
 _LARGEST_ZIP_DIRECTORY = 1 << 20
 _ZIP_ERRORS = (
     zipfile.BadZipFile,
@@ -41,8 +41,47 @@ _PIECE_BYTES = 1 << 12
 CHUNK_BYTES = 1 << 16
 # Up to this size, reading a file takes less time than importing pandas.
 SMALL_BYTES = 1 << 18
-_GZIP_NOTE = Note("gzip", "The file was decompressed with gzip.")
-_ZIP_NOTE = Note("zip", "The file is a ZIP archive; the CSV file in it was read.")
+GZIP, ZIP, OTHER_ARCHIVE = "gzip data", "a ZIP archive", "an archive other than gzip and ZIP"
+_EXPORT = "Open it and export it as CSV UTF-8."
+_FROM_PANDAS = "Write it with to_csv(index=False)."
+_ADVICE = "Export the table as CSV."
+# The first bytes of files other than CSV, what they are, and how to get a CSV.
+_SIGNATURES = (
+    (rb"\x1f\x8b", GZIP, _ADVICE),
+    (rb"PK(?:\x03\x04|\x05\x06|\x07\x08)", ZIP, _ADVICE),
+    (rb"\xd0\xcf\x11\xe0", "an Excel workbook (.xls)", _EXPORT),
+    (
+        rb"\x00\x05\x16\x07",
+        "an AppleDouble file, which macOS adds",
+        "Choose the file without '._' in its name.",
+    ),
+    (rb"PAR1", "Parquet", _FROM_PANDAS),
+    (rb"ARROW1|FEA1", "a Feather file", _FROM_PANDAS),
+    (rb"\x93NUMPY", "a NumPy array (.npy)", _FROM_PANDAS),
+    (rb"\x80[\x02-\x05]", "a Python pickle", _FROM_PANDAS),
+    (rb"\x89HDF\r\n", "an HDF5 file", _FROM_PANDAS),
+    (rb"SQLite format 3\0", "an SQLite database", _ADVICE),
+    (rb"%PDF|\{\\rtf", "a document", _ADVICE),
+    (rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a", "an image", _ADVICE),
+    (
+        rb"BZh|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|(?s:.{257})ustar",
+        OTHER_ARCHIVE,
+        "Use gzip, zip or no compression.",
+    ),
+    (
+        rb"version https://git-lfs",
+        "a Git LFS pointer, not the data",
+        "Run `git lfs pull` and upload the file itself.",
+    ),
+    (
+        rb"(?i:\s*<(?:!doctype\s+html|html|head|body|table)\b)",
+        "an HTML page",
+        "A login or error page was probably saved instead of the data.",
+    ),
+    (rb"\s*<\?xml", "an XML document", _ADVICE),
+    (rb"\s*[\[{]", "JSON", _ADVICE),
+)
+_PATTERNS = tuple((re.compile(pattern), (kind, advice)) for pattern, kind, advice in _SIGNATURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +93,8 @@ class Content:
     notes : tuple of Note
         Remarks on the container.
     open : callable
-        Returns a new stream of the decompressed bytes. Reading it raises `NotReadable` if the data is damaged
-        or larger than the cap.
+        Returns a new stream of the decompressed bytes. Reading it raises `FileRejected` if the data is
+        damaged or larger than the cap.
     """
 
     notes: tuple[Note, ...]
@@ -74,28 +113,38 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
 
     Raises
     ------
-    NotReadable
+    FileRejected
         The file is neither a CSV nor a gzip or ZIP file with one CSV, or it exceeds the cap.
     """
     with _opened(source) as raw:
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
-        signature = unreadable.identify(raw.read(unreadable.HEAD_BYTES))
+        kind, _ = identify(raw.read(HEAD_BYTES))
         if size > cap:
-            message = f"The file is {megabytes(size)}; the limit is {megabytes(cap)}."
-            raise NotReadable("file_too_large", message, f"at most {megabytes(cap)}", megabytes(size))
-        if signature is unreadable.GZIP:
-            content = Content((_GZIP_NOTE,), lambda: _stream(_gunzip(source), cap))
-        elif signature is unreadable.ZIP:
+            raise _rejected("file_too_large", size=megabytes(size), limit=megabytes(cap))
+        if kind == GZIP:
+            content = Content((Note.of("gzip"),), lambda: _stream(_gunzip(source), cap))
+        elif kind == ZIP:
             name = _single_csv(raw)
-            content = Content((_ZIP_NOTE,), lambda: _stream(_unzip(source, name), cap))
+            content = Content((Note.of("zip"),), lambda: _stream(_unzip(source, name), cap))
         else:
             content = Content((), lambda: _plain(source, cap))
     with content.open() as stream:
-        inner = unreadable.identify(stream.read(unreadable.HEAD_BYTES))
+        inner, advice = identify(stream.read(HEAD_BYTES))
+    if inner and content.notes and inner in (GZIP, ZIP, OTHER_ARCHIVE):
+        raise _rejected("nested_archive", kind=inner)
     if inner:
-        raise not_csv(inner, nested=bool(content.notes))
+        raise _rejected("not_csv", kind=inner, advice=advice)
     return content
+
+
+def identify(head: bytes) -> tuple[str, str]:
+    """Return what a file is by its first `HEAD_BYTES` bytes, and advice; empty texts if it may be CSV."""
+    return next((found for pattern, found in _PATTERNS if pattern.match(head)), ("", ""))
+
+
+def _rejected(code: str, found: str | None = None, **words: Any) -> FileRejected:
+    return FileRejected(FileProblem.of(code, found, **words))
 
 
 def _opened(source: Path | bytes | BinaryIO) -> AbstractContextManager[BinaryIO]:
@@ -116,7 +165,7 @@ def _plain(source: Path | bytes | BinaryIO, cap: int) -> BinaryIO:
         return _stream(_chunks(raw), cap)
 
 
-def _chunks(raw: BinaryIO) -> Generator[bytes]:
+def _chunks(raw: IO[bytes]) -> Generator[bytes]:
     while data := raw.read(CHUNK_BYTES):
         yield data
 
@@ -143,9 +192,7 @@ class _Pieces(io.RawIOBase):
         buffer[:count], self._rest = data[:count], data[count:]
         self._size += count
         if self._size > self._cap:
-            limit = megabytes(self._cap)
-            message = f"The uncompressed size exceeds the limit of {limit}; decompression stopped there."
-            raise NotReadable("uncompressed_too_large", message, f"at most {limit}", f"more than {limit}")
+            raise _rejected("uncompressed_too_large", limit=megabytes(self._cap))
         return count
 
     def close(self) -> None:
@@ -176,25 +223,21 @@ def _gunzip(source: Path | bytes | BinaryIO) -> Generator[bytes]:
                     yield data
             tiny_members += size < _TINY_BYTES
             if tiny_members > _MOST_TINY_MEMBERS:
-                most = f"{_MOST_TINY_MEMBERS:,} members (separately compressed pieces)"
-                message = f"The gzip data has more than {most} of less than {_TINY_BYTES:,} bytes each."
-                message += " Compress the file as a whole."
-                raise NotReadable("too_many_members", message, f"at most {most}", "more members")
+                most = f"{_MOST_TINY_MEMBERS:,}"
+                raise _rejected("too_many_members", most=most, size=megabytes(_TINY_BYTES))
 
 
 def _unzip(source: Path | bytes | BinaryIO, name: str) -> Generator[bytes]:
     """Yield the content of an entry of a ZIP archive, and verify its checksum."""
     try:
         with _opened(source) as raw, zipfile.ZipFile(raw) as archive, archive.open(name) as entry:
-            while data := entry.read(CHUNK_BYTES):
-                yield data
+            yield from _chunks(entry)
     except _ZIP_ERRORS as error:
         raise _damaged("ZIP archive", str(error)) from error
 
 
-def _damaged(container: str, reason: str) -> NotReadable:
-    message = f"The {container} is damaged ({reason}). Compress and upload the file again."
-    return NotReadable("damaged_archive", message, "a complete archive with matching checksums", reason)
+def _damaged(container: str, reason: str) -> FileRejected:
+    return _rejected("damaged_archive", container=container, reason=reason)
 
 
 class _SmallDirectory:
@@ -209,45 +252,53 @@ class _SmallDirectory:
         self.seek, self.tell = raw.seek, raw.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; raise NotReadable if the directory exceeds its maximum size."""
+        """Return the next bytes; raise FileRejected if the directory exceeds its maximum size."""
         most = _LARGEST_ZIP_DIRECTORY + 1
         data = self._raw.read(size if 0 <= size < most else most)
         if len(data) == most or size >= most:
-            raise bad_archive("the ZIP archive has too many entries")
+            raise _rejected("bad_archive", reason="it has too many entries")
         return data
 
 
 def _single_csv(raw: BinaryIO) -> str:
-    """Return the name of an archive's only CSV; raise NotReadable unless there is exactly one."""
+    """Return the name of an archive's only CSV; raise FileRejected unless there is exactly one."""
     try:
         entries = [e for e in zipfile.ZipFile(_SmallDirectory(raw)).infolist() if not e.is_dir()]
     except _ZIP_ERRORS as error:
         raise _damaged("ZIP archive", str(error)) from error
-    if document := unreadable.document_of([entry.filename for entry in entries]):
-        raise not_csv(document, nested=False)
-    added = [entry for entry in entries if is_system_file(entry.filename)]
+    if document := _document_of([entry.filename for entry in entries]):
+        kind, advice = document
+        raise _rejected("not_csv", kind=kind, advice=advice)
     entries = [entry for entry in entries if not is_system_file(entry.filename)]
     for entry in entries:
         _check_entry(entry)
     if len(entries) != 1:
-        names = listed([quoted(entry.filename) for entry in entries or added])
-        content = f"it contains {len(entries)} files: {names}" if entries else "it is empty"
-        if added and not entries:
-            content = f"it contains only {names}, which an operating system adds to folders and archives"
-        raise bad_archive(f"the ZIP archive must contain exactly one CSV file, but {content}")
+        names = listed([quoted(entry.filename) for entry in entries])
+        raise _rejected("bad_archive", reason=f"it contains {len(entries)} files: {names or 'none'}")
     return entries[0].filename
 
 
+def _document_of(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return what a document is by the entries of its ZIP container, and advice; None for an archive."""
+    if "[Content_Types].xml" in names:
+        return "an Excel workbook (ZIP with [Content_Types].xml)", _EXPORT
+    if "META-INF/manifest.xml" in names and "content.xml" in names:
+        return "an OpenDocument file (ZIP with META-INF/manifest.xml)", _EXPORT
+    if any(name == "data.pkl" or name.endswith("/data.pkl") for name in names):
+        return "a PyTorch checkpoint (ZIP with data.pkl)", _FROM_PANDAS
+    if names and all(name.endswith(".npy") for name in names):
+        return "a NumPy archive (.npz)", _FROM_PANDAS
+    return None
+
+
 def _check_entry(entry: zipfile.ZipInfo) -> None:
-    name = entry.filename
-    parts = name.replace("\\", "/").split("/")
+    name = quoted(entry.filename)
+    parts = entry.filename.replace("\\", "/").split("/")
     is_symlink = stat.S_ISLNK(entry.external_attr >> 16)
     if ".." in parts or parts[0] == "" or ":" in parts[0] or is_symlink:
-        why = "is a symbolic link" if is_symlink else "points outside the archive"
-        raise bad_archive(f"the entry {quoted(name)} is not allowed because it {why}")
+        raise _rejected("bad_archive", reason=f"the entry {name} is a link or points outside the archive")
     if entry.flag_bits & 0x1:
-        message = f"The archive is encrypted (entry {quoted(name)}). Upload it without a password."
-        raise NotReadable("encrypted_archive", message, "an archive without a password", "encrypted")
+        raise _rejected("encrypted_archive", entry.filename)
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        method = f"compression method {entry.compress_type}"
-        raise bad_archive(f"the entry {quoted(name)} uses {method}; expected 'deflate' or none")
+        method = entry.compress_type
+        raise _rejected("bad_archive", reason=f"the entry {name} uses the compression method {method}")

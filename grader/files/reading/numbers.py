@@ -3,9 +3,6 @@
 import math
 import re
 
-from grader.files.reading.problems import Finding
-from grader.text import character, quoted
-
 _GRAMMAR = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 NUMBER = re.compile(_GRAMMAR)
 BLANKS = " \t"
@@ -15,22 +12,17 @@ LONGEST_NUMBER = 512
 _LARGE_EXPONENTS = re.compile(rb"e-[0-9]{3}"), re.compile(rb"E-[0-9]{3}")
 _MANY_ZEROS = b"0" * 200
 _NOT_ZERO = re.compile(rb"[+-]?[0.]*+[1-9]")
-_EXPECTED = "a finite decimal number such as 0.25"
-_CLASSES = {
-    "empty_prediction": (rb"", "empty prediction"),
-    "too_large": (_GRAMMAR, "{value} is too large for a 64-bit float"),
-    "nan_prediction": (rb"[+-]?nan", "prediction is NaN ({value})"),
-    "infinite_prediction": (rb"[+-]?inf(?:inity)?", "the prediction {value} is not finite"),
-    "missing_prediction": (
-        rb"none|null|nil|na|n/a|<na>|nat|missing|-++|\?++|#[a-z0-9/]++[!?]?|\\n",
-        "the prediction {value} is a missing value",
-    ),
-    "decimal_comma": (
-        rb"[+-]?[0-9]*+,[0-9]++(?:e[+-]?[0-9]++)?",
-        "{value} is not a number (decimal comma?)",
-    ),
+_PATTERNS = {
+    code: re.compile(pattern, re.IGNORECASE)
+    for code, pattern in {
+        "empty_prediction": rb"",
+        "too_large": _GRAMMAR,
+        "nan_prediction": rb"[+-]?nan",
+        "infinite_prediction": rb"[+-]?inf(?:inity)?",
+        "missing_prediction": rb"none|null|nil|na|n/a|<na>|nat|missing|-++|\?++|#[a-z0-9/]++[!?]?|\\n",
+        "decimal_comma": rb"[+-]?[0-9]*+,[0-9]++(?:e[+-]?[0-9]++)?",
+    }.items()
 }
-_PATTERNS = {code: re.compile(pattern, re.IGNORECASE) for code, (pattern, _) in _CLASSES.items()}
 
 
 def finite(value: bytes) -> float | None:
@@ -62,14 +54,3 @@ def fault_of_number(value: bytes) -> str:
     if len(value) > LONGEST_NUMBER:
         return "field_too_long"
     return next((code for code, pattern in _PATTERNS.items() if pattern.fullmatch(value)), "not_a_number")
-
-
-def describe_number(code: str, value: bytes) -> Finding:
-    """Describe a field that is not a finite number, given its problem code."""
-    shown = quoted(value)
-    _, sentence = _CLASSES.get(code, ("", "{value} is not a number"))
-    if code == "field_too_long":
-        sentence = f"field too long: {{value}} has more than {LONGEST_NUMBER} bytes"
-    if foreign := next((char for char in value.decode("utf-8", "replace") if not char.isascii()), None):
-        sentence += f" (it contains {character(foreign)})"
-    return Finding(f"{sentence.replace('{value}', shown)}; expected {_EXPECTED}", _EXPECTED, shown)

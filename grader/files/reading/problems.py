@@ -1,14 +1,18 @@
-"""File problems and notes: types, collection during reading, and the FileRejected error."""
+"""Problems and notes of files, worded by problems.toml, and the FileRejected error."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, ParamSpec
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.resources import files
+from typing import Any, Literal
 
 from grader.errors import FairboardError
-from grader.text import counted, quoted
+from grader.text import character, counted, quoted
 
 LINES_SHOWN = 5
-P = ParamSpec("P")
+_WORDINGS = tomllib.loads(files("grader.files").joinpath("problems.toml").read_text("utf-8"))
+Found = bytes | str | None | Callable[[], bytes | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +43,45 @@ class FileProblem:
     expected: str | None = None
     found: str | None = None
 
+    @classmethod
+    def of(
+        cls,
+        code: str,
+        found: Found = None,
+        *,
+        like: str = "",
+        lines: Sequence[int] = (),
+        count: int = 1,
+        affected: str = "",
+        **words: str,
+    ) -> "FileProblem":
+        """Return a problem with the message of its code, or of the code `like`.
+
+        `found` is shown in quotes. `affected` is the sentence about the affected lines. The other words fill
+        the message; `expected` and `advice` replace those of the code.
+        """
+        wording = _WORDINGS[like or code]
+        filled = {"found": "" if found is None else quoted(_value(found)), **words}
+        what, expected, shown, advice = (
+            words[part] if part in words else wording.get(part, default).format_map(filled)
+            for part, default in (("problem", ""), ("expected", ""), ("found", "{found}"), ("advice", ""))
+        )
+        sentence = f"{what}; expected {expected}" if expected else what
+        place = f"Line {lines[0]:,}: " if lines else ""
+        message = f"{place}{sentence if place else sentence[0].upper() + sentence[1:]}. {affected}"
+        return cls(
+            code,
+            f"{message.strip()} {advice}".strip(),
+            lines[0] if lines else None,
+            tuple(lines),
+            count,
+            expected or None,
+            shown or None,
+        )
+
     def as_dict(self) -> dict[str, object]:
         """Return the problem as JSON-ready data with all seven keys."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "line": self.line,
-            "lines": list(self.lines),
-            "count": self.count,
-            "expected": self.expected,
-            "found": self.found,
-        }
+        return asdict(self) | {"lines": list(self.lines)}
 
 
 class FileRejected(FairboardError):
@@ -57,10 +89,22 @@ class FileRejected(FairboardError):
 
     public_name = "file_rejected"
 
-    def __init__(self, file: Literal["submission", "solution"], problems: Sequence[FileProblem]) -> None:
+    def __init__(
+        self, *problems: FileProblem, file: Literal["submission", "solution"] = "submission"
+    ) -> None:
         super().__init__(" ".join(problem.message for problem in problems))
         self.file = file
-        self.problems = tuple(problems)
+        self.problems = problems
+
+
+@contextmanager
+def reading(file: Literal["submission", "solution"]) -> Iterator[None]:
+    """State in a FileRejected error of this context or function which file was rejected."""
+    try:
+        yield
+    except FileRejected as error:
+        error.file = file
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,42 +128,19 @@ class Note:
     line: int | None = None
     count: int = 1
 
+    @classmethod
+    def of(cls, code: str, *, line: int | None = None, count: int = 1, **words: str) -> "Note":
+        """Return a note with the message of its code, filled with the words."""
+        return cls(code, _WORDINGS[code]["note"].format_map({"line": f"{line or 0:,}", **words}), line, count)
+
     def as_dict(self) -> dict[str, object]:
         """Return the note as JSON-ready data."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "line": self.line,
-            "count": self.count,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A description of the first occurrence of a problem class.
-
-    Attributes
-    ----------
-    sentence : str
-        Sentence without location, count and full stop: ``"prediction is NaN; expected a finite number"``.
-    expected, found : str or None
-        The expected and the actual content.
-    advice : str
-        A closing sentence, or empty.
-    place : str
-        Position in the line, if known: ``"byte 12"``.
-    """
-
-    sentence: str
-    expected: str | None = None
-    found: str | None = None
-    advice: str = ""
-    place: str = ""
+        return asdict(self)
 
 
 @dataclass(slots=True)
 class _Tally:
-    finding: Finding
+    parts: dict[str, Any]
     count: int = 0
     lines: list[int] = field(default_factory=list)
 
@@ -135,13 +156,15 @@ class Findings:
     def __bool__(self) -> bool:
         return bool(self._tallies)
 
-    def add(
-        self, code: str, line: int, describe: Callable[P, Finding], *args: P.args, **kwargs: P.kwargs
-    ) -> None:
-        """Count a line of a class; only for the first line, `describe` is called with the arguments."""
+    def add(self, code: str, line: int, found: Found = None, *, like: str = "", **words: Any) -> None:
+        """Count a line of a class; callables are only called for its first line.
+
+        The parameters are those of `FileProblem.of`.
+        """
         tally = self._tallies.get(code)
         if tally is None:
-            tally = self._tallies[code] = _Tally(describe(*args, **kwargs))
+            parts = {"found": found, "like": like, **words}
+            tally = self._tallies[code] = _Tally({name: _value(each) for name, each in parts.items()})
         tally.count += 1
         self.total += 1
         if tally.count <= LINES_SHOWN:
@@ -158,32 +181,19 @@ class Findings:
         return sorted(problems, key=lambda problem: problem.line or 0)
 
     def _problem(self, code: str, tally: _Tally) -> FileProblem:
-        finding = tally.finding
         such = counted(tally.count, "affected line", at_least=not self.is_complete)
         if tally.count > 1:
             more = ", …" if tally.count > len(tally.lines) else ""
             such += f" ({', '.join(f'{line:,}' for line in tally.lines)}{more})"
-        place = f"Line {tally.lines[0]:,}" + (f", {finding.place}" if finding.place else "")
-        message = f"{place}: {finding.sentence}. {such[0].upper() + such[1:]}."
-        return FileProblem(
-            code,
-            f"{message} {finding.advice}".strip(),
-            line=tally.lines[0],
-            lines=tuple(tally.lines),
-            count=tally.count,
-            expected=finding.expected,
-            found=finding.found,
-        )
+        such = f"{such[0].upper()}{such[1:]}."
+        return FileProblem.of(code, lines=tally.lines, count=tally.count, affected=such, **tally.parts)
 
 
-def nul_byte(line: bytes) -> Finding:
-    """Describe a line that contains a NUL byte, which a full disk or an interrupted transfer leaves."""
-    start, _, _ = line.partition(b"\0")
-    advice = "Copy the file again."
-    return Finding(f"NUL byte after {quoted(start)}", "text without NUL bytes", "a NUL byte", advice)
+def _value(each: Any) -> Any:
+    return each() if callable(each) else each
 
 
-def not_utf8_at(line: bytes, offset: int) -> Finding:
-    """Describe the first byte of a line that is not UTF-8."""
-    byte, advice = f"0x{line[offset]:02X}", "Save the file as 'CSV UTF-8'."
-    return Finding(f"invalid UTF-8 ({byte}); expected UTF-8", "UTF-8", byte, advice, f"byte {offset + 1}")
+def foreign(value: str) -> str:
+    """Return a remark on the first non-ASCII character of a text, which may look like another, or nothing."""
+    found = next((char for char in value if not char.isascii()), None)
+    return f" (it contains {character(found)})" if found else ""

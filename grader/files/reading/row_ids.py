@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.numbers import NUMBER_BYTES
-from grader.files.reading.problems import Finding
-from grader.text import character, named, quoted
+from grader.files.reading.text import INVISIBLE
 
 _INTEGRAL_DECIMAL = re.compile(rb"([0-9]{1,16})\.0*+")
 _SHORT_SCIENTIFIC = re.compile(rb"[1-9](?:\.[0-9]{0,15}[1-9])?e\+?[0-9]{1,2}")
@@ -24,11 +23,7 @@ _CLASS_OF_INTEGERS = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(rb"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE]\+?[0-9]{1,2})?")
-LEAST_DIGITS = 15  # that spreadsheets preserve; 64-bit floats preserve up to 17
-ROUNDED = " (a program rounded the ids to about 16 digits; store them as text)"
-INVISIBLE = re.compile("[\u00a0\u00ad\u2000-\u200f\u202f\u2060\u3000\ufeff]")
-_AN_ID = "an id of the test set"
-_DIGITS = "an id that contains only the digits 0-9"
+_LEAST_DIGITS = 15  # that spreadsheets preserve; 64-bit floats preserve up to 17
 PADDING_BYTES = 72
 _WORD_BYTES = 8
 _MOST_WORDS = PADDING_BYTES // _WORD_BYTES - 1
@@ -87,29 +82,12 @@ def fault_of_id(value: bytes, *, are_integers: bool) -> str:
     return (match.lastgroup if match else None) or "not_an_id"
 
 
-def describe_id(code: str, value: bytes, index: Mapping[bytes, int]) -> Finding:
-    """Describe an unexpected id, given its problem code and the expected ids."""
-    shown = quoted(value)
-    if code == "empty_id":
-        return Finding(f"empty id; expected {_AN_ID}", _AN_ID, "a blank")
-    if code == "invisible_character":
-        hidden = INVISIBLE.search(value.decode())
-        name = character(hidden[0]) if hidden else ""
-        return Finding(f"invisible character {name} in id {shown}; expected {_AN_ID}", _AN_ID, shown)
-    if code == "scientific_id":
-        sentence = f"id {shown} is in scientific notation{_hint(value, index)}; expected {_DIGITS}"
-        return Finding(sentence, _DIGITS, shown)
-    if code == "not_an_id":
-        return Finding(f"{shown} is not an id; expected {_DIGITS}", _DIGITS, shown)
-    sentence = f"id {named(value)} is not in the test set{_hint(value, index)}"
-    return Finding(f"{sentence}; expected one of its ids", _AN_ID, shown)
-
-
-def _hint(value: bytes, index: Mapping[bytes, int]) -> str:
+def hint_on_id(value: bytes, index: Mapping[bytes, int]) -> str:
+    """Return the likely reason why an id is not one of the expected ids, or nothing."""
     if value.lstrip(b"0") in index:
         return " (leading zero?)"
     if _is_rounded(value, index):
-        return ROUNDED
+        return " (a program rounded the ids to about 16 digits; store them as text)"
     if value.lower() in index or value.upper() in index:
         return " (case matters)"
     text = value.decode()
@@ -125,7 +103,7 @@ def _is_rounded(value: bytes, index: Mapping[bytes, int]) -> bool:
     number = int(Decimal(value.decode()))
     if not number > _LARGEST_EXACT or (number % 10 and int(float(number)) != number):
         return False
-    most = 10 ** (len(str(number)) - LEAST_DIGITS)
+    most = 10 ** (len(str(number)) - _LEAST_DIGITS)
     ids = (int(text) for text in index if text.isdigit())
     return any(number != each and abs(number - each) <= most for each in ids)
 

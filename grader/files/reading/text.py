@@ -1,4 +1,4 @@
-"""CSV text: encoding, byte order mark, line endings, and the fields of a line."""
+"""CSV text: encoding, line endings, lines above the header, and the fields of a line."""
 
 import codecs
 import re
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 
-from grader.files.reading.problems import FileProblem, Note
+from grader.files.reading.problems import FileProblem, Findings, Note
+from grader.text import character
 
 _WIDE_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -15,9 +16,13 @@ _WIDE_MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 BLANKS = b" \t"
-_LINE_END = re.compile(rb"\r\n|\r|\n")
+INVISIBLE = re.compile("[\u00a0\u00ad\u2000-\u200f\u202f\u2060\u3000\ufeff]")
+# An index written by pandas has one of the first two names, depending on whether the file was read back.
+INDEX_NAMES = ("", "Unnamed: 0", "index")
 _FIELD = re.compile(rb'[ \t]*+(?:"((?:[^"]|"")*+)"[ \t]*+|([^",]*+))(,|\Z)')
+_SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
 _VISIBLE_BYTES = 1 << 12
+_SHOWN_BYTES = 20  # on each side of an invalid byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +36,12 @@ class Text:
         Start of the text after a byte order mark, and end of its last visible byte.
     notes : tuple of Note
         Remarks on the line endings.
-    has_doubled_returns : bool
-        Whether lines of the file end in CR CR LF, a common mistake on Windows.
     """
 
     data: bytes
     start: int
     end: int
     notes: tuple[Note, ...] = ()
-    has_doubled_returns: bool = False
 
 
 def wide_encoding(head: bytes) -> str | None:
@@ -54,28 +56,26 @@ def wide_encoding(head: bytes) -> str | None:
     return None
 
 
-def not_utf8(encoding: str) -> FileProblem:
-    """Return the problem for a file in a Unicode encoding other than UTF-8."""
-    message = f"The file is encoded in {encoding}; expected UTF-8. In Excel, choose 'Save as: CSV UTF-8'."
-    return FileProblem("wrong_encoding", message, expected="UTF-8", found=encoding)
+def wrong_encoding(head: bytes) -> list[FileProblem]:
+    """Return the problem of a file in a Unicode encoding other than UTF-8, if it is one."""
+    encoding = wide_encoding(head[:64])
+    return [FileProblem.of("wrong_encoding", encoding=encoding)] if encoding else []
 
 
-def first_invalid_byte(line: bytes) -> int | None:
-    """Return the offset of the first byte that is not UTF-8, or None."""
+def invalid_utf8(line: bytes) -> bytes:
+    """Return the surroundings of the first byte of a line that is not UTF-8, or nothing."""
     try:
         line.decode()
     except UnicodeDecodeError as error:
-        return error.start
-    return None
+        return line[max(0, error.start - _SHOWN_BYTES) : error.start + _SHOWN_BYTES]
+    return b""
 
 
 def with_plain_line_ends(data: bytes) -> Text:
     """Locate the text and replace all line endings with line feeds."""
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     notes: tuple[Note, ...] = ()
-    has_doubled_returns = False
     if b"\r" in data:
-        has_doubled_returns = b"\r\r\n" in data
         notes = _notes_on_line_ends(data)
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     # The whole file is only copied if it ends with many blanks.
@@ -84,22 +84,16 @@ def with_plain_line_ends(data: bytes) -> Text:
         end = len(data) - len(last) + len(visible)
     else:
         end = len(data.rstrip(b" \t\n"))
-    return Text(data, start, end, notes, has_doubled_returns)
+    return Text(data, start, end, notes)
 
 
 def _notes_on_line_ends(data: bytes) -> tuple[Note, ...]:
     windows = data.count(b"\r\n")
     mac, unix = data.count(b"\r") - windows, data.count(b"\n") - windows
     if not windows and not unix:
-        message = "Lines end in CR only (classic Mac style); each CR was read as a line end."
-        return (Note("old_mac_line_ends", message),)
-    if sum(map(bool, (windows, mac, unix))) == 1:
-        return ()
-    ends = enumerate(_LINE_END.finditer(data), start=1)
-    _, first = next(ends)
-    line = next(number for number, end in ends if end[0] != first[0])
-    message = f"The file has mixed line endings from line {line:,}; all of them were read as line ends."
-    return (Note("mixed_line_ends", message, line=line),)
+        return (Note.of("old_mac_line_ends"),)
+    kinds = sum(map(bool, (windows, mac, unix)))
+    return (Note.of("mixed_line_ends"),) if kinds > 1 else ()
 
 
 def line_at(text: Text, offset: int, most_bytes: int) -> tuple[bytes, int]:
@@ -148,3 +142,21 @@ def split_fields(line: bytes, most: int = -1) -> list[bytes] | None:
             return fields
         position = match.end()
     return None
+
+
+def is_above_header(line: bytes, number: int, findings: Findings, header: str) -> bool:
+    """Report a line that cannot be the header: a blank one, a comment, or Excel's ``sep=,``."""
+    code = None if line.strip(BLANKS) else "blank_line"
+    if _SEPARATOR_LINE.fullmatch(line):
+        code = "separator_line"
+    elif line.startswith(b"#"):
+        code = "comment_line"
+    if code:
+        findings.add(code, number, line, header=header)
+    return code is not None
+
+
+def invisible_in(value: str) -> str:
+    """Return the code point of the first invisible character of a text, or nothing."""
+    match = INVISIBLE.search(value)
+    return character(match[0]) if match else ""

@@ -9,8 +9,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.reading.row_ids import RowIds
-from grader.files.reading.unreadable import NotReadable
 
 BLANK = -1
 # A shorter run may be caused by the program that wrote the file.
@@ -82,6 +82,14 @@ class NumberColumn:
         inside = (values >= self.low) & (values <= self.high)
         return inside | np.isnan(values) if self.may_be_blank else inside
 
+    @property
+    def domain(self) -> str:
+        """The values that are expected, in words."""
+        numbers = f"a number from {self.low:g} to {self.high:g}"
+        if self.high > 1:
+            numbers = "a finite decimal number" + (" of at least 0" if self.low == 0 else "")
+        return numbers + (" or a blank" if self.may_be_blank else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -138,8 +146,7 @@ class _CsvText(TextIOWrapper):
         text = super().__next__()
         self._line += 1
         if _NUL_RUN in text:
-            message = f"Line {self._line:,} has NUL bytes. Copy the file again and check its size."
-            raise NotReadable("nul_byte", message, "text without NUL bytes", "NUL bytes")
+            raise FileRejected(FileProblem.of("nul_byte", text.partition("\0")[0], lines=[self._line]))
         return text
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
-from grader.files.reading.problems import FileProblem, FileRejected
+from grader.files.reading.problems import FileProblem, FileRejected, reading
 from grader.files.solution.roles import USAGE_COLUMN
 from grader.text import counted, listed, plural, quoted
 
@@ -29,6 +29,7 @@ IDENTITIES = (
 FILES = {"test_public_expanded.csv": "Public", "test_private_expanded.csv": "Private"}
 
 
+@reading("solution")
 def read_jigsaw(folder: Path) -> "pd.DataFrame":
     """Read both files as text, sorted by id; raise FileRejected with the problems of both."""
     import pandas as pd
@@ -60,7 +61,7 @@ def read_jigsaw(folder: Path) -> "pd.DataFrame":
                 f"{counted(len(repeated), 'id')} repeated in the two files: {listed(list(repeated))}."
             )
     if problems:
-        raise FileRejected("solution", [FileProblem("not_kaggles_files", each) for each in problems])
+        raise FileRejected(*(FileProblem("not_kaggles_files", each) for each in problems))
     return table[[*columns, USAGE_COLUMN, TEXT]]
 
 

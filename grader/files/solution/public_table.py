@@ -1,7 +1,6 @@
 """Comparison of the ids in a participants' table, such as test.csv, with the solution."""
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 
 from grader.files.reading.containers import open_content
 from grader.files.reading.numbers import BLANKS
-from grader.files.reading.problems import FileProblem, FileRejected
+from grader.files.reading.problems import FileProblem, FileRejected, reading
 from grader.files.reading.row_ids import RowIds, place_of
-from grader.files.reading.unreadable import NotReadable
 from grader.files.solution.columns import text_stream
-from grader.files.solution.header import read_beginning
+from grader.files.solution.header import missing_column, read_beginning
 from grader.text import counted, listed, quoted
 
 SIZE_CAP = 20_000_000_000
@@ -40,6 +38,7 @@ class PublicTable:
     problems: tuple[FileProblem, ...]
 
 
+@reading("solution")
 def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_column: str) -> PublicTable:
     """Compare the ids of the participants' table with the solution's; other columns are only listed.
 
@@ -58,60 +57,36 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
     FileRejected
         The table or its header cannot be read, or it has no id column.
     """
-    try:
-        content = open_content(source, cap=SIZE_CAP)
-        names, _, problems = read_beginning(content)
-        if problems:
-            raise FileRejected("solution", problems)
-        column = _id_column(names, id_column)
-        with text_stream(content.open()) as stream:
-            ids = _Ids(row_ids, column)
-            try:
-                ids.read(csv.reader(stream))
-            except csv.Error as error:
-                raise FileRejected("solution", [_unreadable(ids.rows + 2, str(error))]) from error
-    except NotReadable as error:
-        raise FileRejected("solution", [error.problem]) from error
-    return PublicTable(tuple(names), np.array(ids.positions, np.int64), tuple(ids.problems()))
-
-
-class _Ids:
-    """Looks up each id of the table in the solution."""
-
-    def __init__(self, row_ids: RowIds, column: int) -> None:
-        self._row_ids = row_ids
-        self._places = row_ids.index()
-        self._column = column
-        self._seen = np.zeros(len(row_ids), np.bool_)
-        self._unknown = _Examples()
-        self._repeated = _Examples()
-        self.positions: list[int] = []
-        self.rows = 0
-
-    def read(self, records: Iterator[list[str]]) -> None:
-        next(records)
-        for record in records:
-            if not record:
-                continue
-            self.rows += 1
-            text = record[self._column].strip(BLANKS) if len(record) > self._column else ""
-            place = place_of(text.encode("utf-8", "surrogateescape"), self._places)
-            if place is None:
-                self._unknown.add(text)
-            elif self._seen[place]:
-                self._repeated.add(text)
-            else:
-                self._seen[place] = True
-                self.positions.append(place)
-
-    def problems(self) -> list[FileProblem]:
-        places = np.flatnonzero(~self._seen)
-        missing = _Examples(places.size, self._row_ids.smallest(places.tolist(), _SHOWN))
-        return [
-            *missing.problem("missing_ids", "test.csv lacks {} of the solution"),
-            *self._unknown.problem("unknown_ids", "test.csv has {} that the solution lacks"),
-            *self._repeated.problem("repeated_ids", "test.csv repeats {}"),
-        ]
+    content = open_content(source, cap=SIZE_CAP)
+    names, _, problems = read_beginning(content)
+    if problems:
+        raise FileRejected(*problems)
+    column = _id_column(names, id_column)
+    places, is_seen, positions = row_ids.index(), np.zeros(len(row_ids), np.bool_), list[int]()
+    unknown, repeated = _Examples(), _Examples()
+    with text_stream(content.open()) as stream:
+        records = csv.reader(stream)
+        try:
+            next(records)
+            for record in filter(None, records):
+                text = record[column].strip(BLANKS) if len(record) > column else ""
+                place = place_of(text.encode("utf-8", "surrogateescape"), places)
+                if place is None:
+                    unknown.add(text)
+                elif is_seen[place]:
+                    repeated.add(text)
+                else:
+                    is_seen[place] = True
+                    positions.append(place)
+        except csv.Error as error:
+            at_line, like = records.line_num, "unreadable_table"
+            problem = FileProblem.of("stray_quote", like=like, lines=[at_line], reason=str(error))
+            raise FileRejected(problem) from error
+    lacking = np.flatnonzero(~is_seen)
+    missing = _Examples(lacking.size, row_ids.smallest(lacking.tolist(), _SHOWN))
+    found = {"missing_ids": missing, "unknown_ids": unknown, "repeated_ids": repeated}
+    told = tuple(each.problem(code) for code, each in found.items() if each.count)
+    return PublicTable(tuple(names), np.array(positions, np.int64), told)
 
 
 @dataclass(slots=True)
@@ -126,12 +101,9 @@ class _Examples:
         if len(self.shown) < _SHOWN:
             self.shown.append(text)
 
-    def problem(self, code: str, sentence: str) -> list[FileProblem]:
-        if not self.count:
-            return []
-        ids = listed([quoted(text) for text in self.shown], total=self.count)
-        message = f"{sentence.format(counted(self.count, 'id'))}: {ids}."
-        return [FileProblem(code, message, None, (), self.count, "exactly the solution's ids", ids)]
+    def problem(self, code: str) -> FileProblem:
+        names = listed([quoted(text) for text in self.shown], total=self.count)
+        return FileProblem.of(code, count=self.count, ids=counted(self.count, "id"), names=names)
 
 
 def _id_column(names: list[str], wanted: str) -> int:
@@ -139,13 +111,4 @@ def _id_column(names: list[str], wanted: str) -> int:
         alike = [n for n, each in enumerate(names) if each.casefold() == name.casefold()]
         if alike:
             return names.index(name) if name in names else alike[0]
-    shown = listed([quoted(name) for name in names], most=20)
-    message = f"test.csv has no column {quoted(wanted)}; found {shown}."
-    raise FileRejected(
-        "solution", [FileProblem("missing_column", message, 1, (1,), 1, quoted(wanted), shown)]
-    )
-
-
-def _unreadable(line: int, reason: str) -> FileProblem:
-    message = f"test.csv cannot be read from about line {line:,} onwards ({reason})."
-    return FileProblem("stray_quote", message, line, (line,), 1, None, reason)
+    raise FileRejected(missing_column(wanted, names))

@@ -23,7 +23,7 @@ OTHER_LABEL_COLUMNS, KNOWN_IDENTITIES, KNOWN_UNUSED = (
     _WORDS[name] for name in ("other_labels", "identities", "unused")
 )
 _CODED = re.compile(r"[0-9]+(?:[.,][0-9]+)?\s*%|[0-9]*,[0-9]+")
-ID_COLUMN, USAGE_COLUMN = "id", "Usage"
+ID_COLUMN, USAGE_COLUMN, UNNAMED = "id", "Usage", "(unnamed)"
 LABEL_COLUMNS = ("target", "label", "toxicity")
 PAIR_COLUMNS = ("counterfactual_id", "pair", "pair_id", "template", "template_id")
 _PREDICTIONS = re.compile(
@@ -86,49 +86,67 @@ class ColumnRoles:
 
     Attributes
     ----------
-    id : str or None
-        None in a scored table without an id column.
-    label : str
-        The first target.
-    identities : tuple of str
-        In the requested order, or else in the order of the columns.
-    usage : str or None
-        The column that names the split of each row.
-    unused : tuple of str
-        All other columns; an unnamed column is called ``(unnamed)``.
+    by_column : mapping of str to ColumnRole
+        The role of every column except those with predictions; an unnamed column is called ``(unnamed)``.
+        Identities are in the requested order, or else in the order of the columns.
     predictions : tuple of str
         Only in a scored table.
-    other_labels, slices : tuple of str
-    pair : str or None
     """
 
-    id: str | None
-    label: str
-    identities: tuple[str, ...]
-    usage: str | None
-    unused: tuple[str, ...]
+    by_column: Mapping[str, ColumnRole]
     predictions: tuple[str, ...] = ()
-    other_labels: tuple[str, ...] = ()
-    slices: tuple[str, ...] = ()
-    pair: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        roles: Mapping[str, ColumnRole],
+        *,
+        identities: Sequence[str] = (),
+        predictions: Sequence[str] = (),
+    ) -> "ColumnRoles":
+        """Return the roles of the columns with these names; those without a role are unused."""
+        ordered = [name for name in dict.fromkeys((*identities, *names)) if name not in predictions]
+        by_column = {name or UNNAMED: roles.get(name, ColumnRole.UNUSED) for name in ordered}
+        return cls(by_column, tuple(predictions))
+
+    def having(self, role: ColumnRole) -> tuple[str, ...]:
+        """Return the columns with a role."""
+        return tuple(name for name, each in self.by_column.items() if each is role)
+
+    def _first(self, role: ColumnRole) -> str | None:
+        return next(iter(self.having(role)), None)
+
+    @property
+    def id(self) -> str | None:
+        """The column with the ids; None in a scored table without one."""
+        return self._first(ColumnRole.ID)
+
+    @property
+    def label(self) -> str:
+        """The first column with true values."""
+        return self._first(ColumnRole.LABEL) or ""
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """The columns with annotations of identities."""
+        return self.having(ColumnRole.IDENTITY)
+
+    @property
+    def usage(self) -> str | None:
+        """The column that names the split of each row."""
+        return self._first(ColumnRole.USAGE)
 
     @property
     def kept(self) -> tuple[str, ...]:
         """The columns that are only used in analyses."""
-        return (*self.other_labels, *self.slices, *([] if self.pair is None else [self.pair]))
+        roles = (ColumnRole.OTHER_LABEL, ColumnRole.SLICE, ColumnRole.PAIR)
+        return tuple(name for role in roles for name in self.having(role))
 
-    def by_column(self) -> dict[str, ColumnRole]:
-        """Return the role of every named column except those with predictions."""
-        once = {self.id: ColumnRole.ID, self.label: ColumnRole.LABEL, self.usage: ColumnRole.USAGE}
-        once |= {self.pair: ColumnRole.PAIR}
-        several = {
-            ColumnRole.IDENTITY: self.identities,
-            ColumnRole.OTHER_LABEL: self.other_labels,
-            ColumnRole.SLICE: self.slices,
-            ColumnRole.UNUSED: self.unused,
-        }
-        roles = {name: role for name, role in once.items() if name is not None}
-        return roles | {name: role for role, names in several.items() for name in names}
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The columns that are not used."""
+        return self.having(ColumnRole.UNUSED)
 
 
 def proposed_roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[ColumnGuess, ...]:
@@ -193,12 +211,7 @@ def undecided(guesses: Sequence[ColumnGuess], named: Collection[str]) -> list[Fi
     names = [each.name for each in guesses if not each.is_explained and each.name not in named]
     if not names:
         return []
-    shown = listed([quoted(name) for name in names], most=20)
-    message = (
-        f"The role of {shown} is unclear, because not all values are from 0 to 1. List the identities, or "
-        "give each of these columns a role such as unused or slice."
-    )
-    return [FileProblem("undecided_columns", message, 1, (1,), len(names), "a role", shown)]
+    return [FileProblem.of("undecided_columns", lines=[1], count=len(names), names=_shown(names))]
 
 
 def faults_of_roles(
@@ -215,13 +228,18 @@ def faults_of_roles(
         alike = [name for name in names if name in guessed and name.casefold() in called.get(role, ())]
         columns = columns if set(columns).isdisjoint(alike) else alike
         if len(columns) > 1:
-            shown = listed([quoted(name) for name in columns], most=20)
-            message = f"Several columns may have the role {role}: {shown}. Choose one."
-            problems.append(FileProblem(f"several_{role}s", message, 1, (1,), len(columns), "one", shown))
+            problem = FileProblem.of(
+                f"several_{role}s",
+                like="several_roles",
+                lines=[1],
+                count=len(columns),
+                role=role,
+                names=_shown(columns),
+            )
+            problems.append(problem)
         if not columns and role in NEEDED:
-            shown = listed([quoted(name) for name in names], most=20)
-            message = f"No column has the role {role}. Choose it from {shown}."
-            problems.append(FileProblem(f"missing_{role}", message, 1, (1,), 1, f"one {role}", shown))
+            code, shown = f"missing_{role}", _shown(names)
+            problems.append(FileProblem.of(code, like="missing_role", lines=[1], role=role, names=shown))
     return problems
 
 
@@ -230,15 +248,18 @@ def check_columns(names: Sequence[str], asked: Sequence[str]) -> None:
     unknown = [name for name in dict.fromkeys(asked) if name not in names]
     if unknown:
         raise WrongColumns(
-            f"The table has no column {listed([quoted(name) for name in unknown], most=20)}; "
-            f"its columns are {listed([quoted(name) for name in names], most=60)}."
+            f"The table has no column {_shown(unknown)}; its columns are {_shown(names, most=60)}."
         )
     twice = [name for name in dict.fromkeys(asked) if asked.count(name) > 1 or name == ID_COLUMN]
     if twice:
         raise WrongColumns(
-            f"The column {listed([quoted(name) for name in twice])} was requested for two roles; label, "
-            "identities, predictions and id must be different columns."
+            f"The column {_shown(twice)} was requested for two roles; label, identities, predictions and id "
+            "must be different columns."
         )
+
+
+def _shown(names: Sequence[str], most: int = 20) -> str:
+    return listed([quoted(name) for name in names], most=most)
 
 
 def _named(names: Sequence[str], wanted: Sequence[str]) -> str | None:

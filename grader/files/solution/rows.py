@@ -4,14 +4,15 @@ import csv
 import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import BinaryIO
 
 import numpy as np
 
 from grader.files.reading.numbers import BLANKS, number_of
-from grader.files.reading.problems import FileProblem, Finding, Findings
-from grader.files.reading.row_ids import INVISIBLE, RowIds
-from grader.files.reading.text import first_invalid_byte
+from grader.files.reading.problems import FileProblem, Findings
+from grader.files.reading.row_ids import RowIds
+from grader.files.reading.text import INVISIBLE, invisible_in
 from grader.files.solution.columns import (
     USAGE_CODES,
     CategoryWriter,
@@ -20,15 +21,12 @@ from grader.files.solution.columns import (
     Wanted,
     text_stream,
 )
-from grader.files.solution.roles import MISSING_WORDS, is_coded
-from grader.files.submission.explaining_path import repeated_header
-from grader.text import character, counted, listed, quoted
+from grader.text import counted, quoted
 
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512
 _ROWS_AT_ONCE = 1 << 12
 _PROGRESS_ROWS = 1 << 16
-CODED_ADVICE = "Write 1 for yes, 0 for no, fractions for percentages, and nothing for a missing value."
 Progress = Callable[[int], None]
 """A callback that receives the number of rows read so far."""
 
@@ -93,13 +91,13 @@ class _Reader:
                 else:
                     # Blank lines at the end of the file are allowed.
                     for blank in blank_lines:
-                        self._findings.add("blank_line", blank, _blank)
+                        self._findings.add("blank_line", blank, header="a row")
                     blank_lines.clear()
                     self._take(record, line)
                 line = records.line_num + 1
         except csv.Error as error:
             self._findings.is_complete = False
-            self._findings.add("stray_quote", line, _unreadable, str(error))
+            self._findings.add("stray_quote", line, like="unreadable_quotes", reason=str(error))
         self._add_rows()
         self._of_ids.is_complete = self._findings.is_complete
         row_ids = None if self._wanted.id is None else self._row_ids()
@@ -111,10 +109,10 @@ class _Reader:
 
     def _take(self, record: list[str], line: int) -> None:
         if record[0].strip(BLANKS) == self._names[0] and self._is_header(record):
-            header = ",".join(self._names)
-            self._findings.add("repeated_header", line, repeated_header, header)
+            self._findings.add("repeated_header", line, ",".join(self._names))
         elif len(record) != len(self._names):
-            self._findings.add("field_count", line, _field_count, record, len(self._names))
+            fields, width = counted(len(record), "field"), counted(len(self._names), "field")
+            self._findings.add("field_count", line, ",".join(record), fields=fields, width=width)
         else:
             self._rows.append([record[place] for place in self._places])
             self._lines.append(line)
@@ -146,9 +144,9 @@ class _Reader:
     def _add_usage(self, text: str, line: int) -> None:
         code = USAGE_CODES.get(text.casefold())
         if code is None and not _is_utf8(text):
-            self._findings.add("invalid_utf8", line, _not_utf8, "Usage", text)
+            self._findings.add("invalid_utf8", line, _bytes(text))
         elif code is None:
-            self._findings.add("unknown_usage", line, _unknown_usage, text)
+            self._findings.add("unknown_usage", line, text)
         else:
             self._usage.append(code)
 
@@ -158,15 +156,27 @@ class _Reader:
         is_allowed = spec.allowed(values)
         self._numbers[column].frombytes(values.tobytes())
         for row in np.flatnonzero(~is_allowed).tolist():
-            text, value = texts[row], number_of(texts[row])
-            code = _fault_of_number(spec, text, value)
-            self._of_column[column].add(code, lines[row], _describe_number, spec, column, text, value)
+            self._add_number(spec, column, texts[row], lines[row])
+
+    def _add_number(self, spec: NumberColumn, column: str, text: str, line: int) -> None:
+        """Report a value that is blank, not a number, or out of bounds."""
+        value = number_of(text)
+        if value is None and not _is_utf8(text):
+            self._of_column[column].add("invalid_utf8", line, _bytes(text))
+            return
+        code, like = f"{spec.part}_out_of_range", "value_out_of_range"
+        if value is None:
+            code, like = f"bad_{spec.part}", "bad_value"
+        elif math.isnan(value):
+            code, like = f"blank_{spec.part}", "blank_value"
+        words = {"part": spec.part, "column": quoted(column), "expected": spec.domain}
+        self._of_column[column].add(code, line, text, like=like, **words)
 
     def _add_text(self, column: str, text: str, line: int) -> None:
         if not text.isascii() and not _is_utf8(text):
-            self._findings.add("invalid_utf8", line, _not_utf8, quoted(column), text)
+            self._findings.add("invalid_utf8", line, _bytes(text))
         elif not text and column in self._wanted.filled:
-            self._findings.add("blank_target", line, _blank_target, column)
+            self._findings.add("blank_target", line, column=quoted(column))
         else:
             self._texts[column].add(text)
 
@@ -183,18 +193,10 @@ class _Reader:
         return row_ids
 
     def _check_id(self, text: str, line: int, first_line: int) -> None:
-        if not text:
-            self._of_ids.add("empty_id", line, _empty_id)
-        elif first_line != line:
-            self._of_ids.add("duplicate_row_id", line, _duplicate, text, first_line)
-        elif "\n" in text or "\r" in text or "\0" in text:
-            self._of_ids.add("bad_id", line, _bad_id, text)
-        elif not text.isascii() and not _is_utf8(text):
-            self._of_ids.add("invalid_utf8", line, _not_utf8, "id", text)
-        elif not text.isascii() and INVISIBLE.search(text):
-            self._of_ids.add("invisible_character", line, _invisible, text)
-        elif len(text) > _LONGEST_ID:
-            self._of_ids.add("bad_id", line, _bad_id, text)
+        code = "duplicate_row_id" if text and first_line != line else _fault_of_id(text)
+        if code:
+            words = {"name": quoted(text), "first": f"{first_line:,}", "most": str(_LONGEST_ID)}
+            self._of_ids.add(code, line, _bytes(text), character=partial(invisible_in, text), **words)
 
     def _columns(self, row_ids: RowIds | None) -> Columns:
         return Columns(
@@ -205,6 +207,19 @@ class _Reader:
         )
 
 
+def _fault_of_id(text: str) -> str:
+    """Return the problem code of a trimmed id, or an empty text."""
+    if not text:
+        return "empty_id"
+    if "\n" in text or "\r" in text or "\0" in text:
+        return "bad_id"
+    if not text.isascii() and not _is_utf8(text):
+        return "invalid_utf8"
+    if not text.isascii() and INVISIBLE.search(text):
+        return "invisible_character"
+    return "bad_id" if len(text) > _LONGEST_ID else ""
+
+
 def _is_utf8(text: str) -> bool:
     try:
         text.encode()
@@ -213,83 +228,6 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _blank() -> Finding:
-    return Finding("the line is empty; expected a row", "a row", "an empty line")
-
-
-def _unreadable(reason: str) -> Finding:
-    return Finding(
-        f"the quotes of this row are invalid ({reason}); reading stopped here",
-        "quotes that enclose whole fields",
-        reason,
-    )
-
-
-def _field_count(record: list[str], width: int) -> Finding:
-    found = counted(len(record), "field")
-    return Finding(f"{found}, expected {width} as in the header", counted(width, "field"), found)
-
-
-def _empty_id() -> Finding:
-    return Finding("empty id; expected an id in every row", "an id", "a blank")
-
-
-def _duplicate(text: str, first_line: int) -> Finding:
-    sentence = f"id {quoted(text)} already occurs on line {first_line:,}; expected each id once"
-    return Finding(sentence, "each id once", quoted(text))
-
-
-def _bad_id(text: str) -> Finding:
-    sentence = f"id {quoted(text)} is too long or contains a line break or a NUL byte"
-    return Finding(sentence, f"a single-line id of at most {_LONGEST_ID} characters", quoted(text))
-
-
-def _blank_target(column: str) -> Finding:
-    return Finding(f"the target {quoted(column)} is blank; expected a class", "a class", "a blank")
-
-
-def _not_utf8(what: str, text: str) -> Finding:
-    value = text.encode("utf-8", "surrogateescape")
-    byte = f"0x{value[first_invalid_byte(value) or 0]:02X}"
-    sentence = f"invalid UTF-8 ({byte}): {what} is {quoted(value)}; expected UTF-8"
-    return Finding(sentence, "UTF-8", byte, "Save the file as 'CSV UTF-8'.")
-
-
-def _invisible(text: str) -> Finding:
-    hidden = INVISIBLE.search(text)
-    name = character(hidden[0]) if hidden else ""
-    sentence = f"invisible character {name} in id {quoted(text)}; expected an id without invisible characters"
-    return Finding(sentence, "an id without invisible characters", name)
-
-
-def _unknown_usage(text: str) -> Finding:
-    expected = listed(["Public", "Private", "Ignored"], conjunction="or")
-    return Finding(f"Usage is {quoted(text)}; expected {expected}", expected, quoted(text))
-
-
-def _fault_of_number(spec: NumberColumn, text: str, value: float | None) -> str:
-    if value is None and not _is_utf8(text):
-        return "invalid_utf8"
-    if value is None:
-        return f"bad_{spec.part}"
-    return f"blank_{spec.part}" if math.isnan(value) else f"{spec.part}_out_of_range"
-
-
-def _describe_number(spec: NumberColumn, name: str, text: str, value: float | None) -> Finding:
-    """Describe a value that is blank, not a number, or out of bounds."""
-    what, shown = f"the {spec.part} {quoted(name)}", quoted(text)
-    if value is None and not _is_utf8(text):
-        return _not_utf8(what, text)
-    expected = f"a number from {spec.low:g} to {spec.high:g}"
-    if spec.high > 1:
-        expected = "a finite decimal number" + (" of at least 0" if spec.low == 0 else "")
-    if spec.may_be_blank:
-        expected += " or a blank"
-    if value is None:
-        word = text.strip().casefold()
-        advice = CODED_ADVICE if is_coded(word) or word in MISSING_WORDS else ""
-        sentence = f"{what} is {shown}, which is not a number; expected {expected}"
-        return Finding(sentence, expected, shown, advice)
-    if math.isnan(value):
-        return Finding(f"{what} is blank; expected {expected}", expected, "a blank")
-    return Finding(f"{what} is {shown}; expected {expected}", expected, shown)
+def _bytes(text: str) -> bytes:
+    """Return the bytes of a text of the file, which may not be UTF-8."""
+    return text.encode("utf-8", "surrogateescape")

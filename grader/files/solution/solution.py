@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.containers import open_content
-from grader.files.reading.problems import FileProblem, FileRejected
+from grader.files.reading.problems import FileProblem, FileRejected, reading
 from grader.files.reading.row_ids import RowIds
-from grader.files.reading.unreadable import NotReadable
 from grader.files.solution.columns import Categories, Columns, NumberColumn, Wanted
-from grader.files.solution.header import UNNAMED, duplicate_columns, no_id, read_beginning
+from grader.files.solution.header import duplicate_columns, no_id, read_beginning
 from grader.files.solution.roles import (
     ID_COLUMN,
     ONCE,
@@ -35,7 +34,6 @@ _LABEL = NumberColumn("label")
 _IDENTITY = NumberColumn("identity", may_be_blank=True)
 _OTHER_LABEL = NumberColumn("other label", may_be_blank=True)
 PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
-_WITH_TARGET = "a header with id and a target"
 Source = Path | bytes | BinaryIO
 
 
@@ -105,13 +103,14 @@ class Solution:
             roles,
             (first[:, 0] if first.ndim > 1 else first).astype(np.float64),
             columns.usage,
-            slices={name: columns.texts[name] for name in roles.slices},
+            slices={name: columns.texts[name] for name in roles.having(ColumnRole.SLICE)},
             targets=targets,
             names=tuple(names),
             classes=tuple(classes),
         )
 
 
+@reading("solution")
 def read_solution(
     source: Source,
     *,
@@ -151,6 +150,7 @@ def read_solution(
     return _read(source, _Choice(label, identities, (), roles, named or {}, proposed), progress)
 
 
+@reading("solution")
 def read_scored_table(
     source: Source,
     *,
@@ -176,6 +176,7 @@ def read_scored_table(
     return _read(source, _Choice(label, identities, predictions, None, named or {}, needs_id=False))
 
 
+@reading("solution")
 def read_targets(
     source: Source,
     *,
@@ -204,31 +205,28 @@ def read_targets(
     FileRejected, WrongColumns
         As in `read_solution`.
     """
-    try:
-        content = open_content(source, cap=SIZE_CAP)
-        names, sample, problems = read_beginning(content, _WITH_TARGET)
-        if usage is None:
-            guesses = proposed_roles(names, sample)
-            usage = [each.name for each in guesses if each.role is ColumnRole.USAGE]
-        check_columns(names, [*numbers, *texts, *groups, *usage])
-        problems += duplicate_columns(names)
-        if ID_COLUMN not in names:
-            problems.append(no_id(names))
-        if problems:
-            raise FileRejected("solution", problems)
-        columns_of = {name: NumberColumn("target", low, high) for name, (low, high) in numbers.items()}
-        usage_column = next(iter(usage), None)
-        wanted = Wanted(ID_COLUMN, usage_column, columns_of, (*texts, *groups), frozenset(texts))
-        columns, problems = read_rows(content.open, wanted, names)
-    except NotReadable as error:
-        raise FileRejected("solution", [error.problem]) from error
+    content = open_content(source, cap=SIZE_CAP)
+    names, sample, problems = read_beginning(content, "a header with id and a target")
+    if usage is None:
+        guesses = proposed_roles(names, sample)
+        usage = [each.name for each in guesses if each.role is ColumnRole.USAGE]
+    check_columns(names, [*numbers, *texts, *groups, *usage])
+    problems += duplicate_columns(names)
+    if ID_COLUMN not in names:
+        problems.append(no_id(names))
     if problems:
-        raise FileRejected("solution", problems)
-    unused = tuple(name or UNNAMED for name in names if name not in wanted.names)
-    first = next(iter((*numbers, *texts)), "")
-    return columns, ColumnRoles(ID_COLUMN, first, (), usage_column, unused, slices=tuple(groups))
+        raise FileRejected(*problems)
+    roles = dict.fromkeys((*numbers, *texts), ColumnRole.LABEL) | dict.fromkeys(groups, ColumnRole.SLICE)
+    roles |= dict.fromkeys(usage[:1], ColumnRole.USAGE) | {ID_COLUMN: ColumnRole.ID}
+    columns_of = {name: NumberColumn("target", low, high) for name, (low, high) in numbers.items()}
+    wanted = Wanted(ID_COLUMN, next(iter(usage), None), columns_of, (*texts, *groups), frozenset(texts))
+    columns, problems = read_rows(content.open, wanted, names)
+    if problems:
+        raise FileRejected(*problems)
+    return columns, ColumnRoles.of(names, roles)
 
 
+@reading("solution")
 def guess_columns(source: Source) -> tuple[ColumnGuess, ...]:
     """Propose the role of every column of a solution from its header and first rows.
 
@@ -242,12 +240,9 @@ def guess_columns(source: Source) -> tuple[ColumnGuess, ...]:
     FileRejected
         The file or its header cannot be read.
     """
-    try:
-        names, sample, problems = read_beginning(open_content(source, cap=SIZE_CAP))
-    except NotReadable as error:
-        raise FileRejected("solution", [error.problem]) from error
+    names, sample, problems = read_beginning(open_content(source, cap=SIZE_CAP))
     if problems:
-        raise FileRejected("solution", problems)
+        raise FileRejected(*problems)
     return proposed_roles(names, sample)
 
 
@@ -292,30 +287,27 @@ class _Choice:
 
 
 def _read(source: Source, choice: _Choice, progress: Progress = unobserved) -> Solution:
+    content = open_content(source, cap=SIZE_CAP)
+    names, sample, problems = read_beginning(content)
     try:
-        content = open_content(source, cap=SIZE_CAP)
-        names, sample, problems = read_beginning(content)
-        try:
-            roles, faults = choice.of(names, sample)
-        except WrongColumns as error:
-            # A damaged header explains why the column is missing.
-            if problems:
-                raise FileRejected("solution", problems) from error
-            raise
-        if faults:
-            raise FileRejected("solution", [*problems, *faults])
-        known = _known(names, roles, choice)
-        numbers = {known.label: _LABEL} | dict.fromkeys(known.identities, _IDENTITY)
-        numbers |= dict.fromkeys(known.predictions, PREDICTION)
-        numbers |= dict.fromkeys(known.other_labels, _OTHER_LABEL)
-        texts = known.slices + (() if known.pair is None else (known.pair,))
-        id_column = known.id if choice.needs_id else None
-        wanted = Wanted(id_column, known.usage, numbers, texts)
-        columns, problems_of_rows = read_rows(content.open, wanted, names, progress)
-    except NotReadable as error:
-        raise FileRejected("solution", [error.problem]) from error
+        roles, faults = choice.of(names, sample)
+    except WrongColumns as error:
+        # A damaged header explains why the column is missing.
+        if problems:
+            raise FileRejected(*problems) from error
+        raise
+    if faults:
+        raise FileRejected(*problems, *faults)
+    known = ColumnRoles.of(names, roles, identities=choice.identities or (), predictions=choice.predictions)
+    others, slices = known.having(ColumnRole.OTHER_LABEL), known.having(ColumnRole.SLICE)
+    pair = next(iter(known.having(ColumnRole.PAIR)), None)
+    numbers = {known.label: _LABEL} | dict.fromkeys(known.identities, _IDENTITY)
+    numbers |= dict.fromkeys(known.predictions, PREDICTION) | dict.fromkeys(others, _OTHER_LABEL)
+    texts = slices if pair is None else (*slices, pair)
+    wanted = Wanted(known.id if choice.needs_id else None, known.usage, numbers, texts)
+    columns, problems_of_rows = read_rows(content.open, wanted, names, progress)
     if problems := [*problems, *problems_of_rows]:
-        raise FileRejected("solution", problems)
+        raise FileRejected(*problems)
     labels = columns.numbers[known.label]
     return Solution(
         columns.row_ids or RowIds.of([str(row) for row in range(labels.size)]),
@@ -323,25 +315,8 @@ def _read(source: Source, choice: _Choice, progress: Progress = unobserved) -> S
         labels,
         columns.usage,
         identities={name: columns.numbers[name] for name in known.identities},
-        slices={name: columns.texts[name] for name in known.slices},
-        other_labels={name: columns.numbers[name] for name in known.other_labels},
-        pair=None if known.pair is None else columns.texts[known.pair],
+        slices={name: columns.texts[name] for name in slices},
+        other_labels={name: columns.numbers[name] for name in others},
+        pair=None if pair is None else columns.texts[pair],
         predictions={name: columns.numbers[name] for name in known.predictions},
-    )
-
-
-def _known(names: Sequence[str], roles: Mapping[str, ColumnRole], choice: _Choice) -> ColumnRoles:
-    columns = {role: tuple(name for name in names if name and roles.get(name) is role) for role in ColumnRole}
-    used = {name for role, of_role in columns.items() if role is not ColumnRole.UNUSED for name in of_role}
-    used.update(choice.predictions)
-    return ColumnRoles(
-        id=next(iter(columns[ColumnRole.ID]), None),
-        label=columns[ColumnRole.LABEL][0],
-        identities=tuple(choice.identities or columns[ColumnRole.IDENTITY]),
-        usage=next(iter(columns[ColumnRole.USAGE]), None),
-        unused=tuple(name or UNNAMED for name in names if name not in used),
-        predictions=tuple(choice.predictions),
-        other_labels=columns[ColumnRole.OTHER_LABEL],
-        slices=columns[ColumnRole.SLICE],
-        pair=next(iter(columns[ColumnRole.PAIR]), None),
     )

@@ -3,17 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.files.reading.header_faults import (
-    INDEX_NAMES,
-    describe_line_above,
-    fault_of_line_above,
-    header_problem,
-    invalid_utf8,
-)
-from grader.files.reading.problems import FileProblem, FileRejected, Findings, Note, nul_byte
-from grader.files.reading.text import Text, line_at, split_fields
+from grader.files.reading.problems import FileProblem, FileRejected, Findings, Note, foreign
+from grader.files.reading.text import INDEX_NAMES, Text, invalid_utf8, is_above_header, line_at, split_fields
 from grader.files.submission.columns import ONE_NUMBER, SubmissionColumns
-from grader.text import character, listed, plural, quoted
+from grader.text import listed, plural, quoted
 
 _LONGEST_HEADER = 1 << 14
 OTHER_DELIMITERS = (b";", b"\t", b"|")
@@ -64,38 +57,26 @@ def read_header(
     line, offset = line_at(text, text.start, longest)
     findings = Findings()
     if b"\0" in line:
-        findings.add("nul_byte", 1, nul_byte, line)
-    elif code := fault_of_line_above(line):
-        findings.add(code, 1, describe_line_above, code, line, f"the header {wanted.header}")
+        findings.add("nul_byte", 1, line.partition(b"\0")[0])
+    elif not is_above_header(line, 1, findings, f"the header {wanted.header}") and (at := invalid_utf8(line)):
+        findings.add("invalid_utf8", 1, at)
     if findings:
-        raise FileRejected("submission", findings.problems())
+        raise FileRejected(*findings.problems())
     fields = split_fields(line) or [line]
     names = [field.decode("utf-8", "backslashreplace") for field in fields]
     others = [name for name in other_labels if name not in wanted.names]
-    problems = invalid_utf8(line, 1)
     distinct = set(names)
-    is_right = {*wanted.names} <= distinct <= {*wanted.names, *others} and len(distinct) == len(names)
-    if problems or not is_right:
-        raise FileRejected("submission", problems or [_wrong_header(line, names, wanted, others)])
+    if not {*wanted.names} <= distinct <= {*wanted.names, *others} or len(distinct) != len(names):
+        raise FileRejected(_wrong_header(line, names, wanted, others))
     places = tuple(names.index(name) for name in wanted.names)
     unread = tuple(name for name in names if name in others)
-    return Layout(fields, places, offset, _notes(names, places, unread, wanted), unread)
-
-
-def _notes(
-    names: Sequence[str], places: Sequence[int], unread: Sequence[str], wanted: SubmissionColumns
-) -> list[Note]:
     notes = []
     if list(places) != sorted(places):
-        message = f"The columns were reordered by name: {quoted(','.join(names))}."
-        notes.append(Note("columns_reordered", message, line=1))
+        notes.append(Note.of("columns_reordered", line=1, names=quoted(",".join(names))))
     if unread:
-        shown = f"{plural('column', len(unread))} {listed([quoted(name) for name in unread], most=20)}"
-        verb = "was" if len(unread) == 1 else "were"
-        used = "Only the predictions are" if len(places) > 2 else f"Only {quoted(wanted.names[1])} is"
-        message = f"{used} scored; the {shown} {verb} not read."
-        notes.append(Note("columns_not_read", message, line=1, count=len(unread)))
-    return notes
+        shown = listed([quoted(name) for name in unread], most=20)
+        notes.append(Note.of("columns_not_read", line=1, count=len(unread), names=shown))
+    return Layout(fields, places, offset, notes, unread)
 
 
 def _wrong_header(
@@ -105,30 +86,28 @@ def _wrong_header(
     missing = [name for name in wanted.names if name not in names]
     extra = [name for name in dict.fromkeys(names) if name not in wanted.names and name not in others]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    faults = [
+    faults = "; ".join(
         f"{kind} {plural('column', len(columns))} {listed([quoted(name) for name in columns])}"
         for kind, columns in (("missing", missing), ("unexpected", extra), ("repeated", repeated))
         if columns
-    ]
-    delimiter = next((mark for mark in OTHER_DELIMITERS if mark in line and b"," not in line), None)
-    hint = ""
-    if delimiter:
-        code, faults = "wrong_delimiter", [f"delimiter {quoted(delimiter)} found instead of ','"]
+    )
+    advice = ""
+    if b"," not in line and any(mark in line for mark in OTHER_DELIMITERS):
+        code, faults = "wrong_delimiter", "a delimiter other than ','"
     elif missing and [name.casefold() for name in missing] == [name.casefold() for name in extra]:
-        code, hint = "wrong_header", " (case matters)"
+        code, advice = "wrong_header", "Case matters."
     elif names[0] in INDEX_NAMES and extra[:1] == [names[0]]:
         code = "index_column"
-        hint = ". Use to_csv(index_label='id')" if "id" in missing else ". Use to_csv(index=False)"
+        advice = "Use to_csv(index_label='id')." if "id" in missing else "Use to_csv(index=False)."
     elif len(missing) == len(wanted.names):
         code = "wrong_header"
     else:
         code = f"{'duplicate' if repeated else 'missing' if missing else 'unexpected'}_column"
-        hint = " (a trailing comma?)" if extra == [""] and not names[-1] else ""
         if others and extra:
             allowed = listed([quoted(name) for name in others], most=20)
-            hint += f"; besides '{wanted.header}', only {allowed} may be present"
-    if foreign := next((char for char in "".join(extra) if not char.isascii()), None):
-        hint += f" (it contains {character(foreign)})"
-    shown = quoted(line)
-    sentence = f"Line 1 is {shown}; expected the header '{wanted.header}': {', '.join(faults)}{hint}"
-    return header_problem(code, 1, sentence, shown, wanted.header)
+            advice = f"Besides '{wanted.header}', only {allowed} may be present."
+    faults += foreign("".join(extra))
+    header = f"the header '{wanted.header}'"
+    return FileProblem.of(
+        code, line, like="wrong_header", lines=[1], faults=faults, header=header, advice=advice
+    )

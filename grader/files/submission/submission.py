@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from grader.files.reading.containers import CHUNK_BYTES, SMALL_BYTES, open_content
 from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow, underflows
-from grader.files.reading.problems import FileProblem, FileRejected, Note
+from grader.files.reading.problems import FileProblem, FileRejected, Note, reading
 from grader.files.reading.row_ids import PADDING_BYTES, RowIds
-from grader.files.reading.text import BLANKS, Text, not_utf8, wide_encoding, with_plain_line_ends
-from grader.files.reading.unreadable import NotReadable
+from grader.files.reading.text import BLANKS, Text, with_plain_line_ends, wrong_encoding
 from grader.files.submission.columns import (
     NO_CLASS,
     ONE_NUMBER,
@@ -27,9 +26,8 @@ from grader.files.submission.columns import (
     codes_of,
 )
 from grader.files.submission.explaining_path import read_rows
-from grader.files.submission.faults import FIRST_LINE, remarks_on, underflow_notes
 from grader.files.submission.header import Layout, read_header
-from grader.text import counted
+from grader.files.submission.remarks import FIRST_LINE, remarks_on, underflow_notes
 
 _LONGEST_MEAN_NUMBER = 64
 _WHOLE_FIELDS_QUOTED = re.compile(rb'(?:(?:"[^",\n]*+"|[^",\n]*+)[,\n])*+')
@@ -280,6 +278,7 @@ def submission_upload_cap(
     return _FREE_UPLOAD_BYTES + row_bytes * rows + long_ids
 
 
+@reading("submission")
 def read_submission(
     source: Path | bytes | BinaryIO,
     row_ids: RowIds,
@@ -309,13 +308,10 @@ def read_submission(
     FileRejected
         With all problems: one per class, with the first five lines of each.
     """
-    try:
-        content = open_content(source, cap=submission_size_cap(len(row_ids), wanted))
-        with content.open() as stream:
-            data = _read_all(stream)
-    except NotReadable as error:
-        raise FileRejected("submission", [error.problem]) from error
-    text = _text_of(data, row_ids, wanted)
+    content = open_content(source, cap=submission_size_cap(len(row_ids), wanted))
+    with content.open() as stream:
+        data = _read_all(stream)
+    text = _text_of(data, wanted)
     del data
     layout = read_header(text, other_labels, wanted)
     columns, notes = _read_rows(text, layout, row_ids, wanted)
@@ -333,15 +329,13 @@ def _read_all(stream: BinaryIO) -> bytes:
     return content.getvalue()
 
 
-def _text_of(data: bytes, row_ids: RowIds, wanted: SubmissionColumns) -> Text:
-    if encoding := wide_encoding(data[:64]):
-        raise FileRejected("submission", [not_utf8(encoding)])
+def _text_of(data: bytes, wanted: SubmissionColumns) -> Text:
+    if problems := wrong_encoding(data):
+        raise FileRejected(*problems)
     text = with_plain_line_ends(data)
     if text.end <= text.start:
-        expected = f"header {wanted.header} and {counted(len(row_ids), 'row')}"
-        fact = "The file contains only whitespace" if data else "The file is empty"
-        problem = FileProblem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
-        raise FileRejected("submission", [problem])
+        fact = "contains only whitespace" if data else "is empty"
+        raise FileRejected(FileProblem.of("empty_file", fact=fact, header=f"the header {wanted.header}"))
     return text
 
 
@@ -352,11 +346,11 @@ def _read_rows(
     proven = read_proven(text.data[layout.offset :], row_ids, wanted) if layout.is_standard else None
     if proven is not None:
         in_file_order, predictions = proven.predictions, [_in_order(proven, v) for v in proven.predictions]
-        notes = underflow_notes([FIRST_LINE + row for row in proven.underflows], wanted)
+        notes = underflow_notes([FIRST_LINE + row for row in proven.underflows])
     else:
         rows = read_rows(text, layout, row_ids, wanted)
         if rows.problems:
-            raise FileRejected("submission", rows.problems)
+            raise FileRejected(*rows.problems)
         predictions, notes, order = list(rows.predictions), rows.notes, np.argsort(rows.lines)
         in_file_order = tuple(values[order] for values in predictions[:1])
     remarks = remarks_on(in_file_order[0]) if wanted.is_default else []

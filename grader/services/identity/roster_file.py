@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from grader.errors import ErrorKind, OrganizerRefusal
+from grader.files.reading.containers import HEAD_BYTES, identify
 from grader.files.reading.text import wide_encoding
-from grader.files.reading.unreadable import HEAD_BYTES, identify, not_csv
 from grader.services.identity import names
 from grader.services.site import mail_addresses as addresses
 from grader.text import folded, listed, one_line, quoted
@@ -50,8 +50,9 @@ class Student:
 
 def lines_of(file: bytes) -> list[str]:
     """Return the lines of a file in UTF-8 or UTF-16; raise OrganizerRefusal."""
-    if signature := identify(file[:HEAD_BYTES]):
-        raise invalid([not_csv(signature, nested=False).problem.message])
+    kind, advice = identify(file[:HEAD_BYTES])
+    if kind:
+        raise invalid([f"This is {kind}; expected CSV. {advice}"])
     encoding = codec = wide_encoding(file) or "UTF-8"
     if encoding == "UTF-16" and b"\0" in file[:2]:  # without a byte order mark
         codec = "UTF-16-LE" if file[1:2] == b"\0" else "UTF-16-BE"

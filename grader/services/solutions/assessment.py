@@ -196,20 +196,20 @@ def assess(
         choice = choice.model_copy(update={"metric": resolved})
     is_chosen = live is None and choice.identities is not None
     truth = Truth.of(solution, usage)
-    by_column = solution.roles.by_column() if roles is None or metric.takes_identities else roles
+    by_column = solution.roles.by_column if roles is None or metric.takes_identities else roles
     described = {
         "id": solution.roles.id,
         "label": next(iter(solution.names), solution.roles.label),
         "usage": solution.roles.usage,
-        "other_labels": list(solution.roles.other_labels),
-        "pair": solution.roles.pair,
+        "other_labels": list(solution.other_labels),
+        "pair": next(iter(solution.roles.having(ColumnRole.PAIR)), None),
         "unused_columns": list(solution.roles.unused),
         "undeclared": [each.name for each in undecided if is_chosen or not each.is_coded],
         "undecided": [each.name for each in undecided if each.is_coded and not is_chosen],
         "roles": {name: role.value for name, role in by_column.items()},
         "split_by": split_by,
         "submission_bytes": submission_upload_cap(
-            solution.row_ids, solution.roles.other_labels, wanted=columns
+            solution.row_ids, tuple(solution.other_labels), wanted=columns
         ),
         "test": None if test is None else solution_report.test_facts(test),
     }

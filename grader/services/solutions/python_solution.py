@@ -55,7 +55,8 @@ class PythonTable:
         texts = [*dict.fromkeys((*names, *groups))]
         table, found = read_targets(source, numbers={}, groups=texts, usage=usage)
         identifier = next(name for name, role in roles.items() if role is ColumnRole.ID)
-        return cls(identifier, table, replace(found, slices=tuple(groups)), names)
+        labels = dict.fromkeys(names, ColumnRole.LABEL) | dict.fromkeys(groups, ColumnRole.SLICE)
+        return cls(identifier, table, ColumnRoles(dict(found.by_column) | labels), names)
 
     @property
     def row_ids(self) -> RowIds:

@@ -114,7 +114,7 @@ def test_a_solution_without_a_known_target_can_be_checked_with_a_chosen_role(olg
     assert "id,target,country,Usage" in olga.browser.get(f"{HERE}/solution").text
     check = upload(olga, houses())
     page = olga.browser.get(check).text
-    assert "No column is called" in page
+    assert "no column is called" in page
     assert ">identity<" not in page
     names = dict(re.findall(r'<label for="(role-\d)">(?:Role of )?<strong>(\w+)</strong>', page))
     field = next(field for field, name in names.items() if name == "price")

@@ -87,15 +87,12 @@ def test_only_the_prediction_is_scored_and_the_submission_page_states_it(scene):
     assert [note for note in second["notes"] if note not in first["notes"]] == [
         {
             "code": "columns_not_read",
-            "message": "Only 'prediction' is scored; the column 'insult' was not read.",
+            "message": "Only the predictions are scored; not read: 'insult'.",
             "line": 1,
             "count": 1,
         }
     ]
-    assert (
-        "the column &#39;insult&#39; was not read"
-        in scene.ann.browser.get(f"{HERE}/submissions/{beside}").text
-    )
+    assert "not read: &#39;insult&#39;" in scene.ann.browser.get(f"{HERE}/submissions/{beside}").text
     assert told(scene, elsewhere)["status"] == "rejected"
 
 

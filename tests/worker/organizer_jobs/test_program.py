@@ -54,7 +54,7 @@ def test_handlers_return_value_is_the_result(service):
     "error",
     [
         OrganizerError("No row is Public."),
-        FileRejected("solution", [FileProblem("empty_file", "No row is Public.")]),
+        FileRejected(FileProblem("empty_file", "No row is Public.")),
     ],
 )
 def test_rejection_stores_its_message_and_problems(service, error: Exception):
