@@ -52,14 +52,6 @@ def test_the_current_command_waits_for_its_score(desk_with: Callable[..., Desk],
     assert (ann.folder / "sample_submission.csv").read_bytes().startswith(b"id,prediction")
 
 
-def test_the_current_command_adds_a_host(desk_with: Callable[..., Desk], hall: Hall):
-    root = hall.desk("Root", is_admin=True)
-    newest = desk_with("Edda", "kaggle-2.2.5")
-    root.command, root.more = newest.command, newest.more
-    root.ok("competitions", "host-add", SLUG, "-u", "Edda", "-y")
-    assert "Edda" in root.ok("competitions", "hosts", SLUG)
-
-
 def test_the_old_command_works_with_any_server_url(desk_with: Callable[..., Desk], hall: Hall):
     old = desk_with("Old", "kaggle-1.6")
     old.more |= {

@@ -8,7 +8,7 @@ from flask import g
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import Competition, CompetitionState, Split
+from grader.models import Competition, Split
 from grader.services.competitions import organizers
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site.paging import page_of_list
@@ -17,7 +17,6 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import competition_of, reading
 from webapp.kaggle_protocol.protocol import (
-    COMPETITIONS,
     SentFields,
     asked_paging,
     call,
@@ -38,38 +37,55 @@ PAGES = {
 }
 
 
-@call(COMPETITIONS, "ListCompetitions")
+@call(
+    "ListCompetitions",
+    old=["GET /competitions/list"],
+    as_before=lambda answer: answer["competitions"],
+)
 def list_competitions(sent: SentFields) -> ResponseReturnValue:
     """Return a page of the competitions visible to the user, in the Community category."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE, most=100)
     with reading() as session:
-        competitions = _searched(_in_tab(session, sent), sent)
+        competitions = _searched(session, sent)
         _sort(competitions, sent.text("sortBy").removeprefix(SORT))
         part = page_of_list(competitions, page=page, page_size=size)
         listed = [_line(session, competition) for competition in part.rows]
     return {"competitions": listed, "nextPageToken": next_token(part.page, part.page_count)}
 
 
-@call(COMPETITIONS, "GetCompetition")
+@call("GetCompetition")
 def get_competition(sent: SentFields) -> ResponseReturnValue:
     """Return a competition."""
     with reading() as session:
         return _line(session, competition_of(session, sent.text("competitionName")))
 
 
-@call(COMPETITIONS, "ListCompetitionPages")
+@call("ListCompetitionPages")
 def list_competition_pages(sent: SentFields) -> ResponseReturnValue:
     """Return a competition's texts in Markdown; the evaluation includes the score's formula."""
     wanted = sent.text("pageName")
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
         view = CompetitionView(competition, db.now(session))
-    pages = [_page(view, competition, name) for name in PAGES if wanted in ("", name)]
-    return {"pages": [page for page in pages if page["content"]]}
+    texts = {name: getattr(competition, setting) for name, (setting, _) in PAGES.items()}
+    texts["evaluation"] = "\n\n".join(filter(None, (texts["evaluation"], _score(view))))
+    return {
+        "pages": [
+            {
+                "name": name,
+                "content": texts[name],
+                "isPublished": True,
+                "mimeType": "text/markdown",
+                "postTitle": title,
+            }
+            for name, (_, title) in PAGES.items()
+            if texts[name] and wanted in ("", name)
+        ]
+    }
 
 
-def _in_tab(session: Any, sent: SentFields) -> list[Competition]:
-    """Return the visible competitions in a tab of Kaggle's competition list."""
+def _searched(session: Any, sent: SentFields) -> list[Competition]:
+    """Return the visible competitions in a tab of Kaggle's competition list that contain a text."""
     tab, category = sent.text("group").removeprefix(TAB), sent.text("category").removeprefix(SEGMENT)
     if category.lower() not in ("", "unspecified", "community", "all"):
         return []
@@ -77,19 +93,13 @@ def _in_tab(session: Any, sent: SentFields) -> list[Competition]:
     is_in: Callable[[Competition], bool] = {
         "ENTERED": lambda each: participations.find(session, competition=each, user=g.user) is not None,
         "HOSTED": lambda each: each.id in roles,
-        "UNLAUNCHED": _is_draft,
-        "UNLAUNCHED_COMMUNITY": _is_draft,
     }.get(tab.upper(), bool)
-    return [each for each in lookups.listed(session) if is_in(each)]
-
-
-def _is_draft(competition: Competition) -> bool:
-    return competition.state is CompetitionState.DRAFT
-
-
-def _searched(competitions: list[Competition], sent: SentFields) -> list[Competition]:
     text = sent.text("search").strip().casefold()
-    return [each for each in competitions if text in each.slug or text in each.title.casefold()]
+    return [
+        each
+        for each in lookups.listed(session)
+        if is_in(each) and (text in each.slug or text in each.title.casefold())
+    ]
 
 
 def _sort(competitions: list[Competition], by: str) -> None:
@@ -134,23 +144,10 @@ def _line(session: Any, competition: Competition) -> dict[str, Any]:
     }
 
 
-def _page(view: CompetitionView, competition: Competition, name: str) -> dict[str, Any]:
-    setting, title = PAGES[name]
-    content = getattr(competition, setting)
-    if name == "evaluation":
-        content = "\n\n".join(filter(None, (content, _formula(view))))
-    return {
-        "name": name,
-        "content": content,
-        "isPublished": True,
-        "mimeType": "text/markdown",
-        "postTitle": title,
-    }
-
-
-def _formula(view: CompetitionView) -> str:
+def _score(view: CompetitionView) -> str:
+    """Return the definition of the score, a link to its details, and the columns of a submission."""
     metric = view.metric()
-    about, formula = metric.about, metric.form.formula
+    about = metric.about
     columns = "\n".join(f"- {name}: {domain}" for name, domain in metric.columns)
     parts = [
         f"The score is {about.title}: {about.sentence.removesuffix('.')}. The {about.direction} score is the "
@@ -158,11 +155,6 @@ def _formula(view: CompetitionView) -> str:
     ]
     if about.is_weighted_sum:
         terms = "\n".join(f"- {term.weight:g} times {term.name}" for term in metric.terms)
-        names = ", ".join(metric.groups) or "proposed after the upload of the solution"
-        parts += [
-            f"It is the sum of:\n\n{terms}",
-            f"The power means over the identities have the exponent {formula.power:g}. A row is positive if "
-            f"its label is at least {formula.label_threshold:g}. It mentions an identity if the identity's "
-            f"value is at least {formula.identity_threshold:g}. Identities: {names}.",
-        ]
+        parts.append(f"It is the sum of:\n\n{terms}")
+    parts.append(f"Details: {page_address('competitions.evaluation', slug=view.slug)}")
     return "\n\n".join([*parts, f"Columns of a submission, besides id:\n\n{columns}"])

@@ -1,55 +1,38 @@
-"""Kaggle protocol: leaderboard display and download, and a team's public submissions."""
+"""Kaggle protocol: leaderboard, and a team's public submissions."""
 
-import hashlib
-import zipfile
-from collections.abc import Callable
-from datetime import UTC, datetime
-from io import BytesIO
 from typing import Any
 
-from flask import Response, g
+from flask import g
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Split
 from grader.services.competitions import phases
+from grader.services.leaderboards import board as boards
 from grader.services.leaderboards import score_history
-from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, board_of
+from grader.services.leaderboards.board import Board, BoardRequest, ShownRow
 from grader.services.teams import rosters
-from grader.text import csv_lines
 from grader.visibility import Phase
-from webapp.http import lookups, responses
+from webapp.http import lookups
 from webapp.http.context import competition_of, reading
 from webapp.kaggle_protocol.protocol import (
-    COMPETITIONS,
     SentFields,
     asked_paging,
     call,
     next_token,
     time_text,
 )
-from webapp.kaggle_protocol.signed_files import offer, sender
 
 PAGE_SIZE = 50
-WHOLE = 10**9
-COLUMNS = (
-    "Rank",
-    "TeamId",
-    "TeamName",
-    "LastSubmissionDate",
-    "Score",
-    "SubmissionCount",
-    "TeamMemberUserNames",
-)
 
 
-@call(COMPETITIONS, "GetLeaderboard")
+@call("GetLeaderboard", old=["GET /competitions/<slug>/leaderboard/view"])
 def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
     """Return a page of the public leaderboard (after the reveal, the private one), without benchmarks."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
-        board = _board(session, competition, BoardRequest(page=page, page_size=size))
+        board = board_of(session, competition, BoardRequest(page=page, page_size=size))
     listed = [
         {
             "teamId": row.team_id,
@@ -57,30 +40,12 @@ def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
             "submissionDate": time_text(row.last_submitted_at),
             "score": row.score,
         }
-        for row in _teams(board)
+        for row in teams(board)
     ]
     return {"submissions": listed, "nextPageToken": next_token(board.page, board.page_count)}
 
 
-@call(COMPETITIONS, "DownloadLeaderboard")
-def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
-    """Redirect to the whole leaderboard as CSV in a ZIP file."""
-    with reading() as session:
-        competition = competition_of(session, sent.text("competitionName"))
-        _board(session, competition, BoardRequest(page_size=1))
-    return offer("leaderboard", competition, f"{competition.slug}.zip")
-
-
-@sender("leaderboard")
-def send_leaderboard(session: Any, competition: Competition, name: str, _: str) -> Callable[[], Response]:
-    """Send the current leaderboard."""
-    keep = lookups.keep(session, competition, db.now(session))
-    packed, newest = keep("zip", lambda: _zipped(session, competition))
-    etag = hashlib.sha256(packed).hexdigest()
-    return lambda: responses.send(BytesIO(packed), name=name, etag=etag, modified=newest)
-
-
-@call(COMPETITIONS, "ListTeamPublicSubmissions")
+@call("ListTeamPublicSubmissions")
 def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
     """Return a team's best public scores over time, with submission ids only for the user's own team."""
     with reading() as session:
@@ -102,10 +67,11 @@ def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
     }
 
 
-def _board(session: Any, competition: Competition, request: BoardRequest) -> Board:
+def board_of(session: Any, competition: Competition, request: BoardRequest) -> Board:
+    """Return the public leaderboard or, after the reveal, the private one."""
     now = db.now(session)
     is_revealed = phases.phase(competition, now) is Phase.REVEALED
-    return board_of(
+    return boards.board_of(
         session,
         competition=competition,
         split=Split.PRIVATE if is_revealed else Split.PUBLIC,
@@ -115,20 +81,6 @@ def _board(session: Any, competition: Competition, request: BoardRequest) -> Boa
     )
 
 
-def _zipped(session: Any, competition: Competition) -> tuple[bytes, datetime]:
-    """Return a CSV file with Kaggle's columns, in a ZIP file with a fixed date, and its newest time."""
-    board, packed = _board(session, competition, BoardRequest(page_size=WHOLE)), BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        name = f"{competition.slug}-{board.split.value}leaderboard.csv"
-        archive.writestr(zipfile.ZipInfo(name), csv_lines([COLUMNS, *map(_cells, _teams(board))]))
-    newest = max((row.last_submitted_at for row in board.rows), default=competition.created_at)
-    return packed.getvalue(), newest
-
-
-def _teams(board: Board) -> list[ShownRow]:
+def teams(board: Board) -> list[ShownRow]:
+    """Return the rows without benchmarks."""
     return [row for row in board.rows if not row.is_benchmark]
-
-
-def _cells(row: ShownRow) -> tuple[str | int | None, ...]:
-    last = f"{row.last_submitted_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-    return row.rank, row.team_id, row.team, last, row.score, row.entry_count, ",".join(row.members)

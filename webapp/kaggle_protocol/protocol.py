@@ -1,7 +1,11 @@
-"""Kaggle protocol: method URLs, tokens, JSON requests and responses, readable errors."""
+"""Kaggle protocol: method URLs of all client versions, tokens, requests, readable errors.
+
+The versions 1.5 and 1.6 of the kaggle command can use any server (`KAGGLE_API_ENDPOINT`) and send the API
+token as a password. They expect plain lists and require every field that they print.
+"""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
@@ -24,6 +28,13 @@ from webapp.http.site import current_site, site_link
 
 COMPETITIONS = "competitions.CompetitionApiService"
 OAUTH = "security.OAuthService"
+# Kaggle's names of the parameters of old URLs.
+OLD_NAMES = {
+    "slug": "competitionName",
+    "name": "fileName",
+    "length": "contentLength",
+    "pagesize": "pageSize",
+}
 LOCALHOST = "localhost"  # the host name sent by a command that uses this site as its proxy
 
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
@@ -71,17 +82,6 @@ class SentFields:
             raise Unreadable(name, value, "true or false")
         return word in YES
 
-    def within(self, name: str) -> "SentFields":
-        """Return the fields of a nested object, empty if absent; raise Unreadable."""
-        value = self._fields.get(name) or {}
-        if not isinstance(value, Mapping):
-            raise Unreadable(name, value, "an object")
-        return SentFields(value)
-
-    def value(self, name: str) -> Any:
-        """Return the raw value of a field, or None if absent."""
-        return self._fields.get(name)
-
 
 class Service(BaseConverter):
     """The name of one of Kaggle's services, such as `datasets.DatasetApiService`."""
@@ -106,22 +106,38 @@ def require_token() -> None:
         raise Refusal("token_needed", ErrorKind.FORBIDDEN, message)
 
 
-def require_scope(scope: Scope) -> None:
-    """Raise ScopeMissing if the token of this call lacks a scope."""
-    api_tokens.require_scope(g.token, scope)
+def call(
+    method: str,
+    scope: Scope = Scope.READ,
+    *,
+    old: Sequence[str] = (),
+    as_before: Callable[[Any], Any] = lambda answer: answer,
+) -> Callable[[Handler], Handler]:
+    """Register a function as the handler of a method, for tokens with this scope.
 
-
-def call(service: str, method: str, scope: Scope = Scope.READ) -> Callable[[Handler], Handler]:
-    """Register a function as the handler of a service's method, for tokens with this scope."""
+    `old` are the requests of old versions with the same meaning, such as `GET /competitions/list`, and
+    `as_before` converts the response for them.
+    """
 
     def register(handler: Handler) -> Handler:
         @wraps(handler)
         def view() -> ResponseReturnValue:
-            require_scope(scope)
+            api_tokens.require_scope(g.token, scope)
             return handler(SentFields())
 
-        address = f"/{service}/{method}"
-        blueprint.add_url_rule(address, endpoint=handler.__name__, view_func=view, methods=["POST"])
+        @wraps(handler)
+        def old_view(**values: Any) -> ResponseReturnValue:
+            api_tokens.require_scope(g.token, scope)
+            answered = handler(SentFields(_old_fields(values)))
+            result: ResponseReturnValue = as_before(answered) if isinstance(answered, dict) else answered
+            return result
+
+        path = f"/{COMPETITIONS}/{method}"
+        blueprint.add_url_rule(path, endpoint=handler.__name__, view_func=view, methods=["POST"])
+        for number, each in enumerate(old):
+            verb, _, path = each.partition(" ")
+            endpoint = f"old_{handler.__name__}" + ("" if number == 0 else f"_{number + 1}")
+            blueprint.add_url_rule(path, endpoint=endpoint, view_func=old_view, methods=[verb])
         return handler
 
     return register
@@ -188,6 +204,12 @@ def other_method(service: str, method: str) -> ResponseReturnValue:
     """Reject calls to other services, such as datasets, notebooks or forums."""
     what = f"{service.partition('.')[0].capitalize()} ({method}):"
     return not_offered(what)
+
+
+def _old_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an old request; old versions send the text None for a missing parameter."""
+    asked = {name: text for name, text in request.args.items() if text not in ("", "None")}
+    return {OLD_NAMES.get(name, name): text for name, text in {**asked, **request.form, **values}.items()}
 
 
 def _json_object() -> Mapping[str, Any]:

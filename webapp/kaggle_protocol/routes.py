@@ -10,19 +10,11 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import auth
 from webapp.http.context import competition_of, reading
 from webapp.http.site import site_link
-from webapp.kaggle_protocol import (
-    competitions,
-    data,
-    leaderboards,
-    old_routes,
-    protocol,
-    submissions,
-    uploads,
-)
+from webapp.kaggle_protocol import competitions, downloads, leaderboards, protocol, submissions
 
 blueprint = Blueprint("kaggle_command", __name__, url_prefix="/competitions/<slug>/kaggle")
 # These modules add their routes to the blueprint when imported.
-CALLS = (protocol, competitions, data, uploads, submissions, leaderboards, old_routes)
+CALLS = (protocol, competitions, downloads, submissions, leaderboards)
 
 
 @blueprint.get("")

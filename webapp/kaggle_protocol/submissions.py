@@ -1,45 +1,48 @@
-"""Kaggle protocol: submission, list, details, download, remaining limits."""
+"""Kaggle protocol: uploads received whole, submission, list, details, remaining limits."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
-from flask import Response, g
+from flask import g, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import ErrorKind, Refusal
-from grader.models import Competition, Split, Submission, SubmissionStatus
+from grader.models import AnnouncedUpload, Competition, Split, Submission, SubmissionStatus
 from grader.services.competitions import lookup, phases
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import SplitResult
-from grader.services.submissions import accepting, viewers
+from grader.services.site.paging import Part
+from grader.services.submissions import accepting
 from grader.services.submissions import uploads as announced
+from grader.services.submissions.accepting import Opened
 from grader.services.submissions.refusal import refusal
+from grader.services.submissions.situation import SentFile
 from grader.services.submissions.uploads import UnknownUpload
-from grader.services.submissions.viewers import Opened
-from grader.storage.stores import BlobMissing
+from grader.storage import blobs
+from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
 from grader.visibility import Viewer, visible_fields
-from webapp.http import lookups, responses
+from webapp.http import lookups
 from webapp.http.context import competition_of, reading, writing
+from webapp.http.errors import FileTooLarge
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
-    COMPETITIONS,
     SentFields,
-    asked_paging,
+    address,
+    blueprint,
     call,
-    next_token,
     not_offered,
     page_address,
     time_text,
 )
-from webapp.kaggle_protocol.signed_files import offer, sender
-from webapp.kaggle_protocol.uploads import whole_upload
 from webapp.submissions import uploads
 
 PAGE_SIZE = 200  # the command requests only the first page
 NO_LIMIT = 9_999
+INCOMPLETE = 308
 STATUSES = {
     SubmissionStatus.PENDING: "PENDING",
     SubmissionStatus.SCORED: "COMPLETE",
@@ -49,7 +52,77 @@ STATUSES = {
 FAILED = "Scoring this file failed because of an error on our side. The organizers can see the error."
 
 
-@call(COMPETITIONS, "CreateSubmission", Scope.SUBMIT)
+@call(
+    "StartSubmissionUpload",
+    Scope.SUBMIT,
+    old=[
+        "POST /competitions/<slug>/submissions/url/<int:length>/<modified>",
+        "POST /competitions/submission-url",
+    ],
+)
+def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
+    """Announce a submission; raise FileTooLarge or the error that any file would cause."""
+    size_bytes = sent.number("contentLength") or 0  # the field is missing for an empty file
+    with writing() as session:
+        state = lookups.situation_in(session, sent.text("competitionName"))
+        if refused := refusal(state):
+            raise refused
+        limit_bytes = accepting.size_cap(state.competition)
+        if size_bytes > limit_bytes:
+            raise FileTooLarge(size_bytes, limit_bytes)
+        token, forgotten = announced.announce(
+            session,
+            user=g.user,
+            competition=state.competition,
+            name=sent.text("fileName"),
+            size_bytes=size_bytes,
+            now=db.now(session),
+        )
+    _delete_unnamed(forgotten)
+    return {"token": token, "createUrl": address("kaggle.receive", token=token)}
+
+
+@blueprint.before_request
+def set_limit() -> None:
+    """Set the body limit of an upload to its announced size; raise UnknownUpload or NoSpace."""
+    if request.endpoint != "kaggle.receive" or request.method != "PUT":
+        return
+    upload = _found()
+    g.file_limit_bytes = upload.size_bytes
+    request.max_content_length = upload.size_bytes + 1  # a stream of exactly the limit would be rejected
+    uploads.require_room()
+
+
+@blueprint.put("/uploads/<token>")
+def receive(token: str) -> ResponseReturnValue:
+    """Store the file, or return whether it is stored; the command asks after an interruption."""
+    upload = _found()
+    size = upload.size_bytes
+    wanted = request.headers.get("Content-Range")
+    if wanted == f"bytes */{size}" or upload.used_at is not None:
+        # Without a range in the response, the command sends the whole file.
+        return {}, 200 if upload.sha256 else INCOMPLETE
+    if wanted not in (None, f"bytes 0-{size - 1}/{size}"):
+        message = f"An upload cannot be resumed. Send the whole file of {size:,} bytes again."
+        raise Refusal("unreadable_range", ErrorKind.INVALID, message)
+    file = current_site().storage.put(request.stream, max_bytes=size)
+    superfluous = {file.sha256, *([upload.sha256] if upload.sha256 else [])}
+    try:
+        with writing() as session:
+            _hold(session, file)
+            upload = announced.receive(session, token=token, file=file, now=db.now(session))
+        superfluous -= {upload.sha256 or ""}
+    finally:
+        _delete_unnamed(superfluous)
+    return {}, 200
+
+
+def _found() -> AnnouncedUpload:
+    with reading() as session:
+        return announced.find(session, token=(request.view_args or {})["token"], now=db.now(session))
+
+
+@call("CreateSubmission", Scope.SUBMIT, old=["POST /competitions/submissions/submit/<slug>"])
 def create_submission(sent: SentFields) -> ResponseReturnValue:
     """Submit an uploaded file; repeated requests for the same upload submit it only once.
 
@@ -66,15 +139,20 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
                     "submission, check it on the Submissions page."
                 )
                 raise Refusal("no_sandbox", ErrorKind.FORBIDDEN, message)
-            upload, blob = whole_upload(session, token, competition=competition)
+            upload = announced.whole(
+                session, token=token, user=g.user, competition=competition, now=db.now(session)
+            )
             accepted = uploads.enter(
                 session,
                 competition,
-                blob=blob,
+                file=SentFile(
+                    upload.sha256 or "",
+                    upload.size_bytes,
+                    again=True,
+                    idempotency_key=announced.key_of(token),
+                ),
                 file_name=upload.name,
                 description=sent.text("submissionDescription"),
-                again=True,
-                idempotency_key=announced.key_of(token),
             )
             announced.note_use(session, token=token, now=db.now(session))
     except BlobMissing as error:  # the file was rejected, or its blob is missing after a restore
@@ -85,30 +163,33 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
     return {"message": message, "ref": accepted.submission.id}
 
 
-@call(COMPETITIONS, "CreateCodeSubmission", Scope.SUBMIT)
+@call("CreateCodeSubmission", Scope.SUBMIT)
 def create_code_submission(sent: SentFields) -> ResponseReturnValue:
     """Reject code submissions, because notebooks are not supported."""
     return not_offered("Code submissions are not supported. Upload a file with predictions instead.")
 
 
-@call(COMPETITIONS, "ListSubmissions")
+@call(
+    "ListSubmissions",
+    old=["GET /competitions/submissions/list/<slug>"],
+    as_before=lambda answer: [{**each, "status": each["status"].lower()} for each in answer["submissions"]],
+)
 def list_submissions(sent: SentFields) -> ResponseReturnValue:
     """Return the team's submissions, newest first, with the visible scores."""
-    page, size = asked_paging(sent, usual_size=PAGE_SIZE)
+    part = Part(sent.number("pageToken"), min(sent.number("pageSize") or PAGE_SIZE, 1000))
     with reading() as session:
         competition = competition_of(session, sent.text("competitionName"))
-        team = lookups.own_team(session, competition)
-        part = accepting.list_of(session, team=team, page=page, page_size=size)
-        results = _results(session, competition, [each.id for each in part.rows]) if part.rows else {}
-        listed = [submission_line(each, results.get(each.id, {})) for each in part.rows]
-    return {"submissions": listed, "nextPageToken": next_token(part.page, part.page_count)}
+        found = accepting.slice_of(session, team=lookups.own_team(session, competition), part=part)
+        results = _results(session, competition, [each.id for each in found.rows]) if found.rows else {}
+        listed = [submission_line(each, results.get(each.id, {})) for each in found.rows]
+    return {"submissions": listed, "nextPageToken": str(found.following or "")}
 
 
-@call(COMPETITIONS, "GetSubmission")
+@call("GetSubmission")
 def get_submission(sent: SentFields) -> ResponseReturnValue:
     """Return a submission of the user's team, or of a competition that the user organizes."""
     with reading() as session:
-        opened = _opened(session, sent.number("ref") or 0)
+        opened = open_submission(session, sent.number("ref") or 0)
         own = opened.submission
         allowed = _allowed(session, own.competition, opened.viewer)
         version = lookup.live(own.competition)
@@ -116,28 +197,7 @@ def get_submission(sent: SentFields) -> ResponseReturnValue:
         return submission_line(own, results)
 
 
-@call(COMPETITIONS, "DownloadSubmission")
-def download_submission(sent: SentFields) -> ResponseReturnValue:
-    """Redirect to a submission's original file."""
-    with reading() as session:
-        opened = _opened(session, sent.number("submissionId") or 0)
-        own = opened.submission
-        accepting.require_file(own)
-        return offer("submission", own.competition, own.file_name.replace("/", "_"), version=str(own.id))
-
-
-@sender("submission")
-def send_submission(session: Any, _: Competition, name: str, version: str) -> Callable[[], Response]:
-    """Send the file of a submission."""
-    own = viewers.open_submission(session, user=g.user, submission_id=int(version)).submission
-    accepting.require_file(own)
-    sha256, modified = own.sha256, own.submitted_at
-    return lambda: responses.send(
-        current_site().storage.open(sha256), name=name, etag=sha256, modified=modified
-    )
-
-
-@call(COMPETITIONS, "GetSubmissionLimits")
+@call("GetSubmissionLimits")
 def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
     """Return how many submissions the team has used, and how many files it may submit now."""
     with reading() as session:
@@ -152,7 +212,7 @@ def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
     }
 
 
-def _opened(session: Any, submission_id: int) -> Opened:
+def open_submission(session: Any, submission_id: int) -> Opened:
     """Open a submission, within the competition to which the token is bound."""
     opened = lookups.open_submission(session, submission_id)
     if g.token.competition_id is not None:
@@ -205,3 +265,18 @@ def _fault(submission: Submission) -> str:
     messages = [str(problem["message"]) for problem in submission.problems]
     more = f" And {len(messages) - 3} more problems." if len(messages) > 3 else ""
     return " ".join(messages[:3]) + more
+
+
+def _hold(session: Any, blob: StoredBlob) -> None:
+    """Protect a blob; if it has just been deleted, fail so that the command sends the file again."""
+    try:
+        blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
+    except BlobMissing as error:
+        raise StorageUnavailable(str(error)) from error
+
+
+def _delete_unnamed(names: set[str]) -> None:
+    """Delete replaced blobs, so that repeated uploads cannot fill the disk."""
+    if names:
+        site = current_site()
+        blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta())

@@ -1,0 +1,221 @@
+"""Kaggle protocol: list of data files, and downloads by signed URLs.
+
+The kaggle command follows redirects without its token. A URL is bound to the API token, its owner, the
+competition, the file and its version. It expires with the token, at the latest after 12 hours. Access rights
+are checked again when the file is sent.
+"""
+
+import hashlib
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from io import BytesIO
+from typing import Any, BinaryIO
+
+from flask import Response, g, redirect, request
+from flask.typing import ResponseReturnValue
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+from grader import db
+from grader.errors import ErrorKind, Refusal
+from grader.models import Competition
+from grader.services.identity import api_tokens
+from grader.services.leaderboards.board import BoardRequest, ShownRow
+from grader.services.site.paging import page_of_list
+from grader.services.solutions import data_archive, data_files
+from grader.services.solutions.data_files import SAMPLE_SUBMISSION
+from grader.services.submissions import accepting
+from grader.text import csv_lines
+from webapp.competitions import downloads
+from webapp.http import lookups, responses
+from webapp.http.context import competition_of, reading
+from webapp.http.site import current_site
+from webapp.kaggle_protocol.leaderboards import board_of, teams
+from webapp.kaggle_protocol.protocol import (
+    SentFields,
+    address,
+    asked_paging,
+    blueprint,
+    call,
+    next_token,
+    time_text,
+)
+from webapp.kaggle_protocol.submissions import open_submission
+
+PAGE_SIZE = 20
+VALID = timedelta(hours=12)
+SALT = "kaggle download"
+WHOLE = 10**9
+COLUMNS = (
+    "Rank",
+    "TeamId",
+    "TeamName",
+    "LastSubmissionDate",
+    "Score",
+    "SubmissionCount",
+    "TeamMemberUserNames",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file that the current user may download; a URL is valid for one `version`."""
+
+    name: str
+    opened: Callable[[], BinaryIO]
+    etag: str
+    modified: datetime
+    version: str
+
+
+@call(
+    "ListDataFiles",
+    old=["GET /competitions/data/list/<slug>"],
+    as_before=lambda answer: answer if {"pageSize", "pagesize"} & request.args.keys() else answer["files"],
+)
+def list_data_files(sent: SentFields) -> ResponseReturnValue:
+    """Return a page of the data files, including the sample submission."""
+    page, size = asked_paging(sent, usual_size=PAGE_SIZE)
+    with reading() as session:
+        competition = competition_of(session, sent.text("competitionName"))
+        files = data_files.list_all(session, competition=competition)
+        listed = [_line(file.name, file.size_bytes, file.uploaded_at) for file in files]
+        version = competition.live_scoring_version
+        if version is not None:
+            sample = downloads.sample(competition)
+            listed.insert(0, _line(sample.name, sample.blob.size, version.created_at))
+    part = page_of_list(listed, page=page, page_size=size)
+    return {"files": list(part.rows), "nextPageToken": next_token(part.page, part.page_count)}
+
+
+@call("DownloadDataFile", old=["GET /competitions/data/download/<slug>/<path:name>"])
+def download_data_file(sent: SentFields) -> ResponseReturnValue:
+    """Redirect to a file that the user may download."""
+    return _offer("file", sent.text("competitionName"), sent.text("fileName"))
+
+
+@call("DownloadDataFiles", old=["GET /competitions/data/download-all/<slug>"])
+def download_data_files(sent: SentFields) -> ResponseReturnValue:
+    """Redirect to a ZIP file of all files that the user may download now."""
+    return _offer("files", sent.text("competitionName"))
+
+
+@call("DownloadLeaderboard", old=["GET /competitions/<slug>/leaderboard/download"])
+def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
+    """Redirect to the whole leaderboard as CSV in a ZIP file."""
+    return _offer("leaderboard", sent.text("competitionName"))
+
+
+@call("DownloadSubmission")
+def download_submission(sent: SentFields) -> ResponseReturnValue:
+    """Redirect to a submission's original file."""
+    number = sent.number("submissionId") or 0
+    with reading() as session:
+        slug = open_submission(session, number).submission.competition.slug
+    return _offer("submission", slug, str(number))
+
+
+@blueprint.get("/downloads/<name>")
+def signed_file(name: str) -> ResponseReturnValue:
+    """Send a file for its signed URL if the user who requested the URL may still download it."""
+    expired = Refusal(
+        "link_expired",
+        ErrorKind.GONE,
+        "This download link or its API token has expired, or the file has changed. Start the download again.",
+    )
+    try:
+        kind, token_id, user_id, slug, subject, signed_name, version = _serializer().loads(
+            request.args.get("key", ""), max_age=int(VALID.total_seconds())
+        )
+    except (BadSignature, ValueError) as error:
+        raise expired from error
+    if signed_name != name:
+        raise expired
+    with reading() as session:
+        g.token = api_tokens.get(session, token_id=token_id, now=db.now(session))
+        if g.token is None or g.token.user_id != user_id:
+            raise expired
+        g.user = g.token.user
+        found = FINDERS[kind](session, competition_of(session, slug), subject)
+    if found.version != version:
+        raise expired
+    return responses.send(found.opened(), name=name, etag=found.etag, modified=found.modified)
+
+
+def _offer(kind: str, slug: str, subject: str = "") -> Response:
+    """Return a redirect to a file's signed URL, which ends with the name of the saved file."""
+    with reading() as session:
+        found = FINDERS[kind](session, competition_of(session, slug), subject)
+    signed = [kind, g.token.id, g.user.id, slug, subject, found.name, found.version]
+    url = address("kaggle.signed_file", name=found.name, key=_serializer().dumps(signed))
+    return redirect(url, 302)  # type: ignore[return-value]
+
+
+def _serializer() -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(
+        current_site().settings.secret(), salt=SALT, signer_kwargs={"digest_method": hashlib.sha256}
+    )
+
+
+def _stored(name: str, sha256: str, modified: datetime) -> Download:
+    return Download(name, partial(current_site().storage.open, sha256), sha256, modified, sha256)
+
+
+def _data_file(session: Any, competition: Competition, name: str) -> Download:
+    version = competition.live_scoring_version
+    if name == SAMPLE_SUBMISSION and version is not None:
+        return _stored(name, version.solution.sample_submission_sha256, version.created_at)
+    file = downloads.data_file(session, competition, name)
+    return _stored(file.name, file.sha256, file.uploaded_at)
+
+
+def _data_files(session: Any, competition: Competition, _: str) -> Download:
+    site = current_site()
+    packed, modified = downloads.packed(session, competition)
+    opened = partial(data_archive.opened, site.storage, site.checksums, packed)
+    version = data_archive.version_of(packed)
+    return Download(f"{competition.slug}.zip", opened, version, modified, version)
+
+
+def _submission(session: Any, _: Competition, subject: str) -> Download:
+    own = open_submission(session, int(subject)).submission
+    accepting.require_file(own)
+    return _stored(own.file_name.replace("/", "_"), own.sha256, own.submitted_at)
+
+
+def _leaderboard(session: Any, competition: Competition, _: str) -> Download:
+    """Return the current leaderboard, for which a URL stays valid when it changes."""
+    keep = lookups.keep(session, competition, db.now(session))
+    packed, newest = keep("zip", lambda: _zipped(session, competition))
+    etag = hashlib.sha256(packed).hexdigest()
+    return Download(f"{competition.slug}.zip", partial(BytesIO, packed), etag, newest, "")
+
+
+def _zipped(session: Any, competition: Competition) -> tuple[bytes, datetime]:
+    """Return a CSV file with Kaggle's columns, in a ZIP file with a fixed date, and its newest time."""
+    board, packed = board_of(session, competition, BoardRequest(page_size=WHOLE)), BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        name = f"{competition.slug}-{board.split.value}leaderboard.csv"
+        archive.writestr(zipfile.ZipInfo(name), csv_lines([COLUMNS, *map(_cells, teams(board))]))
+    newest = max((row.last_submitted_at for row in board.rows), default=competition.created_at)
+    return packed.getvalue(), newest
+
+
+def _cells(row: ShownRow) -> tuple[str | int | None, ...]:
+    last = f"{row.last_submitted_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    return row.rank, row.team_id, row.team, last, row.score, row.entry_count, ",".join(row.members)
+
+
+def _line(name: str, size_bytes: int, created_at: datetime) -> dict[str, Any]:
+    return {"name": name, "totalBytes": size_bytes, "creationDate": time_text(created_at), "ref": name}
+
+
+# These functions find a file for the current user by the competition and a name or id.
+FINDERS: dict[str, Callable[[Any, Competition, str], Download]] = {
+    "file": _data_file,
+    "files": _data_files,
+    "leaderboard": _leaderboard,
+    "submission": _submission,
+}
