@@ -18,7 +18,6 @@ from grader.services.leaderboards import glance, ranks, score_history, team_resu
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow
 from grader.services.leaderboards.submission_results import CountedEntry
 from grader.services.rescoring import mail
-from grader.services.submissions import comparison
 from grader.services.teams import rosters
 from grader.visibility import Field, Viewer, visible
 from webapp.competitions.views import CompetitionView
@@ -119,13 +118,16 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
         view = CompetitionView(competition, db.now(session))
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         submission = requests.counted(session, competition, submission_id)
-        own_id = comparison.own_counted(session, competition=competition, team=team, phase=view.phase)
+        own = None
+        if team is not None and view.is_revealed:
+            standings = ranks.Standings(session, lookup.live(competition).id, Split.PRIVATE)
+            own = standings.entry_of(team.id)
     return conditional(
         render_template(
             "leaderboards/counted_submission.html",
             competition=view,
             submission=CountedView(submission, own_team_id=team.id if team else None),
-            own_counted_id=own_id,
+            own_counted_id=own.submission_id if own else None,
             identity_terms=IDENTITY_TERMS,
         )
     )
