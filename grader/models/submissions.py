@@ -30,8 +30,7 @@ class Submission(Base):
     toward the day of its upload. A rejected or failed one no longer counts.
 
     The bytes of a rejected file are kept for at most one day; after `file_deleted_at`, this row no longer
-    needs them. `was_checked` means that the file had passed the check before the upload. `details` are links
-    and notes by field.
+    needs them.
     """
 
     __tablename__ = "submission"
@@ -70,7 +69,6 @@ class Submission(Base):
         stored_enum(SubmissionKind, name="kind"), default=SubmissionKind.NORMAL, server_default="normal"
     )
     is_selected: Mapped[bool] = mapped_column(default=False, server_default=false())
-    was_checked: Mapped[bool] = mapped_column(default=False, server_default=false())
     slot_day: Mapped[date | None]
     file_deleted_at: Mapped[datetime | None]
     idempotency_key: Mapped[str | None] = mapped_column(String(128))

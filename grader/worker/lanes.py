@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.db import Database
 from grader.services.site import backup_runs, organizer_jobs, outbox
-from grader.services.submissions import batches
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
@@ -116,7 +115,7 @@ def all_lanes(settings: Settings) -> list[Lane]:
         Lane("live", score_overdue, lambda _, now: jobs.are_waiting(now, patience), pause, at_once=2),
         python("python", with_slow=True),
         python("python-fast", with_slow=False),
-        Lane("rescoring", rescore, lambda _, now: batches.are_unattended(now), soon, niceness=NICENESS),
+        Lane("rescoring", rescore, lambda _, now: jobs.are_unattended(now), soon, niceness=NICENESS),
         organizers("checks"),
         organizers("organizers"),
         organizers("statistics", NICENESS),
@@ -181,7 +180,7 @@ def rescore(turn: Turn) -> int:
     from grader.worker import broker  # would take 15 MB of an idle sweeper
 
     patience = timedelta(seconds=turn.settings.sweep_after_seconds)
-    if turn.settings.broker_url is not None and not turn.next(batches.are_forgotten, since=patience):
+    if turn.settings.broker_url is not None and not turn.next(jobs.are_forgotten, since=patience):
         try:
             broker.ask_for_batch(broker.impatient_app(turn.settings))
         except Exception as error:

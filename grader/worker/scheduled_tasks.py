@@ -143,7 +143,7 @@ def forget_uploads(database: Database, storage: Storage) -> None:
         has_old = uploads.has_old(session, now=db.now(session))
     while has_old:
         with database.write() as session:
-            names = uploads.forget_old(session, now=db.now(session))
+            names = uploads.forget(session, now=db.now(session))
             has_old = uploads.has_old(session, now=db.now(session))
         if names is None:
             return  # the remaining rows are locked by other transactions

@@ -15,7 +15,7 @@ from grader.db import Database
 from grader.files import RowIds, read_submission
 from grader.files.reading.containers import SMALL_BYTES
 from grader.services.site.leased_rows import Rejection
-from grader.services.submissions import batches, rejected_files
+from grader.services.submissions import rejected_files
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import Claim, Outcome
 from grader.settings import Settings
@@ -103,7 +103,7 @@ class Scorer:
         return recorded
 
     def _claim(self, job_id: int, is_python: bool | None) -> Claim | None:
-        lease = jobs.lease(self._lease, is_python=bool(is_python))
+        lease = self._lease + timedelta(seconds=jobs.PYTHON_SECONDS if is_python else 0)
         with self._database.write() as session:
             now = db.now(session)
             claim = jobs.claim(
@@ -165,11 +165,11 @@ class Scorer:
 
     def _claim_batch(self) -> list[Claim]:
         with self._database.read() as session:
-            version_id = batches.next_version(session, now=db.now(session))
+            version_id = jobs.next_version(session, now=db.now(session))
         if version_id is None:
             return []
         with self._database.write() as session:
-            return batches.claim(
+            return jobs.claim_batch(
                 session,
                 scoring_version_id=version_id,
                 limit=self._batch_jobs,
@@ -180,7 +180,13 @@ class Scorer:
 
     def _record_batch(self, claims: Sequence[Claim], outcomes: Mapping[int, Outcome]) -> int:
         with self._database.write() as session:
-            recorded = batches.record(session, claims=claims, outcomes=outcomes, now=db.now(session))
+            recorded = jobs.record_batch(
+                session,
+                job_ids=[each.job_id for each in claims],
+                token=claims[0].token,
+                outcomes=outcomes,
+                now=db.now(session),
+            )
             reach("batch.before_commit")
         return recorded
 

@@ -498,7 +498,6 @@ def upgrade() -> None:
             server_default="normal",
         ),
         sa.Column("is_selected", sa.Boolean(), nullable=False, server_default=sa.false()),
-        sa.Column("was_checked", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("slot_day", sa.Date()),
         sa.Column("file_deleted_at", TIME),
         sa.Column("idempotency_key", sa.String(128)),

@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
 import psutil
 import pytest
@@ -111,66 +110,3 @@ def test_worker_stopped_beyond_its_lease_cannot_record_after_it_continues(
     assert watch.all_scored()
     assert watch.score_ids() == written and len(written) == 2
     assert watch.attempts() == [2]
-
-
-WEB_THAT_DIES_BEFORE_ITS_HINT = """
-import os, signal
-from grader.settings import load
-from webapp.app import create_app
-
-class Fatal:
-    def send(self, job_ids):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-app = create_app(load(), hints=Fatal())
-"""
-
-
-@on_sqlite
-def test_web_process_killed_between_commit_and_hint_loses_nothing(
-    service,
-    processes,
-    eventually,
-    watch,
-    tmp_path: Path,
-    short_folder: Path,
-    predictions_csv: Callable[..., bytes],
-):
-    import http.client
-    import socket
-
-    from grader.services.identity import api_tokens
-
-    service.competition()
-    with service.database.write() as session:
-        _, token = api_tokens.create(session, user=service.user(), name="test", now=service.now)
-    (tmp_path / "fatal.py").write_text(WEB_THAT_DIES_BEFORE_ITS_HINT)
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    gunicorn = ["-m", "gunicorn", "fatal:app", "--bind", f"fd://{listener.fileno()}", "--threads", "2"]
-    processes.python(
-        service.settings,
-        *gunicorn,
-        *["--log-level", "error", "--no-control-socket"],
-        cwd=tmp_path,
-        pass_fds=(listener.fileno(),),
-    )
-    body, boundary = predictions_csv(), "boundary"
-    form = (
-        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'.encode()
-        + body
-        + f"\r\n--{boundary}--\r\n".encode()
-    )
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
-    headers = {
-        "Authorization": f"Bearer {token}",
-        "Content-Type": f"multipart/form-data; boundary={boundary}",
-    }
-    with pytest.raises((http.client.HTTPException, ConnectionError)):
-        connection.request("POST", "/api/v1/competitions/toxicity/submissions", form, headers)
-        connection.getresponse()
-    assert watch.states() == [JobState.WAITING]
-    processes.sweeper(service.settings)
-    eventually(watch.all_scored)
-    assert watch.score_count() == 2
-    listener.close()

@@ -53,6 +53,7 @@ from tests.fixtures.board_model import (
     Version,
 )
 from tests.fixtures.databases import set_clock
+from tests.fixtures.refusals import refused
 from tests.fixtures.service import LEASE, NOON, Service, write_predictions, write_solution
 from tests.fixtures.states import state_of
 from tests.invariants.checker import Checker, History
@@ -215,12 +216,12 @@ class BoardMachine(RuleBasedStateMachine):
         if user not in members:
             refusal = accepting.UnknownSubmission
         elif self.model.is_closed(self.now):
-            refusal = selections.SelectionClosed
+            refusal = "selection_closed"
         elif wanted and not sent.is_selected:
             if sent.kind != "normal" or sent.status == "rejected":
-                refusal = selections.NotSelectable
+                refusal = "not_selectable"
             elif len(self.model.picks(sent.team)) >= SELECTION_COUNT:
-                refusal = selections.TooManySelected
+                refusal = "too_many_selected"
         with expecting(refusal), self.service.database.write() as session:
             who = self.service.user(user)
             selections.select(session, user=who, submission_id=sent.number, is_selected=bool(wanted))
@@ -418,8 +419,10 @@ def lines(rows) -> list[tuple[str, int, Decimal]]:
     return [(row.team, row.submission_id, Decimal(row.score)) for row in ranked]
 
 
-def expecting(refusal: type[Exception] | None) -> AbstractContextManager[Any]:
+def expecting(refusal: type[Exception] | str | None) -> AbstractContextManager[Any]:
     """Expect the outcome that the model predicts: this error, or no error."""
+    if isinstance(refusal, str):
+        return refused(refusal)
     return nullcontext() if refusal is None else pytest.raises(refusal)
 
 

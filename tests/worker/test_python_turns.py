@@ -11,7 +11,7 @@ from grader.sandbox import CallLimits, SandboxUnavailable, layers
 from grader.services.competitions import lookup
 from grader.services.site import organizer_jobs
 from grader.services.solutions.truth import Truth
-from grader.services.submissions import batches, retries
+from grader.services.submissions import retries
 from grader.services.submissions import scoring_jobs as jobs
 from grader.worker import calculator, lanes, python_turns
 from grader.worker.lanes import Turn
@@ -108,7 +108,7 @@ def test_only_the_lanes_of_python_metrics_claim_their_jobs(service, prepare_vers
     service.score(accepted)
     prepare_version(other)
     with service.database.read() as session:
-        assert batches.next_version(session, now=service.now) is None
+        assert jobs.next_version(session, now=service.now) is None
 
 
 def take(service, turns: PythonTurns, *, with_slow: bool) -> python_turns.Subject | None:

@@ -14,10 +14,9 @@ from grader.services.competitions import lookup, organizers, phases
 from grader.services.identity.api_tokens import Scope, require_scope
 from grader.services.rescoring import preparation
 from grader.services.site.paging import Page, Part, Slice, page_of_list, slice_of_list
-from grader.services.submissions import accepting, situation, viewers
-from grader.services.submissions.repeats import SentFile
-from grader.services.submissions.situation import Situation
-from grader.services.submissions.viewers import Opened
+from grader.services.submissions import accepting, situation
+from grader.services.submissions.accepting import Opened
+from grader.services.submissions.situation import SentFile, Situation
 from grader.visibility import Viewer
 from webapp.http.caches import Keep
 from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading, show
@@ -78,7 +77,7 @@ def open_submission(session: Any, submission_id: int) -> Opened:
 
     Raises UnknownSubmission, or Refusal for an organizer's token without the scope `organize`.
     """
-    opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
+    opened = accepting.open_submission(session, user=g.user, submission_id=submission_id)
     if opened.viewer is not Viewer.ORGANIZER or _may_organize():
         return opened
     if not opened.is_own:

@@ -244,7 +244,6 @@ def check_data_file(act: Act, name: str) -> DataFileStored:
 def add_baseline(act: Act, sent: BaselineForm, prepared: NamedBlob) -> BenchmarkLine:
     """Add a prediction file as a benchmark."""
     prepared.hold(act)
-    user = act.actor.user or benchmark_entries.first_organizer(act.session, competition=act.competition)
-    added = benchmark_entries.add(act, blob=prepared.blob, file_name=prepared.name, name=sent.name, user=user)
+    added = benchmark_entries.add(act, blob=prepared.blob, file_name=prepared.name, name=sent.name)
     after_commit(current_site().hints.send, added.job_ids)
     return _benchmark(added.submission)

@@ -7,7 +7,6 @@ from pydantic import Field
 from grader.models import JobState, Split, Submission, SubmissionKind, SubmissionStatus
 from grader.services.leaderboards.submission_results import Overview, SplitResult
 from grader.services.submissions.selections import CurrentSelection, Reason
-from grader.services.teams.limits import Allowance
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
 
 
@@ -236,11 +235,6 @@ class SubmissionComparison(Answer):
     submission: int
     baseline: int
     differences: list[SplitDifference]
-
-
-def allowance(limits: Allowance) -> Limits:
-    """Return the limits as the API model."""
-    return Limits.model_validate(limits)
 
 
 def selection(choice: CurrentSelection) -> Selection:

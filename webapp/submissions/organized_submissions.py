@@ -1,26 +1,19 @@
-"""Submissions of all teams (pages and API): search, retry, marks, identical files."""
+"""Submissions of all teams (pages and API): search, retry, marks."""
 
 from typing import Annotated, Any, Literal
 
 from flask import Blueprint, request, url_for
 from pydantic import Field
 
-from grader.models import (
-    Role,
-    Split,
-    SubmissionKind,
-    SubmissionStatus,
-)
+from grader.models import Role, Split, SubmissionKind, SubmissionStatus
 from grader.services.competitions.acting import Act
 from grader.services.submissions import decisions, retries, submission_search
-from grader.services.submissions.submission_search import EqualFiles, SubmissionFilter, SubmissionSort
+from grader.services.submissions.submission_search import SubmissionFilter, SubmissionMatch, SubmissionSort
 from grader.services.teams import team_search
 from webapp.http import auth
 from webapp.http.api import ending
 from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sent
-from webapp.http.organizer_operations import (
-    Searched,
-)
+from webapp.http.organizer_operations import Searched
 from webapp.http.site import current_site
 from webapp.surface import Ask, Surface, after_commit
 
@@ -44,6 +37,9 @@ class SubmissionQuery(Searched):
     state: SubmissionStatus | None = None
     kind: SubmissionKind | None = None
     team: Number | None = None
+    shared: Annotated[bool, Field(description="Whether to list only files that several teams submitted.")] = (
+        False
+    )
     sort: Annotated[
         Literal["id", "submitted_at", "team", "status", "size", "score", "private_score"],
         Field(description="The column by which the list is sorted."),
@@ -79,31 +75,6 @@ class OrganizersSubmissionList(Answer):
     next: str | None
 
 
-class EqualFileSender(Answer):
-    """A team that submitted a file, and its first submission of this file."""
-
-    team: str
-    submission_id: int
-    submitted_at: Moment
-    count: int
-
-
-class EqualFile(Answer):
-    """A file that more than one team submitted."""
-
-    sha256: str
-    size_bytes: int
-    team_count: int
-    is_sample: bool
-    senders: list[EqualFileSender]
-
-
-class EqualFileList(Answer):
-    """The files that more than one team submitted, those from the most teams first."""
-
-    files: list[EqualFile]
-
-
 class Retried(Answer):
     """The number of scoring jobs that were restarted."""
 
@@ -123,24 +94,17 @@ class Marked(Answer):
     kind: SubmissionKind
 
 
-def _line(line: submission_search.SubmissionMatch) -> OrganizersSubmission:
+def _line(match: SubmissionMatch) -> OrganizersSubmission:
     """Return a submission as the API model."""
-    found = line.submission
-    scores = {split: float(score) for split, score in line.scores.items()}
+    found, scores = match.submission, {split: float(score) for split, score in match.scores.items()}
     return OrganizersSubmission.of(
         found,
         team=found.team.name,
         sent_by=found.user.name,
         public_score=scores.get(Split.PUBLIC),
         private_score=scores.get(Split.PRIVATE),
-        attempt_count=line.attempt_count,
+        attempt_count=match.attempt_count,
     )
-
-
-def _equal_file(group: EqualFiles) -> EqualFile:
-    """Return a file that several teams submitted, as the API model."""
-    senders = [EqualFileSender.of(each, team=each.team.name) for each in group.senders]
-    return EqualFile.of(group, senders=senders)
 
 
 SUBMISSIONS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
@@ -177,6 +141,7 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
             kind=query.kind,
             team_id=query.team,
             text=query.q,
+            is_shared=query.shared,
             sort=SubmissionSort(query.sort),
             descending=query.order == "desc",
         ),
@@ -185,14 +150,6 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
     of_organizers = {line.submission.id for line in found.rows if line.submission.team.is_organizers}
     ask.shown |= {"team": team, "of_organizers": of_organizers}
     return OrganizersSubmissionList(submissions=[_line(line) for line in found.rows], **ending(found))
-
-
-@SUBMISSIONS.read("/equal-files", EqualFileList, endpoint="same_bytes", page="submissions/equal_files.html")
-def equal_file_list(ask: Ask) -> EqualFileList:
-    """List the files that more than one team submitted."""
-    groups = submission_search.equal_files(ask.session, competition=ask.competition)
-    ask.shown["teams"] = {each.submission_id: each.team for group in groups for each in group.senders}
-    return EqualFileList(files=[_equal_file(group) for group in groups])
 
 
 def _done(message: str, slug: str) -> tuple[str, str]:
@@ -225,7 +182,7 @@ def retry_submission(act: Act, submission_id: int) -> Retried:
 )
 def retry_submissions(act: Act) -> Retried:
     """Retry all failed submissions."""
-    return _retried(retries.retry_all(act))
+    return _retried(retries.retry(act))
 
 
 def _retried(job_ids: list[int]) -> Retried:

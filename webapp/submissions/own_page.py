@@ -28,13 +28,12 @@ from webapp.submissions.views import REASONS
 from webapp.surface import Access, Ask, Surface
 
 __all__ = ["blueprint"]
-FINALS = ("#finals", "Select submissions")
 # The heading of the message that replaces the form, and its link and label, by the name of the refusal.
 DOORS: Mapping[str, tuple[str, str, str]] = {
-    "daily_limit_reached": ("No submissions left today", *FINALS),
-    "total_limit_reached": ("No submissions left", *FINALS),
-    "too_many_pending": ("Waiting for your scores", "#submissions", "See pending submissions"),
-    "too_many_rejections": ("Too many rejected files", "#rejected", "See the problems"),
+    "daily_limit_reached": ("No submissions left today", "", ""),
+    "total_limit_reached": ("No submissions left", "", ""),
+    "too_many_pending": ("Waiting for your scores", "", ""),
+    "too_many_rejections": ("Too many rejected files", "", ""),
     "team_disqualified": ("Disqualified", "teams.show", "Your team"),
     "not_joined": ("Join first", "entry.show", "Join"),
     "rules_changed": ("The rules have changed", "entry.show", "Read and accept the rules"),
@@ -46,6 +45,7 @@ DOORS: Mapping[str, tuple[str, str, str]] = {
     "competition_archived": ("Archived", "leaderboards.public", "Leaderboard"),
 }
 OF_PHASE = ("submissions_paused", "competition_not_open", "competition_closed", "competition_archived")
+WITH_SELECTION = ("daily_limit_reached", "total_limit_reached", "competition_closed")
 
 
 def door(state: Situation, refused: ParticipantError | None, view: CompetitionView) -> dict[str, Any] | None:
@@ -53,33 +53,27 @@ def door(state: Situation, refused: ParticipantError | None, view: CompetitionVi
     if refused is None:
         return None
     name = refused.public_name
-    title, link, words = DOORS.get(name, ("You cannot take part", "entry.show", view.entry_page))
-    is_disqualified = state.team is not None and state.team.is_disqualified
-    can_select = selections.is_open(state.competition, state.now) and not is_disqualified
-    if name == "competition_closed" and can_select:
-        link, words = FINALS
-    elif link == FINALS[0] and not can_select:
-        link = ""
-    elif link == "leaderboards.public" and view.is_revealed:
-        link = "leaderboards.private"
-    elif name == "not_joined" and view.rules:
-        words = "Read and accept the rules"
-    elif name == "not_admitted" and view.contact_link:
-        link, words = view.contact_link, "Ask the organizers"
-    if "." in link and ":" not in link:
-        link = url_for(link, slug=view.slug)
+    title, endpoint, words = DOORS.get(name, ("You cannot take part", "entry.show", view.entry_page))
+    link = url_for(endpoint, slug=view.slug) if endpoint else ""
+    if name in WITH_SELECTION and _can_select(state):
+        link, words = "#finals", "Select submissions"
+    is_short = name == "too_many_pending"
     until = getattr(refused, "retry_at", None) or getattr(refused, "opens_at", None)
-    is_limit = "limit" in refused.details
     return {
         "title": title,
         "reason": view.why_not_open if name in OF_PHASE else refused.message,
         "link": link,
         "link_words": words,
-        "until": None if name == "too_many_pending" else until,
+        "until": None if is_short else until,
         "left": formats.span(until - state.now) if until else "",
-        "is_short": name == "too_many_pending",
-        "is_limit": is_limit,
+        "is_short": is_short,
+        "is_limit": "limit" in refused.details,
     }
+
+
+def _can_select(state: Situation) -> bool:
+    is_out = state.team is not None and state.team.is_disqualified
+    return selections.is_open(state.competition, state.now) and not is_out
 
 
 OWN = Surface(blueprint, tag=TAG, role=Access.USER)
@@ -88,7 +82,7 @@ OWN = Surface(blueprint, tag=TAG, role=Access.USER)
 def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
     """Return what the page shows beside the list: the form or its absence, the selection and ranks."""
     session, state, choice = ask.session, ask.shown["state"], ask.shown["would_count"]
-    competition, team, now, view = state.competition, state.team, state.now, ask.competition_view
+    competition, team, view = state.competition, state.team, ask.competition_view
     version, allowed = lookup.live(competition), ask.shown["allowed"]
     scores = score_history.own_scores(session, team=team, version=version, allowed=allowed) if team else []
     standing = Standings(session, version.id, Split.PUBLIC).entry_of(team.id) if team else None
@@ -109,7 +103,7 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
         "selectable": {each.id for each in ask.shown["rows"] if selections.is_selectable(each)},
         "outcome": outcome,
         "reason_words": REASONS,
-        "can_select": selections.is_open(competition, now) and not is_out,
+        "can_select": _can_select(state),
         "selection_closes_at": selections.closes_at(competition),
         **context(state, ask.problem),
     }
@@ -136,10 +130,11 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
         "would_count": choice,
         "results": results,
     }
-    return SubmissionList(
+    return SubmissionList.of(
+        found,
         submissions=[answers.line(each, results.get(each.id)) for each in found.rows],
         selection=answers.selection(choice) if choice else None,
-        limits=answers.allowance(state.allowance),
+        limits=state.allowance,
         **ending(found),
     )
 

@@ -5,16 +5,16 @@ from typing import Any
 from flask import Blueprint, Response, request, send_file, url_for
 
 from grader.models import Competition, SubmissionStatus
-from grader.services.competitions import lookup, metric, phases
+from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import submission_results
 from grader.services.rescoring import mail
-from grader.services.submissions import accepting, receipts, rejected_files, retries, selections, viewers
+from grader.services.submissions import accepting, receipts, rejected_files, retries, selections
 from grader.services.submissions import scoring_jobs as jobs
-from grader.services.submissions.viewers import Opened
+from grader.services.submissions.accepting import Opened
 from grader.services.teams import limits
-from grader.visibility import Viewer, visible_fields
+from grader.visibility import Field, Viewer, visible_fields
 from webapp.http import api, auth, lookups
 from webapp.http.api import operation
 from webapp.http.context import competition_of, reading
@@ -60,11 +60,10 @@ ONE = Surface(blueprint, tag=TAG, role=Access.USER, api="", find=_competition)
 
 
 def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
-    """Return what the page shows beside the submission's results: its team's affairs and neighbors."""
+    """Return what the page shows beside the submission's results: its team's affairs."""
     session, competition, now = ask.session, ask.competition, ask.now
     found, summary = ask.shown["found"], ask.shown["summary"]
-    submission = found.submission
-    is_organizers = found.viewer is Viewer.ORGANIZER
+    submission, is_organizers = found.submission, found.viewer is Viewer.ORGANIZER
     rescored = mail.of_team(
         session, competition=competition, team=submission.team, submission_ids=[submission.id]
     )
@@ -72,8 +71,10 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     choice = None
     if found.is_own and can_select:
         choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
-    to_replace = [opened(session, each).submission for each in getattr(ask.problem, "selected_ids", ())]
+    selected = ask.problem.details.get("selected", ()) if ask.problem else ()
+    to_replace = [opened(session, each).submission for each in selected]
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
+    is_best = summary.best_id == submission.id
     return {
         "submission": submission,
         "is_organizers": is_organizers,
@@ -84,13 +85,12 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "public": SplitView.of(summary.public),
         "private": SplitView.of(summary.private),
         "figures": views.figures(summary, is_organizers=is_organizers),
-        "is_best": summary.best_id == submission.id,
-        "compares_with": views.other_best(summary, submission.id),
-        "shown": views.shown_to_team(competition, summary) if is_organizers else None,
-        "withheld": views.withheld(summary.public, metric.of(competition).form),
+        "is_best": is_best,
+        "compares_with": summary.best_before_id if is_best else summary.best_id or summary.best_before_id,
+        "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,
         "metric_log": jobs.metric_log(session, submission) if is_organizers else "",
         "rescored": rescored[0] if rescored else None,
-        "steps": views.steps(is_being_scored=bool(ask.state), was_checked=submission.was_checked),
+        "steps": views.steps(is_being_scored=bool(ask.state)),
         "allowance": limits.allowance(session, competition=competition, team=submission.team, now=now),
         "can_select": can_select,
         "would_count": choice is not None and submission.id in choice.reasons,
@@ -103,7 +103,6 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "chart": WaterfallView.of(
             summary.public, ask.competition_view, whose="this model" if is_organizers else "your model"
         ),
-        "beside": viewers.neighbours_of(session, submission=submission),
         "identity_terms": IDENTITY_TERMS,
     }
 

@@ -1,8 +1,6 @@
 """Upload of a file: check, submission, resubmission of earlier files."""
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -12,41 +10,20 @@ from flask.typing import ResponseReturnValue
 from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import Rules
 from grader.services.identity.api_tokens import Scope
-from grader.services.submissions import accepting, refusal, repeats
+from grader.services.submissions import refusal
 from grader.services.submissions.accepting import AcceptedUpload
-from grader.services.submissions.repeats import IdenticalFile, SentFile
-from grader.worker.checking import CheckerResult
+from grader.services.submissions.situation import SentFile
 from webapp.http import api, auth, errors, lookups
 from webapp.http.api import operation
 from webapp.http.context import reading
 from webapp.http.fields import FileForm
-from webapp.presentation import formats
-from webapp.submissions import answers, own_page, uploads
+from webapp.submissions import own_page, uploads
 from webapp.submissions.answers import Accepted, Checked, DescribeRequest, SubmissionForm
 from webapp.submissions.pages import ONE, TAG, blueprint, submission
 from webapp.submissions.uploads import Upload
 from webapp.surface import after_commit
 
-READABLE, HEADER, IDS, PREDICTIONS = "readable", "header", "ids", "predictions"
-# Check step of each problem code. Codes that are not listed belong to READABLE.
-STEPS = {
-    HEADER: (
-        "wrong_header missing_column unexpected_column duplicate_column "
-        "index_column wrong_delimiter comment_line separator_line repeated_header"
-    ),
-    IDS: (
-        "missing_row_id duplicate_row_id unknown_id not_an_id empty_id scientific_id invisible_character "
-        "too_many_rows no_rows"
-    ),
-    PREDICTIONS: (
-        "not_a_number decimal_comma empty_prediction nan_prediction infinite_prediction "
-        "missing_prediction too_large field_too_long out_of_range unknown_class unsuitable_prediction"
-    ),
-}
-_STEP_OF = {code: step for step, codes in STEPS.items() for code in codes.split()}
-_OF_IDS = frozenset({"missing_row_id", "no_rows"})
 __all__ = ["blueprint"]
 NOT_CHECKED = "Your file was accepted before it could be checked. The check is in progress."
 # These errors are shown on the page itself, which keeps the entered text.
@@ -68,61 +45,6 @@ class FileHasProblems(ParticipantError):
         return {"problems": self.problems}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckStep:
-    """One step of a check; `state` is `done`, `bad`, or empty if the step could not be checked."""
-
-    words: str
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
-    """The result of a check before submission; `identical` is a file of the team with the same bytes."""
-
-    steps: tuple[CheckStep, ...]
-    problems: Sequence[dict[str, Any]]
-    notes: Sequence[dict[str, Any]]
-    identical: IdenticalFile | None
-    was_read: bool
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether the file can be submitted unchanged."""
-        return not self.problems and self.identical is None
-
-
-def checked_file(
-    checked: CheckerResult | None,
-    *,
-    size: str,
-    row_count: int,
-    are_numbers: bool,
-    refused: IdenticalFile | None,
-) -> CheckedFile:
-    """Return the steps of a check; `checked` is None if there was no time to read the file.
-
-    Steps after a failed one have no state if they could not be checked.
-    """
-    problems = checked.problems if checked else []
-    bad = {_STEP_OF.get(problem["code"], READABLE) for problem in problems}
-    ids = f"{_found(row_count, problems):,} of {row_count:,} ids" if IDS in bad else f"All {row_count:,} ids"
-    values = "Predictions are numbers" if are_numbers else "Predictions are valid"
-    words = {READABLE: "Readable as CSV", HEADER: "Header", IDS: ids, PREDICTIONS: values}
-    steps, is_open = [CheckStep(size, "done")], checked is None
-    for step, named in words.items():
-        steps.append(CheckStep(named, "bad" if step in bad else "" if is_open else "done"))
-        is_open = is_open or (step in bad and step in (READABLE, HEADER))
-    steps.append(CheckStep("Not submitted before", "bad" if refused else "done"))
-    notes = checked.notes if checked else []
-    return CheckedFile(tuple(steps), problems, notes, refused, checked is not None)
-
-
-def _found(row_count: int, problems: Sequence[dict[str, Any]]) -> int:
-    """Return the number of expected ids in a file."""
-    return row_count - sum(int(problem["count"]) for problem in problems if problem["code"] in _OF_IDS)
-
-
 @blueprint.route("/submit", endpoint="submit", methods=["GET", "POST"])
 @auth.login_required
 def submit_form(slug: str) -> ResponseReturnValue:
@@ -137,7 +59,7 @@ def submit_form(slug: str) -> ResponseReturnValue:
         checked = uploads.check_if_free(competition, upload)
         if checked is not None and checked.problems:
             raise FileHasProblems(checked.problems)
-        accepted = uploads.accept(competition, upload, was_checked=checked is not None)
+        accepted = uploads.accept(competition, upload)
     except ParticipantError as error:
         if error.kind not in SHOWN_HERE:
             raise
@@ -178,12 +100,7 @@ def check(slug: str) -> Checked:
             "every submitted file is checked.",
             retry_after=timedelta(seconds=5),
         )
-    return Checked(
-        is_clean=not checked.problems,
-        problems=checked.problems,
-        notes=checked.notes,
-        limits=answers.allowance(state.allowance),
-    )
+    return Checked.of(checked, is_clean=not checked.problems, limits=state.allowance)
 
 
 @ONE.act(
@@ -203,12 +120,8 @@ def submit_again(act: Act, sent: DescribeRequest, submission_id: int) -> Accepte
 
 def _answer(accepted: AcceptedUpload) -> Accepted:
     """Return the response to an accepted file."""
-    return Accepted(
-        id=accepted.submission.id,
-        status=accepted.submission.status,
-        url=url_for("api.submission", submission_id=accepted.submission.id),
-        limits=answers.allowance(accepted.allowance),
-    )
+    url = url_for("api.submission", submission_id=accepted.submission.id)
+    return Accepted.of(accepted.submission, url=url, limits=accepted.allowance)
 
 
 def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
@@ -226,19 +139,16 @@ def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
 def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
     """Return the result of checking a file to the page's script, without using a submission."""
     with reading() as session:
-        state = lookups.situation_in(session, slug, file=SentFile(upload.sha256))
+        state = lookups.situation_in(session, slug, file=SentFile(upload.file.sha256, upload.file.size_bytes))
     refused = refusal.refusal(state)
-    if refused is not None and not isinstance(refused, repeats.IdenticalFile):
+    if refused is not None and not isinstance(refused, refusal.IdenticalFile):
         raise refused
     checked = uploads.check_if_free(state.competition, upload)
-    version = lookup.live(state.competition)
-    cap, size_bytes = accepting.size_cap(state.competition), upload.stream.seek(0, os.SEEK_END)
-    shown = checked_file(
-        checked,
-        size=f"{formats.size(size_bytes)} (limit: {formats.size(cap)})",
-        row_count=version.solution.row_count,
-        are_numbers=Rules.of(version).columns.is_single_number,
-        refused=refused,
+    html = render_template(
+        "submissions/check.html",
+        checked=checked,
+        identical=refused,
+        row_count=lookup.live(state.competition).solution.row_count,
+        **own_page.context(state, None),
     )
-    html = render_template("submissions/check.html", checked=shown, **own_page.context(state, None))
-    return {"is_clean": shown.is_clean, "html": html}, 200
+    return {"is_clean": refused is None and not (checked and checked.problems), "html": html}, 200

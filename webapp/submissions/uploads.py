@@ -27,17 +27,17 @@ from grader.services.solutions import intake
 from grader.services.submissions import accepting, rejected_files, uploads
 from grader.services.submissions.accepting import AcceptedUpload
 from grader.services.submissions.refusal import refusal
-from grader.services.submissions.repeats import SentFile
+from grader.services.submissions.situation import SentFile
 from grader.services.submissions.uploads import IDLE_AFTER
 from grader.storage import blobs, disk
-from grader.storage.stores import BlobMissing, StoredBlob
+from grader.storage.stores import BlobMissing
 from grader.worker import checking
 from grader.worker.checking import CheckerResult
 from grader.worker.isolated import Busy
 from webapp.http import auth, lookups, middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
 from webapp.http.context import competition_of, reading, writing
-from webapp.http.errors import BadRequest, FileTooLarge
+from webapp.http.errors import FileTooLarge
 from webapp.http.parameters import YES
 from webapp.http.site import current_site
 
@@ -66,28 +66,14 @@ ORGANIZERS_LIMITS = {
 LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES
 
 
-class FileMissing(BadRequest):
-    """An upload without a file."""
-
-    public_name = "file_missing"
-
-    def __init__(self, *, is_api: bool) -> None:
-        body = "as the whole body (`curl -H 'Content-Type: text/csv' --data-binary @FILE`)"
-        super().__init__(
-            f"No file was received. Send it as the form field `file`{f' or {body}' if is_api else ''}."
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Upload:
     """A completely received file with its form fields."""
 
     stream: BinaryIO
+    file: SentFile
     file_name: str
-    sha256: str
     description: str
-    again: bool
-    idempotency_key: str | None
 
 
 def limit_submission() -> ResponseReturnValue | None:
@@ -124,7 +110,7 @@ BODY_LIMITS: Mapping[str, Callable[[], ResponseReturnValue | None]] = {
 
 
 def received_file() -> FileStorage:
-    """Return the file of the request, rewound; raise FileMissing or FileTooLarge.
+    """Return the file of the request, rewound; raise Refusal or FileTooLarge.
 
     In the API, the whole body may be the file, so that clients can stream it.
     """
@@ -132,7 +118,9 @@ def received_file() -> FileStorage:
     is_api = request.blueprint == "api"
     file = sent.sent_file if is_api else sent.files.get("file")
     if file is None or not file.filename:
-        raise FileMissing(is_api=is_api)
+        body = " or as the whole body (`curl -H 'Content-Type: text/csv' --data-binary @FILE`)"
+        message = f"No file was received. Send it as the form field `file`{body if is_api else ''}."
+        raise Refusal("file_missing", ErrorKind.INVALID, message)
     size_bytes = file.stream.seek(0, os.SEEK_END)
     if size_bytes > g.file_limit_bytes:
         raise FileTooLarge(size_bytes, g.file_limit_bytes)
@@ -143,8 +131,7 @@ def received_file() -> FileStorage:
 def require_room() -> None:
     """Raise NoSpace before the upload starts if the file would use the reserved disk space.
 
-    If this frees space for blobs, expired and idle announced uploads are deleted first, then rejected files,
-    then the unused uploads of those who need most space.
+    If this frees space for blobs, expired and idle announced uploads are deleted first, then rejected files.
 
     A body over the size limit needs no space, because it will be rejected.
     """
@@ -156,62 +143,51 @@ def require_room() -> None:
         if not disk.is_short(site.settings, wanted_bytes=wanted_bytes, only_blobs=True):
             raise disk.NoSpace
         with site.database.write() as session:
-            names = uploads.forget_idle(session, now=db.now(session))
-        if blobs.delete_unnamed(site.database, site.storage, sorted(names or ()), age=timedelta()):
-            continue
-        if rejected_files.delete(site.database, site.storage, kept_for=IDLE_AFTER):
-            continue
-        with site.database.write() as session:
-            names = uploads.forget_largest(session)
-        if not blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta()):
+            names = uploads.forget(session, now=db.now(session), with_idle=True)
+        if not blobs.delete_unnamed(
+            site.database, site.storage, sorted(names or ()), age=timedelta()
+        ) and not rejected_files.delete(site.database, site.storage, kept_for=IDLE_AFTER):
             raise disk.NoSpace
 
 
 def arrived() -> Upload:
-    """Return the file of this request; raise FileMissing or FileTooLarge."""
+    """Return the file of this request; raise Refusal or FileTooLarge."""
     file = received_file()
-    return Upload(
-        stream=cast(BinaryIO, file.stream),
-        file_name=file.filename or "",
-        sha256=sha256_of(file),
-        description=request.values.get("description", ""),
-        again=request.values.get("again", "").strip().lower() in YES,
-        idempotency_key=request.headers.get("Idempotency-Key"),
-    )
+    stream = cast(BinaryIO, file.stream)
+    again = request.values.get("again", "").strip().lower() in YES
+    size_bytes = stream.seek(0, os.SEEK_END)
+    sent = SentFile(sha256_of(file), size_bytes, again, request.headers.get("Idempotency-Key"))
+    return Upload(stream, sent, file.filename or "", request.values.get("description", ""))
 
 
 def require_acceptable(slug: str, upload: Upload) -> Competition:
     """Return the competition; if the upload would not be accepted, raise the reason."""
-    file = SentFile(upload.sha256, upload.again, upload.idempotency_key)
     with reading() as session:
-        state = lookups.situation_in(session, slug, file=file)
+        state = lookups.situation_in(session, slug, file=upload.file)
     if refused := refusal(state):
         raise refused
     return state.competition
 
 
-def accept(competition: Competition, upload: Upload, *, was_checked: bool = False) -> AcceptedUpload:
+def accept(competition: Competition, upload: Upload) -> AcceptedUpload:
     """Store the file, record the submission, then notify the queue; this order prevents data loss."""
     try:
-        return _store_and_record(competition, upload, was_checked=was_checked)
+        return _store_and_record(competition, upload)
     except BlobMissing:  # An identical old blob without references was deleted at the same time.
-        return _store_and_record(competition, upload, was_checked=was_checked)
+        return _store_and_record(competition, upload)
 
 
-def _store_and_record(competition: Competition, upload: Upload, *, was_checked: bool) -> AcceptedUpload:
+def _store_and_record(competition: Competition, upload: Upload) -> AcceptedUpload:
     upload.stream.seek(0)
-    blob = current_site().storage.put(upload.stream, sha256=upload.sha256)
+    current_site().storage.put(upload.stream, sha256=upload.file.sha256)
     reach("accept.after_blob")
     with writing() as session:
         accepted = enter(
             session,
             competition,
-            blob=blob,
+            file=upload.file,
             file_name=upload.file_name,
             description=upload.description,
-            again=upload.again,
-            idempotency_key=upload.idempotency_key,
-            was_checked=was_checked,
         )
     return hinted(accepted)
 
@@ -227,20 +203,28 @@ def accept_again(act: Act, submission_id: int, *, description: str) -> AcceptedU
         return enter(
             act.session,
             earlier.competition,
-            blob=StoredBlob(earlier.sha256, earlier.size_bytes),
+            file=SentFile(earlier.sha256, earlier.size_bytes, again=True),
             file_name=earlier.file_name,
             description=description,
-            again=True,
         )
     except BlobMissing as error:  # a rejected file's bytes were deleted at the same time
         message = f"The file of submission #{earlier.id} was rejected and has been deleted."
         raise Refusal("file_deleted", ErrorKind.GONE, message) from error
 
 
-def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: Any) -> AcceptedUpload:
-    """Record the submission of a stored blob. Call `hinted` after the transaction's commit."""
-    blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
-    accepted = accepting.accept(session, competition=competition, user=g.user, blob=blob, **what)
+def enter(
+    session: Any, competition: Competition, *, file: SentFile, file_name: str, description: str
+) -> AcceptedUpload:
+    """Record the submission of a stored file. Call `hinted` after the transaction's commit."""
+    blobs.hold(session, storage=current_site().storage, sha256=file.sha256)
+    accepted = accepting.accept(
+        session,
+        competition=competition,
+        user=g.user,
+        file=file,
+        file_name=file_name,
+        description=description,
+    )
     reach("accept.before_commit")
     return accepted
 
@@ -265,8 +249,8 @@ def check(competition: Competition, upload: Upload) -> CheckerResult | None:
     with reading() as session:
         names = intake.other_labels(session, competition_id=competition.id)
     version = lookup.live(competition)
-    sha256, rules = version.solution.row_ids_sha256, Rules.of(version)
-    with site.storage.open(sha256) as row_ids:
+    rules = Rules.of(version)
+    with site.storage.open(version.solution.row_ids_sha256) as row_ids:
         return checking.check(
             upload.stream,
             row_ids,

@@ -2,14 +2,10 @@
 
 from dataclasses import dataclass
 
-from grader.models import Competition
-from grader.ranking.order import SCALE, Scale, error_text, term_text
-from grader.services.competitions.metric import NamedMetric
-from grader.services.leaderboards import shown_scores
+from grader.ranking.order import SCALE, error_text, term_text
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.submissions.selections import Reason
-from grader.text import listed
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, Term, terms_of
 
@@ -55,7 +51,7 @@ def _change(summary: Overview, whose: str) -> LargeFigure:
         note = f"equal to {whose} earlier best{which}"
     else:
         note = f"below {whose} previous best, {before}{which}"
-    return LargeFigure("Change", signed_units(gain, scale), note)
+    return LargeFigure("Change", scale.signed_text(gain), note)
 
 
 def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
@@ -75,11 +71,6 @@ def _movement(summary: Overview) -> str:
         return ""
     places = summary.previous_rank - summary.rank
     return f", up {places:,}" if places else ", unchanged"
-
-
-def signed_units(units: int, scale: Scale = SCALE) -> str:
-    """Return a score difference with its sign; 0 has none."""
-    return scale.signed_text(units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,33 +122,6 @@ class SplitView:
         )
 
 
-def shown_to_team(competition: Competition, summary: Overview) -> str | None:
-    """Tell organizers which score the team sees in a coarse feedback mode; None in other modes."""
-    if not competition.feedback.is_coarse:
-        return None
-    if summary.shown_units is None:
-        return "The team sees no score."
-    return f"The team sees {shown_scores.scale(competition).text(summary.shown_units)}."
-
-
-def other_best(summary: Overview, own_id: int) -> int | None:
-    """Return the id of the team's best submission; for the best one itself, the previous best."""
-    return summary.best_before_id if summary.best_id in (None, own_id) else summary.best_id
-
-
-def withheld(public: SplitResult | None, settings: NamedMetric) -> str:
-    """Return which parts of the results are hidden until the reveal."""
-    if public and (public.identities or public.groups):
-        return ""
-    if not settings.takes_identities:
-        has_terms = settings.describe().terms and not (public and public.terms)
-        parts = [*(["terms"] if has_terms else []), *(["values of groups"] if settings.groups else [])]
-        return f"This competition shows the {listed(parts)} after the reveal." if parts else ""
-    if public and public.terms:
-        return "This competition shows the identity table after the reveal."
-    return "This competition shows the four terms and the identity table after the reveal."
-
-
 def weakest_first(result: SplitResult) -> list[IdentityRow]:
     """Return the identities ordered by loss, then by the AUC of the weakest term and the lowest AUC."""
     terms = {term.key for term in IDENTITY_TERMS}
@@ -173,15 +137,11 @@ def weakest_first(result: SplitResult) -> list[IdentityRow]:
     return sorted(result.identities, key=weakness)
 
 
-def steps(*, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
-    """Return the steps of a pending submission with their states.
-
-    A file that was not checked before submission is checked when it is scored.
-    """
+def steps(*, is_being_scored: bool) -> list[tuple[str, str]]:
+    """Return the steps of a pending submission with their states."""
     return [
         ("Received", "done"),
-        *([("Checked", "done")] if was_checked else []),
         ("Queued", "done" if is_being_scored else "here"),
-        ("Scoring" if was_checked else "Checking and scoring", "here" if is_being_scored else ""),
+        ("Checking and scoring", "here" if is_being_scored else ""),
         ("Score", ""),
     ]

@@ -25,7 +25,7 @@ from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Confirmation, Moment, Number, PageSize, Sent, Text
 from webapp.http.organizer_operations import Reasoned, Searched
 from webapp.presentation import formats
-from webapp.submissions.answers import Limits, allowance
+from webapp.submissions.answers import Limits
 from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
@@ -202,7 +202,7 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
     return OrganizersTeamDetails(
         **_fields(line, competition),
         is_name_fixed=line.team.is_name_fixed,
-        limits=allowance(left),
+        limits=Limits.model_validate(left),
         grants=[_grant_line(each) for each in given],
     )
 

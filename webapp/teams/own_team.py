@@ -23,7 +23,7 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Confirmation, Moment
 from webapp.http.site import site_link
-from webapp.submissions.answers import allowance, selection
+from webapp.submissions.answers import Limits, selection
 from webapp.surface import Access, Ask, Surface
 from webapp.teams import answers
 from webapp.teams.answers import (
@@ -64,7 +64,7 @@ def team(ask: Ask) -> EntryAndTeam:
     return EntryAndTeam(
         **answers.entry_fields(membership),
         team=answers.team(membership.own, competition) if membership.own else None,
-        limits=allowance(limits.allowance(session, competition=competition, team=own, now=now)),
+        limits=Limits.model_validate(limits.allowance(session, competition=competition, team=own, now=now)),
         selection=selection(choice) if choice else None,
     )
 

@@ -1,4 +1,4 @@
-"""Upload acceptance, and lists of a team's submissions."""
+"""Upload acceptance, and access to submissions for their teams and organizers."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,40 +17,20 @@ from grader.models import (
     TeamMember,
     User,
 )
+from grader.models.competitions import DELETED
 from grader.services.competitions import lookup, organizers
-from grader.services.site.paging import (
-    PAGE_SIZE,
-    Page,
-    Part,
-    Slice,
-    page_of_list,
-    page_of_query,
-    slice_of_query,
-)
+from grader.services.site.paging import Part, Slice, slice_of_query
 from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions import situation
 from grader.services.submissions.refusal import NothingToScore, kind, refusal
-from grader.services.submissions.repeats import SentFile
-from grader.services.submissions.situation import Situation
+from grader.services.submissions.situation import SentFile, Situation
 from grader.services.teams import limits, participations, rosters
 from grader.services.teams.limits import Allowance
-from grader.storage.stores import StoredBlob
 from grader.text import one_line
+from grader.visibility import Viewer
 
 DESCRIPTION_MAX_LENGTH = 500
 FILE_NAME_MAX_LENGTH = 255
-
-
-class DescriptionTooLong(ParticipantError):
-    """The description is too long."""
-
-    public_name = "description_too_long"
-
-    def __init__(self, length: int) -> None:
-        super().__init__(
-            f"The description has {length:,} characters. Shorten it to at most {DESCRIPTION_MAX_LENGTH}."
-        )
-        self.length = length
 
 
 class UnknownSubmission(ParticipantError):
@@ -59,6 +39,15 @@ class UnknownSubmission(ParticipantError):
     public_name = "unknown_submission"
     kind = ErrorKind.NOT_FOUND
     message = "You have no submission {submission_id}."
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A submission, the viewer's role, and whether it belongs to the viewer's team."""
+
+    submission: Submission
+    viewer: Viewer
+    is_own: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +81,20 @@ def accept(
     *,
     competition: Competition,
     user: User,
-    blob: StoredBlob,
+    file: SentFile,
     file_name: str,
     description: str = "",
-    again: bool = False,
-    idempotency_key: str | None = None,
-    was_checked: bool = False,
     now: datetime | None = None,
 ) -> AcceptedUpload:
     """Create a submission from a stored file, with a job for every scoring version in use.
 
-    The blob must be stored already. The time of acceptance is the database's, read under the competition's
-    lock. A repeated `idempotency_key` with the same bytes returns the earlier submission. Otherwise, bytes
-    that the team has submitted before are accepted only if `again` is true. Files from organizers are test
-    submissions: they are accepted at any time, do not count towards a limit, and never compete. Raises
-    NothingToScore, CompetitionArchived, SubmissionsPaused, CompetitionNotOpen, CompetitionClosed,
-    EntryRefused, DescriptionTooLong, InvalidIdempotencyKey, IdempotencyKeyReused,
-    IdenticalFile or LimitReached.
+    The file must be stored already. The time of acceptance is the database's, read under the competition's
+    lock. A repeated idempotency key with the same bytes returns the earlier submission. Files from organizers
+    are test submissions: they are accepted at any time, do not count towards a limit, and never compete.
+    Raises the errors of `refusal`, or Refusal for the description.
     """
     description = _checked_description(description)
     lookup.hold(session, slug=competition.slug)
-    file = SentFile(blob.sha256, again, idempotency_key)
     state = situation.read(session, slug=competition.slug, user=user, file=file, now=now)
     if refused := refusal(state):
         raise refused
@@ -122,14 +104,13 @@ def accept(
         competition_id=state.competition.id,
         team=_team(session, state, user),
         user_id=user.id,
-        sha256=blob.sha256,
-        size_bytes=blob.size,
+        sha256=file.sha256,
+        size_bytes=file.size_bytes,
         file_name=_plain_file_name(file_name),
         description=description,
         status=SubmissionStatus.PENDING,
         kind=kind(state),
-        idempotency_key=idempotency_key,
-        was_checked=was_checked,
+        idempotency_key=file.idempotency_key,
         submitted_at=state.now,
     )
     limits.update_slot(submission)
@@ -149,19 +130,24 @@ def team_of(session: Session, *, competition: Competition, user: User, role: Rol
 
 def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
     """Return a submission of one of the user's teams; raise UnknownSubmission for any other."""
-    submission = session.scalar(
-        select(Submission)
-        .where(Submission.id == submission_id)
-        .options(
-            joinedload(Submission.competition)
-            .joinedload(Competition.live_scoring_version)
-            .joinedload(ScoringVersion.solution),
-            joinedload(Submission.team),
-        )
-    )
-    if submission is None or not is_own(session, submission=submission, user=user):
+    submission = _find(session, submission_id)
+    if not is_own(session, submission=submission, user=user):
         raise UnknownSubmission(submission_id=submission_id)
     return submission
+
+
+def open_submission(session: Session, *, user: User, submission_id: int) -> Opened:
+    """Return a submission for its team or an organizer; raise UnknownSubmission.
+
+    An organizer who is also a member of the submission's team sees it as an organizer.
+    """
+    submission = _find(session, submission_id)
+    belongs = is_own(session, submission=submission, user=user)
+    if organizers.role_of(session, competition=submission.competition, user=user) is not None:
+        return Opened(submission, Viewer.ORGANIZER, belongs)
+    if not belongs:
+        raise UnknownSubmission(submission_id=submission_id)
+    return Opened(submission, Viewer.TEAM, belongs)
 
 
 def require_file(submission: Submission) -> None:
@@ -169,20 +155,6 @@ def require_file(submission: Submission) -> None:
     if submission.file_deleted_at is not None:
         message = f"The file of submission #{submission.id} was rejected and has been deleted."
         raise Refusal("file_deleted", ErrorKind.GONE, message)
-
-
-def list_of(
-    session: Session, *, team: Team | None, page: int = 1, page_size: int = PAGE_SIZE
-) -> Page[Submission]:
-    """Return a page of a team's submissions, newest first; empty if the team is None."""
-    if team is None:
-        return page_of_list([], page=page, page_size=page_size)
-    mine = (
-        select(Submission)
-        .where(Submission.team_id == team.id)
-        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
-    )
-    return page_of_query(session, mine, page=page, page_size=page_size)
 
 
 def slice_of(session: Session, *, team: Team | None, part: Part) -> Slice[Submission]:
@@ -194,7 +166,7 @@ def slice_of(session: Session, *, team: Team | None, part: Part) -> Slice[Submis
 
 
 def describe(session: Session, *, user: User, submission_id: int, description: str) -> Submission:
-    """Change a submission's description; raise UnknownSubmission or DescriptionTooLong."""
+    """Change a submission's description; raise UnknownSubmission or Refusal."""
     submission = get_own(session, user=user, submission_id=submission_id)
     submission.description = _checked_description(description)
     session.flush()
@@ -209,6 +181,23 @@ def is_own(session: Session, *, submission: Submission, user: User) -> bool:
         TeamMember.team_id == submission.team_id, TeamMember.user_id == user.id
     )
     return session.scalar(member) is not None
+
+
+def _find(session: Session, submission_id: int) -> Submission:
+    submission = session.scalar(
+        select(Submission)
+        .where(Submission.id == submission_id)
+        .options(
+            joinedload(Submission.competition)
+            .joinedload(Competition.live_scoring_version)
+            .joinedload(ScoringVersion.solution),
+            joinedload(Submission.team),
+            joinedload(Submission.user),
+        )
+    )
+    if submission is None or submission.competition.slug.startswith(DELETED):
+        raise UnknownSubmission(submission_id=submission_id)
+    return submission
 
 
 def _team(session: Session, state: Situation, user: User) -> Team:
@@ -229,7 +218,11 @@ def _team(session: Session, state: Situation, user: User) -> Team:
 
 def _checked_description(description: str) -> str:
     if len(description) > DESCRIPTION_MAX_LENGTH:
-        raise DescriptionTooLong(len(description))
+        message = (
+            f"The description has {len(description):,} characters. Shorten it to at most "
+            f"{DESCRIPTION_MAX_LENGTH}."
+        )
+        raise Refusal("description_too_long", ErrorKind.INVALID, message)
     return one_line(description, DESCRIPTION_MAX_LENGTH)
 
 

@@ -5,9 +5,8 @@ import os
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerRefusal
-from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
-from grader.services.competitions import lifecycle, lookup, organizers
+from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
+from grader.services.competitions import lifecycle, lookup
 from grader.services.competitions.acting import Act
 from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.accepting import NewSubmission
@@ -28,10 +27,7 @@ def publish(act: Act, *, storage: Storage) -> NewSubmission | None:
 
 
 def add_sample(act: Act, *, storage: Storage) -> NewSubmission | None:
-    """Add the sample submission, which scores exactly 0.50000; return None if it exists.
-
-    Also return None if neither an acting user nor an owner can own the submission.
-    """
+    """Add the sample submission, which scores exactly 0.50000; return None if it exists."""
     session, competition = act.session, act.competition
     sample = _sample(storage, competition)
     entered = select(Submission.id).where(
@@ -39,13 +35,12 @@ def add_sample(act: Act, *, storage: Storage) -> NewSubmission | None:
         Submission.kind == SubmissionKind.BENCHMARK,
         Submission.sha256 == sample.sha256,
     )
-    user = act.actor.user or _first_owner(session, competition)
-    if user is None or session.scalar(entered.limit(1)) is not None:
+    if session.scalar(entered.limit(1)) is not None:
         return None
-    return add(act, blob=sample, file_name="sample_submission.csv", name=SAMPLE_NAME, user=user)
+    return add(act, blob=sample, file_name="sample_submission.csv", name=SAMPLE_NAME)
 
 
-def add(act: Act, *, blob: StoredBlob, file_name: str, name: str = "", user: User) -> NewSubmission:
+def add(act: Act, *, blob: StoredBlob, file_name: str, name: str = "") -> NewSubmission:
     """Add a stored file as a benchmark, which is shown under its name with a score but no rank.
 
     Raises NothingToScore for a draft without a solution.
@@ -56,7 +51,7 @@ def add(act: Act, *, blob: StoredBlob, file_name: str, name: str = "", user: Use
     submission = Submission(
         competition_id=competition.id,
         team=rosters.require_organizers_team(session, competition=competition, now=now),
-        user_id=user.id,
+        user_id=act.user.id,
         sha256=blob.sha256,
         size_bytes=blob.size,
         file_name=one_line(file_name.replace("\\", "/").rpartition("/")[2], 255) or "baseline.csv",
@@ -89,22 +84,3 @@ def _sample(storage: Storage, competition: Competition) -> StoredBlob:
     sha256 = lookup.live(competition).solution.sample_submission_sha256
     with storage.open(sha256) as file:
         return StoredBlob(sha256, file.seek(0, os.SEEK_END))
-
-
-def first_organizer(session: Session, *, competition: Competition) -> User:
-    """Return the organizer who owns files added by the operator; raise OrganizerRefusal."""
-    candidates = organizers.list_all(session, competition=competition)
-    if not candidates:
-        message = "The competition has no organizer to own the baseline. Create the draft with --owner."
-        raise OrganizerRefusal("no_organizers", ErrorKind.CONFLICT, message)
-    return candidates[0].user
-
-
-def _first_owner(session: Session, competition: Competition) -> User | None:
-    return session.scalar(
-        select(User)
-        .join(Organizer, Organizer.user_id == User.id)
-        .where(Organizer.competition_id == competition.id, Organizer.role == Role.OWNER)
-        .order_by(Organizer.id)
-        .limit(1)
-    )

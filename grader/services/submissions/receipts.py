@@ -1,7 +1,4 @@
-"""Score receipts: complete for organizers, shortened for teams.
-
-A team's receipt is also complete once the solution is published.
-"""
+"""Score receipts: complete for organizers, shortened for teams until the solution is published."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -10,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from fairboard.interface import Recounted
-from grader.errors import ErrorKind, ParticipantError, Refusal
+from grader.errors import ErrorKind, Refusal
 from grader.models import Competition, Score, ScoringVersion, Split, Submission
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
@@ -21,51 +18,51 @@ from grader.visibility import Field, Phase, Viewer, visible
 _EXACT = {Split.PUBLIC: Field.PUBLIC_EXACT, Split.PRIVATE: Field.PRIVATE_SCORE}
 
 
-class CommitmentPending(ParticipantError):
-    """The commitment to a cloned solution is still being computed."""
-
-    public_name = "commitment_pending"
-    kind = ErrorKind.NOT_YET
-    retry_after = timedelta(seconds=30)
-    message = "The commitment to the solution is not ready yet. Try again in a minute."
-
-
-def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
-    """Return the complete receipt of a submission; raise Refusal or CommitmentPending."""
-    report = version.solution.report
-    return _receipt(
-        submission,
-        version,
-        {score.split.value: _everything(score, version) for score in _scores(session, submission, version)},
-        nonce=version.solution.nonce,
-        label=report.get("label"),
-        identities=tuple(each["name"] for each in report.get("identities", ())) or None,
-    )
-
-
 def visible_to(
     session: Session, *, submission: Submission, viewer: Viewer, phase: Phase, number: int | None = None
 ) -> Receipt:
-    """Return the part of a receipt that `viewer` may see; raise Refusal or CommitmentPending.
+    """Return the part of a receipt that `viewer` may see; raise Refusal.
 
     Until the solution is published, a team's receipt contains the displayed score of each visible split;
     afterwards, it is complete. Organizers may request a scoring version by its number; all other receipts
     are for the live version.
     """
-    competition = submission.competition
-    version_number = number if viewer is Viewer.ORGANIZER else None
-    version = _version(session, competition, version_number)
-    if version is None:
+    competition, is_organizers = submission.competition, viewer is Viewer.ORGANIZER
+    version = _version(session, competition, number if is_organizers else None)
+    scores = _scores(session, submission, version)
+    if version is None or not scores:
         message = f"Submission #{submission.id} has no score and therefore no receipt."
         raise Refusal("no_receipt", ErrorKind.NOT_FOUND, message)
-    if viewer is Viewer.ORGANIZER or competition.solution_published_at is not None:
-        return whole(session, submission=submission, version=version)
-    shown = {
-        score.split.value: SplitReceipt(_shown(score, version))
-        for score in _scores(session, submission, version)
-        if visible(_EXACT[score.split], viewer, phase, competition.feedback)
-    }
-    return _receipt(submission, version, shown)
+    solution = version.solution
+    if solution.commitment is None:  # of a cloned solution, which is still being computed
+        message = "The commitment to the solution is not ready yet. Try again in a minute."
+        raise Refusal("commitment_pending", ErrorKind.NOT_YET, message, retry_after=timedelta(seconds=30))
+    is_whole = is_organizers or competition.solution_published_at is not None
+    scorer = metric.of_version(version)
+    about = None if isinstance(scorer, Recounted) else scorer.describe()
+    report = solution.report if is_whole else {}
+    return Receipt(
+        competition=competition.slug,
+        submission=submission.id,
+        file=submission.sha256,
+        scoring_version=version.number,
+        solution_number=solution.number,
+        metric_settings=version.metric_settings,
+        metric_code_version=version.metric_code_version,
+        splits={
+            score.split.value: _everything(score, version)
+            if is_whole
+            else SplitReceipt(_shown(score, version))
+            for score in scores
+            if is_whole or visible(_EXACT[score.split], viewer, phase, competition.feedback)
+        },
+        commitment=solution.commitment,
+        nonce=solution.nonce if is_whole else None,
+        label=report.get("label"),
+        identities=tuple(each["name"] for each in report.get("identities", ())) or None,
+        exactness=None if about is None else about.exactness.value,
+        decimals=None if about is None else about.decimals,
+    )
 
 
 def _version(session: Session, competition: Competition, number: int | None) -> ScoringVersion | None:
@@ -78,48 +75,12 @@ def _version(session: Session, competition: Competition, number: int | None) -> 
     )
 
 
-def _scores(session: Session, submission: Submission, version: ScoringVersion) -> Sequence[Score]:
-    """Return the scores of a submission, public first; raise Refusal."""
-    scores = session.scalars(
-        select(Score)
-        .where(Score.submission_id == submission.id, Score.scoring_version_id == version.id)
-        .order_by(Score.split.desc())
-    ).all()
-    if not scores:
-        message = f"Submission #{submission.id} has no score and therefore no receipt."
-        raise Refusal("no_receipt", ErrorKind.NOT_FOUND, message)
-    return scores
-
-
-def _receipt(
-    submission: Submission,
-    version: ScoringVersion,
-    splits: dict[str, SplitReceipt],
-    *,
-    nonce: str | None = None,
-    label: str | None = None,
-    identities: tuple[str, ...] | None = None,
-) -> Receipt:
-    if version.solution.commitment is None:
-        raise CommitmentPending
-    scorer = metric.of_version(version)
-    about = None if isinstance(scorer, Recounted) else scorer.describe()
-    return Receipt(
-        competition=submission.competition.slug,
-        submission=submission.id,
-        file=submission.sha256,
-        scoring_version=version.number,
-        solution_number=version.solution.number,
-        metric_settings=version.metric_settings,
-        metric_code_version=version.metric_code_version,
-        splits=splits,
-        commitment=version.solution.commitment,
-        nonce=nonce,
-        label=label,
-        identities=identities,
-        exactness=None if about is None else about.exactness.value,
-        decimals=None if about is None else about.decimals,
-    )
+def _scores(session: Session, submission: Submission, version: ScoringVersion | None) -> Sequence[Score]:
+    """Return the scores of a submission, public first."""
+    if version is None:
+        return []
+    is_its = Score.submission_id == submission.id, Score.scoring_version_id == version.id
+    return session.scalars(select(Score).where(*is_its).order_by(Score.split.desc())).all()
 
 
 def _everything(score: Score, version: ScoringVersion) -> SplitReceipt:

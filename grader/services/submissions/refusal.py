@@ -5,13 +5,13 @@ forecast before a file is stored, and the acceptance under the competition's loc
 """
 
 from datetime import datetime
+from typing import Any
 
-from grader.errors import ErrorKind, ParticipantError
-from grader.models import Competition, CompetitionState, SubmissionKind, Team
+from grader.errors import ErrorKind, ParticipantError, Refusal
+from grader.models import Competition, CompetitionState, Submission, SubmissionKind, SubmissionStatus, Team
 from grader.services.competitions import phases
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.submissions import repeats
-from grader.services.submissions.situation import Situation
+from grader.services.submissions.situation import KEY_MAX_LENGTH, Repeats, SentFile, Situation
 from grader.services.teams import limits, participations
 from grader.visibility import Phase
 
@@ -64,16 +64,36 @@ class NothingToScore(ParticipantError):
     message = "This competition has no solution yet, so files cannot be scored."
 
 
+class IdenticalFile(ParticipantError):
+    """The team has submitted the same bytes before, and that submission is pending or scored."""
+
+    public_name = "identical_file"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self, earlier: Submission) -> None:
+        waits = " That submission is not scored yet." if earlier.status is SubmissionStatus.PENDING else ""
+        sent = f"{earlier.submitted_at:%Y-%m-%d %H:%M} UTC"
+        super().__init__(
+            f"This file is identical to submission #{earlier.id} from {sent}. It does not count as a "
+            f"submission.{waits}"
+        )
+        self.submission_id = earlier.id
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"submission": self.submission_id}
+
+
 def refusal(situation: Situation) -> ParticipantError | None:
     """Return the reason to reject an upload; None if it is accepted or repeats an accepted one.
 
     If there is no file, return the reason to reject any file.
     """
     competition, now, file, earlier = situation.competition, situation.now, situation.file, situation.earlier
-    refused = _of_competition(competition) or (repeats.refusal_of_key(file, earlier) if file else None)
+    refused = _of_competition(competition) or (_of_key(file, earlier) if file else None)
     if refused is not None or situation.repeated is not None:
         return refused
-    identical = repeats.refusal_of_bytes(file, earlier) if file else None
+    identical = _of_bytes(file, earlier) if file else None
     if situation.is_test:
         return identical
     return (
@@ -108,6 +128,30 @@ def of_phase(
     if is_archived or not (phase is Phase.OPEN or is_late):
         return CompetitionClosed(competition.closes_at)
     return None
+
+
+def _of_key(file: SentFile, earlier: Repeats) -> Refusal | None:
+    """Return the error about a file's idempotency key, or None if the key is valid."""
+    if file.idempotency_key is not None and not file.has_valid_key:
+        message = (
+            f"The Idempotency-Key is invalid. Use 1 to {KEY_MAX_LENGTH} printable ASCII characters, such as "
+            "a UUID."
+        )
+        return Refusal("invalid_idempotency_key", ErrorKind.INVALID, message)
+    if earlier.of_key is not None and earlier.of_key.sha256 != file.sha256:
+        message = (
+            f"This Idempotency-Key belongs to submission #{earlier.of_key.id}, which has a different file. "
+            "This request does not count as a submission. Send a new file with a new key."
+        )
+        return Refusal("idempotency_key_reused", ErrorKind.MISMATCH, message, submission=earlier.of_key.id)
+    return None
+
+
+def _of_bytes(file: SentFile, earlier: Repeats) -> IdenticalFile | None:
+    """Return the error about bytes that the team has submitted before, or None if they are accepted."""
+    if file.again or earlier.of_bytes is None:
+        return None
+    return IdenticalFile(earlier.of_bytes)
 
 
 def _of_team(team: Team | None) -> TeamDisqualified | None:

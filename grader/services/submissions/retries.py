@@ -1,4 +1,7 @@
-"""Retries of failed submissions, hourly or on request."""
+"""Retries of failed submissions, hourly or on request.
+
+The submissions stay `failed` until an attempt succeeds.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,133 +9,90 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
 from grader.services.competitions.acting import Act
 from grader.services.submissions import scoring_jobs as scoring
 
-_IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
+RETRY_INTERVAL = timedelta(hours=1)
+RETRIED_FOR = timedelta(hours=24)
+_IS_LIVE = ScoringVersion.state == ScoringVersionState.LIVE
 
 
-class NothingFailed(OrganizerError):
-    """Only failed submissions can be retried."""
-
-    public_name = "nothing_failed"
-
-    def __init__(self, submission_id: int | None = None) -> None:
-        what = "" if submission_id is None else f"Submission #{submission_id} has not failed, so it"
-        super().__init__(
-            "No submission has failed." if submission_id is None else f"{what} cannot be retried."
-        )
-
-
-def retry(act: Act, *, submission_id: int) -> list[int]:
-    """Reset the attempts of a failed submission and return its job ids; raise NothingFailed."""
-    jobs = _restart(act, ScoringJob.submission_id == submission_id)
+def retry(act: Act, *, submission_id: int | None = None) -> list[int]:
+    """Retry a failed submission, or all of them, and return the job ids; raise OrganizerRefusal."""
+    is_wanted = [] if submission_id is None else [ScoringJob.submission_id == submission_id]
+    failed = _failed_in(act.competition).where(*is_wanted).order_by(ScoringJob.id)
+    jobs = act.session.scalars(failed.with_for_update(of=ScoringJob)).all()
     if not jobs:
-        raise NothingFailed(submission_id)
-    _record(act, f"submission {submission_id}", jobs)
-    return [job.id for job in jobs]
-
-
-def retry_all(act: Act) -> list[int]:
-    """Reset the attempts of all failed submissions and return the job ids; raise NothingFailed."""
-    jobs = _restart(act)
-    if not jobs:
-        raise NothingFailed
+        message = "No submission has failed."
+        if submission_id is not None:
+            message = f"Submission #{submission_id} has not failed, so it cannot be retried."
+        raise OrganizerRefusal("nothing_failed", ErrorKind.CONFLICT, message)
+    _restart(jobs, error_count=0, attempt_count=0, now=act.now)
     count = len({job.submission_id for job in jobs})
     subject = "1 failed submission" if count == 1 else f"{count:,} failed submissions"
-    _record(act, subject, jobs)
+    incidents = sorted({job.incident for job in jobs if job.incident})[:20]
+    act.record(
+        "submission.retry",
+        subject if submission_id is None else f"submission {submission_id}",
+        before={"incidents": incidents},
+        after={"jobs": len(jobs)},
+    )
     return [job.id for job in jobs]
 
 
 def count_failed(session: Session, *, competition: Competition) -> int:
-    """Return the number of submissions that `retry_all` would retry."""
+    """Return the number of submissions that `retry` would retry."""
     count = func.count(ScoringJob.submission_id.distinct())
-    jobs = _failed(competition).with_only_columns(count).order_by(None)
-    return session.scalar(jobs) or 0
-
-
-def _failed(competition: Competition) -> Select[ScoringJob]:
-    return (
-        select(ScoringJob)
-        .join(ScoringVersion, ScoringVersion.id == ScoringJob.scoring_version_id)
-        .join(Submission, Submission.id == ScoringJob.submission_id)
-        .where(
-            ScoringVersion.competition_id == competition.id,
-            ScoringVersion.state.in_(_IN_USE),
-            ScoringJob.state == JobState.FAILED,
-        )
-        .order_by(ScoringJob.id)
-    )
-
-
-def _restart(act: Act, *conditions: ColumnElement[bool]) -> Sequence[ScoringJob]:
-    """Reset failed jobs; their submissions stay `failed` until an attempt succeeds."""
-    query = _failed(act.competition).where(*conditions)
-    jobs = act.session.scalars(query.with_for_update(of=ScoringJob)).all()
-    for job in jobs:
-        job.state = JobState.WAITING
-        job.available_at = act.now
-        job.error_count = job.attempt_count = 0
-    return jobs
-
-
-def _record(act: Act, subject: str, jobs: Sequence[ScoringJob]) -> None:
-    incidents = sorted({job.incident for job in jobs if job.incident})[:20]
-    act.record("submission.retry", subject, before={"incidents": incidents}, after={"jobs": len(jobs)})
-
-
-RETRY_INTERVAL = timedelta(hours=1)
-
-
-RETRIED_FOR = timedelta(hours=24)
+    return session.scalar(_failed_in(competition).with_only_columns(count)) or 0
 
 
 def is_being_scored(session: Session, *, submission: Submission) -> bool:
     """Return whether a worker has claimed a submission under a live version."""
-    job = (
-        select(ScoringJob.id)
-        .join(ScoringJob.scoring_version)
-        .where(
-            ScoringJob.submission_id == submission.id,
-            ScoringJob.state == JobState.CLAIMED,
-            ScoringVersion.state == ScoringVersionState.LIVE,
-        )
-    )
-    return session.scalar(job) is not None
+    is_its = ScoringJob.submission_id == submission.id
+    claimed = _jobs(is_its, _IS_LIVE, ScoringJob.state == JobState.CLAIMED)
+    return session.scalar(claimed.with_only_columns(ScoringJob.id)) is not None
 
 
 def is_retry_due(session: Session, *, now: datetime) -> bool:
     """Return whether `retry_failed` would retry a job."""
-    return session.scalar(_failed_jobs(now).with_only_columns(ScoringJob.id).limit(1)) is not None
+    return session.scalar(_broken(now).with_only_columns(ScoringJob.id).limit(1)) is not None
 
 
 def retry_failed(session: Session, *, now: datetime) -> int:
     """Retry jobs that failed on the server, hourly for a day; return their number.
 
-    The submission stays `failed` until an attempt succeeds. Each retry allows only one attempt, so that a
-    file that always breaks scoring does not cause a loop.
+    Each retry allows only one attempt, so that a file that always breaks scoring does not cause a loop.
     """
-    jobs = session.scalars(_failed_jobs(now).with_for_update(of=ScoringJob, skip_locked=True)).all()
-    for job in jobs:
-        job.state = JobState.WAITING
-        job.available_at = now
-        job.error_count = scoring.LIMITS.errors - 1
-        job.attempt_count = job.error_count + scoring.LIMITS.lost_leases - 1
+    jobs = session.scalars(_broken(now).with_for_update(of=ScoringJob, skip_locked=True)).all()
+    errors = scoring.LIMITS.errors - 1
+    _restart(jobs, error_count=errors, attempt_count=errors + scoring.LIMITS.lost_leases - 1, now=now)
     session.flush()
     return len(jobs)
 
 
-def _failed_jobs(now: datetime) -> Select[ScoringJob]:
-    return (
-        select(ScoringJob)
-        .join(ScoringJob.scoring_version)
-        .where(
-            ScoringVersion.state == ScoringVersionState.LIVE,
-            ScoringJob.state == JobState.FAILED,
-            ScoringJob.incident.is_not(None),  # the metric would fail again
-            ScoringJob.finished_at <= now - RETRY_INTERVAL,
-            ScoringJob.created_at > now - RETRIED_FOR,
-        )
+def _restart(jobs: Sequence[ScoringJob], *, error_count: int, attempt_count: int, now: datetime) -> None:
+    for job in jobs:
+        job.state, job.available_at = JobState.WAITING, now
+        job.error_count, job.attempt_count = error_count, attempt_count
+
+
+def _failed_in(competition: Competition) -> Select[ScoringJob]:
+    in_use = ScoringVersion.state.in_((ScoringVersionState.LIVE, ScoringVersionState.PREPARING))
+    is_its = ScoringVersion.competition_id == competition.id
+    return _jobs(is_its, in_use, ScoringJob.state == JobState.FAILED)
+
+
+def _broken(now: datetime) -> Select[ScoringJob]:
+    return _jobs(
+        _IS_LIVE,
+        ScoringJob.state == JobState.FAILED,
+        ScoringJob.incident.is_not(None),  # the metric would fail again
+        ScoringJob.finished_at <= now - RETRY_INTERVAL,
+        ScoringJob.created_at > now - RETRIED_FOR,
     )
+
+
+def _jobs(*conditions: ColumnElement[bool]) -> Select[ScoringJob]:
+    return select(ScoringJob).join(ScoringJob.scoring_version).where(*conditions)

@@ -1,6 +1,8 @@
-"""Scoring jobs: creation, claim under a lease, outcome, status.
+"""Scoring jobs: creation, claims of one or a batch under a lease, outcomes, status.
 
-Scoring the same file twice produces the same bits, so every job has exactly one result.
+Scoring the same file twice produces the same bits, so every job has exactly one result. The jobs of a version
+in preparation are claimed in batches. Those that lost a lease are claimed individually, so that one file
+cannot make the others in its batch fail.
 """
 
 from collections import defaultdict
@@ -45,6 +47,10 @@ PYTHON_SECONDS = 150
 # A problem's text for organizers only, which may contain labels.
 LOG = "log"
 IS_PYTHON = func.coalesce(ScoringVersion.metric_settings[registry.TAG].as_string(), "") == registry.PYTHON
+
+# `leased_rows.is_free` implies this condition. In this form, the index on a version's jobs finds the open
+# jobs directly.
+_IS_OPEN = ScoringJob.state.in_(OPEN_STATES)
 
 STATUS_OF = {
     JobState.DONE: SubmissionStatus.SCORED,
@@ -159,15 +165,66 @@ def claim(
         return None
     if LIMITS.are_used_up(job) and _give_up(session, job, now=now):
         return None
-    is_due = leased_rows.is_free(ScoringJob, now)
-    is_this = ScoringJob.id == job_id
-    taken = leased_rows.claim(session, ScoringJob, is_this, is_due, now=now, lease=lease, holder=holder)
+    taken = _take(session, [job], lease=lease, now=now, holder=holder)
+    return replace(taken[0], accepted_at=job.created_at) if taken else None
+
+
+def claim_batch(
+    session: Session,
+    *,
+    scoring_version_id: int,
+    limit: int,
+    lease: timedelta,
+    now: datetime,
+    holder: str | None = None,
+) -> list[Claim]:
+    """Claim up to `limit` jobs of a version in preparation under one token; empty if there are none.
+
+    Jobs with earlier attempts are claimed one at a time.
+    """
+    jobs = (
+        select(ScoringJob)
+        .join(ScoringJob.scoring_version)
+        .where(
+            ScoringVersion.id == scoring_version_id,
+            ScoringVersion.state == ScoringVersionState.PREPARING,
+            ScoringJob.scoring_version_id == scoring_version_id,
+            leased_rows.is_free(ScoringJob, now),
+            _IS_OPEN,
+        )
+        .limit(limit)
+    )
+    # The jobs are not sorted, because sorting all waiting jobs would take longer than claiming a batch.
+    untried = session.scalars(
+        jobs.where(ScoringJob.attempt_count == 0)
+        .options(joinedload(ScoringJob.submission))
+        .with_for_update(of=ScoringJob, skip_locked=True)
+    ).all()
+    if untried:
+        return _take(session, untried, lease=lease, now=now, holder=holder)
+    for job_id in session.scalars(jobs.with_only_columns(ScoringJob.id)).all():
+        if claimed := claim(session, job_id=job_id, lease=lease, now=now, holder=holder):
+            return [claimed]
+    return []
+
+
+def _take(
+    session: Session,
+    jobs: Sequence[ScoringJob],
+    *,
+    lease: timedelta,
+    now: datetime,
+    holder: str | None,
+) -> list[Claim]:
+    """Claim the jobs that are free under one token."""
+    is_one = ScoringJob.id.in_([job.id for job in jobs])
+    is_free = leased_rows.is_free(ScoringJob, now)
+    taken = leased_rows.claim(session, ScoringJob, is_one, is_free, now=now, lease=lease, holder=holder)
     if taken is None:
-        return None
+        return []
     token, attempt = taken
-    names = intake.other_labels(session, competition_id=job.scoring_version.competition_id)
-    current = claim_of(job, token=token, attempt=attempt, other_labels=names)
-    return replace(current, accepted_at=job.created_at)
+    names = intake.other_labels(session, competition_id=jobs[0].scoring_version.competition_id)
+    return [claim_of(job, token=token, attempt=attempt, other_labels=names) for job in jobs]
 
 
 def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...]) -> Claim:
@@ -187,11 +244,6 @@ def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[s
         other_labels=other_labels,
         known_problems=tuple(job.submission.problems) if job.submission.file_deleted_at else None,
     )
-
-
-def lease(ordinary: timedelta, *, is_python: bool) -> timedelta:
-    """Return the lease of a job."""
-    return ordinary + timedelta(seconds=PYTHON_SECONDS * is_python)
 
 
 def are_waiting(now: datetime, older_than: timedelta) -> ColumnElement[bool]:
@@ -220,6 +272,36 @@ def _waiting(now: datetime, older_than: timedelta) -> Select[int]:
     )
 
 
+def are_unattended(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that a version has open jobs and no process works on it."""
+    jobs = select(ScoringJob.id).where(ScoringJob.scoring_version_id == ScoringVersion.id)
+    is_worked_on = jobs.where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now).exists()
+    return _preparing(now).where(~is_worked_on).exists()
+
+
+def are_forgotten(session: Session, *, now: datetime, since: timedelta) -> bool:
+    """Return whether the next version has made no progress for some time."""
+    recent = select(ScoringJob.id).where(
+        ScoringJob.scoring_version_id == next_version(session, now=now),
+        or_(ScoringJob.finished_at > now - since, ScoringJob.available_at.between(now - since, now)),
+    )
+    return session.scalar(recent.limit(1)) is None
+
+
+def next_version(session: Session, *, now: datetime) -> int | None:
+    """Return the first scoring version in preparation with open jobs."""
+    return session.scalar(_preparing(now).order_by(ScoringVersion.id).limit(1))
+
+
+def _preparing(now: datetime) -> Select[int]:
+    jobs = select(ScoringJob.id).where(
+        ScoringJob.scoring_version_id == ScoringVersion.id, _IS_OPEN, leased_rows.is_free(ScoringJob, now)
+    )
+    return select(ScoringVersion.id).where(
+        ScoringVersion.state == ScoringVersionState.PREPARING, ~IS_PYTHON, jobs.exists()
+    )
+
+
 def oldest_pending(session: Session) -> datetime | None:
     """Return the time since which the oldest pending submission has waited; ignore rescorings and retries."""
     return session.scalar(
@@ -236,12 +318,42 @@ def oldest_pending(session: Session) -> datetime | None:
 
 def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: datetime) -> bool:
     """Record the outcome of a job; return False if the token is not current."""
-    held = hold(session, job_ids=[job_id], token=token)
+    outcomes = {job_id: outcome}
+    return bool(record_batch(session, job_ids=[job_id], token=token, outcomes=outcomes, now=now))
+
+
+def record_batch(
+    session: Session,
+    *,
+    job_ids: Sequence[int],
+    token: str,
+    outcomes: Mapping[int, Outcome],
+    now: datetime,
+) -> int:
+    """Record outcomes by job id and return their number; return jobs without an outcome to the queue."""
+    held = hold(session, job_ids=job_ids, token=token)
     if held is None:
-        return False
+        return 0
     competition, jobs = held
-    write_outcomes(session, competition=competition, outcomes=[(job, outcome) for job in jobs], now=now)
-    return True
+    for job in jobs:
+        outcome = outcomes.get(job.id)
+        if outcome is None:
+            leased_rows.wait(job, is_counted=False)
+            continue
+        job.notes = []
+        if isinstance(outcome, Scores):
+            session.add_all(_score(job, split, outcome.results[split], now=now) for split in Split)
+            leased_rows.finish(job, JobState.DONE, now=now)
+            job.notes = list(outcome.notes)
+        else:
+            leased_rows.record(job, LIMITS, outcome, now=now)
+        if job.state in STATUS_OF:
+            _tell_end(session, competition, job)
+    session.flush()
+    recorded = [(job, outcomes[job.id]) for job in jobs if job.id in outcomes]
+    scored = [(job, outcome.results) for job, outcome in recorded if isinstance(outcome, Scores)]
+    enter_standings(session, competition=competition, scored=scored)
+    return len(recorded)
 
 
 def hold(
@@ -261,32 +373,6 @@ def hold(
     options = [joinedload(ScoringJob.submission).joinedload(Submission.user)]
     jobs = leased_rows.hold(session, ScoringJob, job_ids=job_ids, token=token, options=options)
     return None if competition is None or not jobs else (competition, jobs)
-
-
-def write_outcomes(
-    session: Session,
-    *,
-    competition: Competition,
-    outcomes: Sequence[tuple[ScoringJob, Outcome]],
-    now: datetime,
-) -> None:
-    """Record the outcomes of held jobs of one version: scores, job states, standings."""
-    for job, outcome in outcomes:
-        job.notes = []
-        if isinstance(outcome, Scores):
-            _add_scores(session, job=job, results=outcome.results, now=now)
-            leased_rows.finish(job, JobState.DONE, now=now)
-            job.notes = list(outcome.notes)
-        else:
-            leased_rows.record(job, LIMITS, outcome, now=now)
-        if job.state in STATUS_OF:
-            _tell_end(session, competition, job)
-    session.flush()
-    enter_standings(
-        session,
-        competition=competition,
-        scored=[(job, outcome.results) for job, outcome in outcomes if isinstance(outcome, Scores)],
-    )
 
 
 def show_result(job: ScoringJob) -> None:
@@ -359,11 +445,6 @@ def _send_mail(session: Session, *, submission: Submission, now: datetime) -> No
         )
 
 
-def _add_scores(session: Session, *, job: ScoringJob, results: Results, now: datetime) -> None:
-    """Add a job's scores on both splits."""
-    session.add_all(_score(job, split, results[split], now=now) for split in Split)
-
-
 def enter_standings(
     session: Session, *, competition: Competition, scored: Sequence[tuple[ScoringJob, Results]]
 ) -> None:
@@ -402,14 +483,11 @@ def _entries(
     competition: Competition, scale: Scale, rules: Sequence[BoardRule], job: ScoringJob, results: Results
 ) -> Iterator[tuple[str, TeamEntry]]:
     """Yield a file's public entry for each leaderboard on which it has a displayed value."""
-    submission, (public, private) = job.submission, (_values(results[split]) for split in Split)
+    submission = job.submission
+    public, private = ((each.score, each.terms, each.groups) for each in map(results.__getitem__, Split))
     named = shown_scores.named(competition, rules, public, private)
     shown = {MAIN_BOARD: shown_scores.units(competition, results[Split.PUBLIC].score, scale)}
     shown |= {board: units for board, (units, _) in named.items()}
     for board, units in shown.items():
         if units is not None:
             yield board, TeamEntry(submission.team_id, submission.id, units, submission.submitted_at)
-
-
-def _values(result: MetricResult) -> shown_scores.Values:
-    return result.score, result.terms, result.groups

@@ -6,16 +6,14 @@ reopened it, but never after the reveal. A merger keeps the selections of both t
 """
 
 import enum
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import ErrorKind, OrganizerRefusal, ParticipantError, Refusal
+from grader.errors import ErrorKind, OrganizerRefusal, Refusal
 from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
@@ -23,53 +21,8 @@ from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import shown_scores
 from grader.services.submissions import accepting
+from grader.text import counted
 from grader.visibility import Phase
-
-
-class SelectionClosed(ParticipantError):
-    """The selection has closed, either with the competition or after being reopened."""
-
-    public_name = "selection_closed"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, competition: Competition) -> None:
-        self.closed_at = closes_at(competition)
-        when = f" at {self.closed_at:%Y-%m-%d %H:%M:%S} UTC" if self.closed_at else ""
-        with_it = "" if self.closed_at != competition.closes_at else " with the competition"
-        super().__init__(f"The final selection closed{with_it}{when}.")
-
-
-class NotSelectable(ParticipantError):
-    """A submission that never competes cannot be selected."""
-
-    public_name = "not_selectable"
-    kind = ErrorKind.CONFLICT
-
-    def __init__(self, submission: Submission) -> None:
-        why = "was rejected" if submission.status is SubmissionStatus.REJECTED else "does not compete"
-        super().__init__(f"Submission #{submission.id} {why} and cannot be selected.")
-        self.submission_id = submission.id
-
-
-class TooManySelected(ParticipantError):
-    """The team has already selected the maximum number of submissions."""
-
-    public_name = "too_many_selected"
-    kind = ErrorKind.CONFLICT
-
-    def __init__(self, limit: int, selected_ids: Sequence[int]) -> None:
-        names = ", ".join(f"#{submission_id}" for submission_id in selected_ids)
-        super().__init__(
-            f"You can select at most {limit} {'submission' if limit == 1 else 'submissions'}, and {names} "
-            f"{'is' if len(selected_ids) == 1 else 'are'} selected. Deselect one first, or replace one: send "
-            f"its number as `instead_of`."
-        )
-        self.limit = limit
-        self.selected_ids = tuple(selected_ids)
-
-    @property
-    def details(self) -> dict[str, Any]:
-        return {"limit": self.limit, "selected": list(self.selected_ids)}
 
 
 class Reason(enum.StrEnum):
@@ -114,17 +67,19 @@ def select(
     """Select a submission of the user's team for the private leaderboard, or deselect it.
 
     The selected submission `instead_of` is deselected in the same step.
-    Raises UnknownSubmission, SelectionClosed, NotSelectable, Refusal or TooManySelected.
+    Raises UnknownSubmission or Refusal.
     """
     submission = accepting.get_own(session, user=user, submission_id=submission_id)
     competition = lookup.lock(session, competition_id=submission.competition_id)
     now = now or db.now(session)
     if not is_open(competition, now):
-        raise SelectionClosed(competition)
+        raise _closed(competition)
     session.refresh(submission)
     if is_selected and not submission.is_selected:
         if not is_selectable(submission):
-            raise NotSelectable(submission)
+            why = "was rejected" if submission.status is SubmissionStatus.REJECTED else "does not compete"
+            message = f"Submission #{submission.id} {why} and cannot be selected."
+            raise Refusal("not_selectable", ErrorKind.CONFLICT, message)
         picked = {each.id: each for each in shown_scores.selected(session, team=submission.team)}
         if instead_of is not None:
             if instead_of not in picked:
@@ -132,7 +87,7 @@ def select(
                 raise Refusal("not_replaceable", ErrorKind.CONFLICT, message)
             picked.pop(instead_of).is_selected = False
         if len(picked) >= competition.selection_count:
-            raise TooManySelected(competition.selection_count, list(picked))
+            raise _too_many(competition.selection_count, list(picked))
     submission.is_selected = is_selected
     session.flush()
     return submission
@@ -160,25 +115,18 @@ def closes_at(competition: Competition) -> datetime | None:
 def reopen(act: Act, *, until: datetime, reason: str) -> None:
     """Reopen the selection until a later time, delaying an earlier reveal; raise OrganizerRefusal."""
     competition = act.competition
+    message = ""
     if phases.phase(competition, act.now) is Phase.REVEALED:
-        raise OrganizerRefusal(
-            "selection_stays",
-            ErrorKind.CONFLICT,
-            "The private leaderboard is revealed, so the final selection cannot be reopened.",
-        )
-    if competition.closes_at is None:
-        raise OrganizerRefusal(
-            "selection_stays",
-            ErrorKind.CONFLICT,
-            "The competition has no closing date, so its final selection is already open.",
-        )
-    if until <= max(act.now, competition.closes_at):
-        raise OrganizerRefusal(
-            "selection_stays",
-            ErrorKind.CONFLICT,
+        message = "The private leaderboard is revealed, so the final selection cannot be reopened."
+    elif competition.closes_at is None:
+        message = "The competition has no closing date, so its final selection is already open."
+    elif until <= max(act.now, competition.closes_at):
+        message = (
             f"The final selection cannot be reopened until {until:%Y-%m-%d %H:%M} UTC. Choose a time in the "
-            "future and after the close.",
+            "future and after the close."
         )
+    if message:
+        raise OrganizerRefusal("selection_stays", ErrorKind.CONFLICT, message)
     before, competition.selection_deadline = competition.selection_deadline, until
     if competition.reveals_at is not None and competition.reveals_at < until:
         competition.reveals_at = until
@@ -239,3 +187,20 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> l
         TeamEntry(team.id, submission_id, competition.scale.units(score), submitted_at)
         for submission_id, score, submitted_at in rows
     ]
+
+
+def _closed(competition: Competition) -> Refusal:
+    closed_at = closes_at(competition)
+    when = f" at {closed_at:%Y-%m-%d %H:%M:%S} UTC" if closed_at else ""
+    with_it = "" if closed_at != competition.closes_at else " with the competition"
+    return Refusal("selection_closed", ErrorKind.FORBIDDEN, f"The final selection closed{with_it}{when}.")
+
+
+def _too_many(limit: int, selected: list[int]) -> Refusal:
+    names = ", ".join(f"#{submission_id}" for submission_id in selected)
+    message = (
+        f"You can select at most {counted(limit, 'submission')}, and {names} "
+        f"{'is' if len(selected) == 1 else 'are'} selected. Deselect one first, or replace one: send its "
+        "number as `instead_of`."
+    )
+    return Refusal("too_many_selected", ErrorKind.CONFLICT, message, limit=limit, selected=selected)

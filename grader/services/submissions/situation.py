@@ -1,5 +1,6 @@
 """Situation: all data needed to decide whether to accept an upload."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -7,14 +8,48 @@ from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.models import Competition, Organizer, Participation, Role, Submission, Team, TeamMember, User
+from grader.models import (
+    Competition,
+    Organizer,
+    Participation,
+    Role,
+    Submission,
+    SubmissionStatus,
+    Team,
+    TeamMember,
+    User,
+)
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.identity import kept_identities
-from grader.services.submissions import repeats
-from grader.services.submissions.repeats import NOTHING_EARLIER, Repeats, SentFile
 from grader.services.teams import limits, rosters
 from grader.services.teams.limits import Allowance
+
+KEY_MAX_LENGTH = 128
+_KEY = re.compile(rf"[\x20-\x7e]{{1,{KEY_MAX_LENGTH}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """The file of a request; `again` accepts bytes that the team has submitted before."""
+
+    sha256: str
+    size_bytes: int
+    again: bool = False
+    idempotency_key: str | None = None
+
+    @property
+    def has_valid_key(self) -> bool:
+        """Whether the request has a well-formed idempotency key."""
+        return self.idempotency_key is not None and _KEY.fullmatch(self.idempotency_key) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Earlier submissions: the one with the same key, and the newest with the same bytes."""
+
+    of_key: Submission | None = None
+    of_bytes: Submission | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +68,7 @@ class Situation:
     competes_in: Team | None
     allowance: Allowance
     file: SentFile | None = None
-    earlier: Repeats = NOTHING_EARLIER
+    earlier: Repeats = Repeats()
 
     @property
     def is_test(self) -> bool:
@@ -77,7 +112,7 @@ def read(
         competes_in=elsewhere,
         allowance=allowance,
         file=file,
-        earlier=repeats.find(session, team=team, file=file) if file else NOTHING_EARLIER,
+        earlier=_repeats(session, team, file) if team and file else Repeats(),
     )
 
 
@@ -102,3 +137,31 @@ def _person(
 
 def _is_of(table: type[Organizer | Participation | TeamMember], user: User) -> ColumnElement[bool]:
     return and_(table.competition_id == Competition.id, table.user_id == user.id)
+
+
+def _repeats(session: Session, team: Team, file: SentFile) -> Repeats:
+    """Return the earlier submissions of a team that a file may repeat.
+
+    Only pending and scored submissions count as identical; a rejected or failed file may be sent again.
+    """
+    newest = (
+        select(Submission.id)
+        .where(
+            Submission.team_id == team.id,
+            Submission.sha256 == file.sha256,
+            Submission.status.in_((SubmissionStatus.PENDING, SubmissionStatus.SCORED)),
+        )
+        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    wanted: ColumnElement[bool] = Submission.id == newest
+    key = file.idempotency_key if file.has_valid_key else None
+    if key is not None:
+        wanted |= and_(Submission.team_id == team.id, Submission.idempotency_key == key)
+    earlier = session.scalars(select(Submission).where(wanted)).all()
+    return Repeats(
+        of_key=next((each for each in earlier if key is not None and each.idempotency_key == key), None),
+        # If this is also the submission with the same key, the request repeats it and `of_bytes` is not used.
+        of_bytes=next((each for each in earlier if each.sha256 == file.sha256), None),
+    )

@@ -1,4 +1,4 @@
-"""Submission search for organizers: filter, search, sort, identical files.
+"""Submission search for organizers: filter, search, sort, identical files of different teams.
 
 Pages load quickly even with 130,000 submissions. Filters use indexed columns. Matching teams and people are
 found first, and their submissions are then selected by id. Additional columns are read only for the rows of
@@ -6,9 +6,9 @@ the page.
 """
 
 import enum
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, func, or_, select
@@ -29,8 +29,6 @@ from grader.services.site.paging import FIRST, Part, Slice, slice_of_query
 from grader.text import folded
 
 MAX_FOUND_NAMES = 500
-MAX_GROUPS = 100
-MAX_SENDERS = 50
 
 
 class SubmissionSort(enum.StrEnum):
@@ -45,18 +43,31 @@ class SubmissionSort(enum.StrEnum):
     PRIVATE_SCORE = "private_score"
 
 
+_KEYS: Mapping[SubmissionSort, SQLColumnExpression[Any]] = {
+    SubmissionSort.ID: Submission.id,
+    SubmissionSort.SUBMITTED_AT: Submission.submitted_at,
+    SubmissionSort.TEAM: func.lower(Team.name),
+    SubmissionSort.STATUS: Submission.status,
+    SubmissionSort.SIZE: Submission.size_bytes,
+    SubmissionSort.SCORE: Score.score,
+    SubmissionSort.PRIVATE_SCORE: Score.score,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class SubmissionFilter:
     """The requested submissions: filters and order.
 
     `text` is part of a description or of the name of a team, person or file. It can also be a submission's id
-    or a file's hash.
+    or a file's hash. `is_shared` restricts the list to files that several teams submitted, and puts identical
+    files together.
     """
 
     status: SubmissionStatus | None = None
     kind: SubmissionKind | None = None
     team_id: int | None = None
     text: str = ""
+    is_shared: bool = False
     sort: SubmissionSort = SubmissionSort.ID
     descending: bool = True
 
@@ -75,28 +86,30 @@ def find(
 ) -> Slice[SubmissionMatch]:
     """Return a slice of the requested submissions; in an order other than newest first, keys are offsets."""
     query = select(Submission.id).where(*_conditions(session, competition, wanted))
-    if wanted.sort is SubmissionSort.ID and wanted.descending:
+    if wanted.sort is SubmissionSort.ID and wanted.descending and not wanted.is_shared:
         found = slice_of_query(session, query, key=Submission.__table__.c.id, part=part)
     else:
         start = part.after or 0
         query = _sorted(query, competition, wanted).limit(part.size + 1).offset(start)
         ids = session.scalars(query).all()
         found = Slice(tuple(ids[: part.size]), start + part.size if len(ids) > part.size else None, part.size)
-    return found.with_rows(_lines(session, competition, list(found.rows)))
+    return found.with_rows(_matches(session, competition, list(found.rows)))
 
 
 def _conditions(
     session: Session, competition: Competition, wanted: SubmissionFilter
 ) -> list[ColumnElement[bool]]:
+    exact = {
+        Submission.status: wanted.status,
+        Submission.kind: wanted.kind,
+        Submission.team_id: wanted.team_id,
+    }
     conditions: list[ColumnElement[bool]] = [Submission.competition_id == competition.id]
-    if wanted.status is not None:
-        conditions.append(Submission.status == wanted.status)
-    if wanted.kind is not None:
-        conditions.append(Submission.kind == wanted.kind)
-    if wanted.team_id is not None:
-        conditions.append(Submission.team_id == wanted.team_id)
+    conditions += [column == value for column, value in exact.items() if value is not None]
     if wanted.text.strip():
         conditions.append(_holds(session, competition, wanted.text.strip()))
+    if wanted.is_shared:
+        conditions.append(Submission.sha256.in_(_shared(competition)))
     return conditions
 
 
@@ -129,35 +142,21 @@ def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
 
 
 def _sorted(query: Select[int], competition: Competition, wanted: SubmissionFilter) -> Select[int]:
-    key: SQLColumnExpression[Any]
-    match wanted.sort:
-        case SubmissionSort.TEAM:
-            query = query.join(Team, Team.id == Submission.team_id)
-            key = func.lower(Team.name)
-        case SubmissionSort.SCORE | SubmissionSort.PRIVATE_SCORE:
-            split = Split.PUBLIC if wanted.sort is SubmissionSort.SCORE else Split.PRIVATE
-            query = query.outerjoin(
-                Score,
-                and_(
-                    Score.submission_id == Submission.id,
-                    Score.scoring_version_id == competition.live_scoring_version_id,
-                    Score.split == split,
-                ),
-            )
-            key = Score.score
-        case SubmissionSort.STATUS:
-            key = Submission.status
-        case SubmissionSort.SIZE:
-            key = Submission.size_bytes
-        case SubmissionSort.SUBMITTED_AT:
-            key = Submission.submitted_at
-        case _:
-            return query.order_by(Submission.id.desc() if wanted.descending else Submission.id)
-    first = (key.desc() if wanted.descending else key.asc()).nulls_last()
-    return query.order_by(first, Submission.id.desc() if wanted.descending else Submission.id)
+    if wanted.sort is SubmissionSort.TEAM:
+        query = query.join(Team, Team.id == Submission.team_id)
+    elif wanted.sort in (SubmissionSort.SCORE, SubmissionSort.PRIVATE_SCORE):
+        is_its = and_(
+            Score.submission_id == Submission.id,
+            Score.scoring_version_id == competition.live_scoring_version_id,
+            Score.split == (Split.PUBLIC if wanted.sort is SubmissionSort.SCORE else Split.PRIVATE),
+        )
+        query = query.outerjoin(Score, is_its)
+    key = _KEYS[wanted.sort]
+    keys = [key.desc(), Submission.id.desc()] if wanted.descending else [key.asc(), Submission.id.asc()]
+    return query.order_by(*([Submission.sha256] if wanted.is_shared else []), keys[0].nulls_last(), keys[1])
 
 
-def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[SubmissionMatch, ...]:
+def _matches(session: Session, competition: Competition, ids: list[int]) -> tuple[SubmissionMatch, ...]:
     lines = {
         each.id: each
         for each in session.scalars(
@@ -167,84 +166,26 @@ def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[
         )
     }
     version_id, scale = competition.live_scoring_version_id, competition.scale
-    scores: dict[int, dict[Split, str]] = {submission_id: {} for submission_id in ids}
+    scores = defaultdict[int, dict[Split, str]](dict)
     for submission_id, split, score in session.execute(
         select(Score.submission_id, Score.split, Score.score).where(
             Score.submission_id.in_(ids), Score.scoring_version_id == version_id
         )
     ):
         scores[submission_id][split] = scale.text(scale.units(score))
-    attempts = dict(
-        session.execute(
-            select(ScoringJob.submission_id, ScoringJob.attempt_count).where(
-                ScoringJob.submission_id.in_(ids), ScoringJob.scoring_version_id == version_id
-            )
-        ).all()
+    attempts = select(ScoringJob.submission_id, ScoringJob.attempt_count).where(
+        ScoringJob.submission_id.in_(ids), ScoringJob.scoring_version_id == version_id
     )
-    return tuple(SubmissionMatch(lines[each], scores[each], attempts.get(each, 0)) for each in ids)
+    attempt_counts = dict(session.execute(attempts).all())
+    return tuple(SubmissionMatch(lines[each], scores[each], attempt_counts.get(each, 0)) for each in ids)
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """A team that submitted the same bytes, with its first such submission."""
-
-    team: Team
-    submission_id: int
-    submitted_at: datetime
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class EqualFiles:
-    """A file that several teams submitted; `is_sample` marks the sample submission."""
-
-    sha256: str
-    size_bytes: int
-    team_count: int
-    senders: tuple[Sender, ...]
-    is_sample: bool
-
-
-def equal_files(session: Session, *, competition: Competition) -> list[EqualFiles]:
-    """Return the files that several teams submitted, by descending number of teams."""
-    rows = session.execute(
-        select(
-            Submission.sha256,
-            func.max(Submission.size_bytes),
-            func.count(Submission.team_id.distinct()).label("team_count"),
-        )
+def _shared(competition: Competition) -> Select[str]:
+    """Return the query for the hashes of files that several teams submitted."""
+    return (
+        select(Submission.sha256)
         .join(Team, Team.id == Submission.team_id)
         .where(Submission.competition_id == competition.id, Team.is_organizers.is_(False))
         .group_by(Submission.sha256)
         .having(func.count(Submission.team_id.distinct()) > 1)
-        .order_by(func.count(Submission.team_id.distinct()).desc(), func.min(Submission.id))
-        .limit(MAX_GROUPS)
-    ).all()
-    version = competition.live_scoring_version
-    sample = version.solution.sample_submission_sha256 if version else None
-    return [
-        EqualFiles(sha256, size_bytes, team_count, _senders(session, competition, sha256), sha256 == sample)
-        for sha256, size_bytes, team_count in rows
-    ]
-
-
-def _senders(session: Session, competition: Competition, sha256: str) -> tuple[Sender, ...]:
-    first = (
-        select(
-            Submission.team_id,
-            func.min(Submission.id).label("submission_id"),
-            func.min(Submission.submitted_at).label("submitted_at"),
-            func.count().label("count"),
-        )
-        .where(Submission.competition_id == competition.id, Submission.sha256 == sha256)
-        .group_by(Submission.team_id)
-        .subquery()
     )
-    rows = session.execute(
-        select(Team, first.c.submission_id, first.c.submitted_at, first.c.count)
-        .join(first, first.c.team_id == Team.id)
-        .where(Team.is_organizers.is_(False))
-        .order_by(first.c.submitted_at, first.c.submission_id)
-        .limit(MAX_SENDERS)
-    )
-    return tuple(Sender(*row) for row in rows)

@@ -2,11 +2,10 @@
 
 import hashlib
 import secrets
-from collections import Counter, defaultdict
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError, Refusal
@@ -20,18 +19,9 @@ INCOMPLETE_KEPT = timedelta(hours=6)
 IDLE_AFTER = timedelta(minutes=15)  # if disk space is low
 NAME_MAX_LENGTH = 255
 FORGOTTEN_AT_ONCE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """The maximum number and total size of a person's unused files."""
-
-    count: int
-    size_bytes: int
-
-
-PER_PERSON = Room(count=50, size_bytes=200_000_000)
-SITE_BYTES = 1_000_000_000  # of all unused files
+# The maximum number and total size of a person's unused files.
+MOST_UNUSED = 50
+MOST_UNUSED_BYTES = 200_000_000
 
 
 class UnknownUpload(ParticipantError):
@@ -51,7 +41,7 @@ def announce(
     size_bytes: int,
     now: datetime,
 ) -> tuple[str, set[str]]:
-    """Start an upload; return its token and the blobs of unused files that were deleted to make room."""
+    """Start an upload; return its token and the blobs of the person's unused files that were deleted."""
     counting.hold_lock(session, f"announced uploads of {user.id}")
     forgotten = _make_room(session, user, size_bytes)
     token = secrets.token_urlsafe(32)
@@ -72,7 +62,7 @@ def announce(
 
 def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
     """Return the upload with this token; raise UnknownUpload."""
-    return _one(session, token, now, is_locked=False)
+    return _one(session, token, now)
 
 
 def receive(session: Session, *, token: str, file: StoredBlob, now: datetime) -> AnnouncedUpload:
@@ -119,62 +109,26 @@ def key_of(token: str) -> str:
 
 
 def has_old(session: Session, *, now: datetime) -> bool:
-    """Return whether `forget_old` would delete anything."""
+    """Return whether `forget` would delete anything."""
     old = select(AnnouncedUpload.id).where(AnnouncedUpload.expires_at <= now).limit(1)
     return session.scalar(old) is not None
 
 
-def forget_old(session: Session, *, now: datetime) -> set[str] | None:
-    """Delete expired uploads and return their blobs for deletion, or None if there are none."""
-    return _forget(session, AnnouncedUpload.expires_at <= now)
+def forget(session: Session, *, now: datetime, with_idle: bool = False) -> set[str] | None:
+    """Delete expired uploads, and idle unused ones if asked for, and return their blobs for deletion.
 
-
-def forget_idle(session: Session, *, now: datetime) -> set[str] | None:
-    """Delete expired uploads and idle unused ones; the result is that of `forget_old`."""
-    is_unused = AnnouncedUpload.sha256.is_not(None) & AnnouncedUpload.used_at.is_(None)
-    is_idle = is_unused & (AnnouncedUpload.created_at <= now - IDLE_AFTER)
-    return _forget(session, (AnnouncedUpload.expires_at <= now) | is_idle)
-
-
-def forget_largest(session: Session, *, most_bytes: int | None = None) -> set[str]:
-    """Delete unused uploads until they need at most `most_bytes`; or delete one complete one.
-
-    The oldest upload of the person whose uploads need most space is deleted first, so that many large
-    uploads do not displace those of others. Returns their blobs.
+    Returns None if there are none.
     """
-    unused = session.scalars(
-        select(AnnouncedUpload)
-        .where(AnnouncedUpload.used_at.is_(None), AnnouncedUpload.sha256.is_not(None))
-        .order_by(AnnouncedUpload.id)
-        .with_for_update(skip_locked=True)
-    )
-    of_people: dict[int, list[AnnouncedUpload]] = defaultdict(list)
-    for each in unused:
-        of_people[each.user_id].append(each)
-    sizes = Counter({person: sum(each.size_bytes for each in mine) for person, mine in of_people.items()})
-    forgotten: set[str] = set()
-    while of_people and (sizes.total() > most_bytes if most_bytes is not None else not forgotten):
-        person = max(of_people, key=lambda person: sizes[person])
-        oldest = of_people[person].pop(0)
-        sizes[person] -= oldest.size_bytes
-        forgotten.add(str(oldest.sha256))
-        session.delete(oldest)
-        if not of_people[person]:
-            del of_people[person]
-    session.flush()
-    return forgotten
-
-
-def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str] | None:
-    query = select(AnnouncedUpload).where(*conditions).order_by(AnnouncedUpload.id).limit(FORGOTTEN_AT_ONCE)
+    is_wanted = AnnouncedUpload.expires_at <= now
+    if with_idle:
+        is_unused = AnnouncedUpload.sha256.is_not(None) & AnnouncedUpload.used_at.is_(None)
+        is_wanted |= is_unused & (AnnouncedUpload.created_at <= now - IDLE_AFTER)
+    query = select(AnnouncedUpload).where(is_wanted).order_by(AnnouncedUpload.id).limit(FORGOTTEN_AT_ONCE)
     rows = session.scalars(query.with_for_update(skip_locked=True)).all()
-    for each in rows:
-        session.delete(each)
-    session.flush()
-    return {each.sha256 for each in rows if each.sha256} if rows else None
+    return _delete(session, rows) if rows else None
 
 
-def _one(session: Session, token: str, now: datetime, *, is_locked: bool) -> AnnouncedUpload:
+def _one(session: Session, token: str, now: datetime, *, is_locked: bool = False) -> AnnouncedUpload:
     query = select(AnnouncedUpload).where(
         AnnouncedUpload.token_sha256 == _hash(token), AnnouncedUpload.expires_at > now
     )
@@ -194,14 +148,20 @@ def _make_room(session: Session, user: User, size_bytes: int) -> set[str]:
         .order_by(AnnouncedUpload.id.desc())
         .with_for_update()
     )
-    forgotten: set[str] = set()
+    superfluous = []
     for count, upload in enumerate(mine.all(), 2):
         size_bytes += upload.size_bytes
-        if count > PER_PERSON.count or size_bytes > PER_PERSON.size_bytes:
-            forgotten |= {upload.sha256} if upload.sha256 else set()
-            session.delete(upload)
+        if count > MOST_UNUSED or size_bytes > MOST_UNUSED_BYTES:
+            superfluous.append(upload)
+    return _delete(session, superfluous)
+
+
+def _delete(session: Session, uploads: Sequence[AnnouncedUpload]) -> set[str]:
+    """Delete uploads and return their blobs."""
+    for each in uploads:
+        session.delete(each)
     session.flush()
-    return forgotten | forget_largest(session, most_bytes=SITE_BYTES)
+    return {each.sha256 for each in uploads if each.sha256}
 
 
 def _hash(token: str) -> str:

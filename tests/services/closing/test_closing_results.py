@@ -24,7 +24,6 @@ from grader.services.competitions import lookup
 from grader.services.site.log import Actor
 from grader.services.solutions import publication
 from grader.services.submissions import receipts
-from grader.services.submissions.receipts import CommitmentPending
 from grader.visibility import Phase, Viewer
 from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
@@ -115,7 +114,7 @@ def test_receipt_needs_a_score_and_a_commitment(service):
     service.score(accepted)
     with service.database.write() as session:
         session.execute(update(Solution).values(nonce=None, commitment=None))
-    with pytest.raises(CommitmentPending):
+    with refused("commitment_pending"):
         receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     write_missing_commitments(service.database, service.storage)
     noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)

@@ -17,7 +17,7 @@ from grader.services.site.log import Actor
 from grader.services.solutions import check_jobs, intake
 from grader.services.solutions import data_files as files
 from grader.services.solutions.check_jobs import UploadedFile
-from grader.services.submissions import benchmark_entries, viewers
+from grader.services.submissions import accepting, benchmark_entries
 from grader.storage import blobs
 from grader.worker.scorer import Scorer
 from tests.fixtures.services import call
@@ -113,8 +113,7 @@ def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_r
         competition=draft,
         blob=service.storage.put(predictions_csv()),
         file_name="baseline.csv",
-        user=service.user("ada"),
-        actor=SHELL,
+        actor=Actor.of(service.user("ada")),
     )
     if is_scored:
         service.run(*entered.job_ids)
@@ -128,8 +127,8 @@ def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_r
         assert not blobs.named(session)
         for results in (Score, ScoringJob, ScoringVersion):
             assert session.scalars(select(results)).all() == []
-        with pytest.raises(viewers.UnknownSubmission):
-            viewers.open_submission(session, user=None, submission_id=left.id)
+        with pytest.raises(accepting.UnknownSubmission):
+            accepting.open_submission(session, user=None, submission_id=left.id)
 
 
 def test_published_competition_cannot_be_deleted(service):

@@ -316,7 +316,6 @@ def test_draft_test_submissions_are_also_scored_under_its_next_solution(
         competition=made,
         blob=service.storage.put(predictions_csv()),
         file_name="baseline.csv",
-        user=ada,
         actor=Actor.of(ada),
     )
     service.score(entered)

@@ -29,7 +29,6 @@ from grader.services.rescoring.publication import NoticeTooLong
 from grader.services.site import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.submissions import selections
-from grader.services.submissions.selections import SelectionClosed
 from grader.services.teams import rosters
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from grader.worker.scorer import Scorer
@@ -215,7 +214,7 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         assert closing.unsettled(session, now=close + DAY) == []
         assert closing.due(session, now=close + DAY) == []
     with service.database.write() as session:
-        with pytest.raises(SelectionClosed, match="selection closed at"):
+        with refused("selection_closed"):
             selections.select(session, user=service.user("ada"), submission_id=1, now=close + 2 * DAY)
         assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]
         revealed = closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)

@@ -8,7 +8,6 @@ from sqlalchemy import select
 
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Standing
 from grader.services.site.leased_rows import Breakdown, Rejection
-from grader.services.submissions import batches
 from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.scoring_jobs import Claim
 from grader.storage.stores import Storage
@@ -38,11 +37,14 @@ def version(prepare_version, competition) -> ScoringVersion:
 def claim(service, version: ScoringVersion, *, limit: int = 10, after: timedelta = timedelta()):
     with service.database.write() as session:
         now = service.now + after
-        return batches.claim(session, scoring_version_id=version.id, limit=limit, lease=LEASE, now=now)
+        return scoring.claim_batch(session, scoring_version_id=version.id, limit=limit, lease=LEASE, now=now)
 
 
-def record(service, claims: list[Claim], outcomes: dict[int, Any]) -> int:
-    return service.act(batches.record, claims=claims, outcomes=outcomes)
+def record(service, claims: list[Claim], outcomes: dict[int, Any], *, after: timedelta = timedelta()) -> int:
+    ids = [each.job_id for each in claims]
+    return service.act(
+        scoring.record_batch, job_ids=ids, token=claims[0].token, outcomes=outcomes, after=after
+    )
 
 
 def compute(storage: Storage, claims: list[Claim]) -> dict[int, Any]:
@@ -58,27 +60,17 @@ def jobs(service, version: ScoringVersion) -> dict[int, ScoringJob]:
 
 def unattended(service, *, after: timedelta) -> bool:
     with service.database.read() as session:
-        return bool(session.scalar(select(batches.are_unattended(service.now + after))))
+        return bool(session.scalar(select(scoring.are_unattended(service.now + after))))
 
 
 def facts(service, version_id: int):
-    """Return the rows written under a scoring version, without ids and times."""
+    """Return the scores and standings under a scoring version."""
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
-        standings = session.scalars(select(Standing).where(Standing.scoring_version_id == version_id))
+        rows = session.scalars(select(Standing).where(Standing.scoring_version_id == version_id))
         return (
-            {
-                (score.submission_id, score.split): (
-                    score.score,
-                    score.terms,
-                    score.evidence,
-                )
-                for score in scores
-            },
-            {
-                (row.team_id, row.split): (row.submission_id, row.score_units, row.submitted_at)
-                for row in standings
-            },
+            {(score.submission_id, score.split): (score.score, score.evidence) for score in scores},
+            {(row.team_id, row.split): (row.submission_id, row.score_units) for row in rows},
         )
 
 
@@ -148,8 +140,7 @@ def test_file_that_kills_its_readers_eventually_fails(service, version: ScoringV
     claims = claim(service, version)
     poison = claims[0].job_id
     rest = compute(service.storage, claims[1:])
-    with service.database.write() as session:  # Only the file that kills its readers loses its lease.
-        batches.record(session, claims=claims[1:], outcomes=rest, now=service.now)
+    record(service, claims[1:], rest)  # Only the file that kills its readers loses its lease.
     for lost in range(1, scoring.LIMITS.lost_leases):
         assert [each.job_id for each in claim(service, version, after=lost * LEASE)] == [poison]
     assert claim(service, version, after=scoring.LIMITS.lost_leases * LEASE) == []
@@ -172,13 +163,11 @@ def test_version_without_progress_for_some_time_is_forgotten(service, version: S
     def forgotten(seconds: int) -> bool:
         with service.database.read() as session:
             now = service.now + timedelta(seconds=seconds)
-            return batches.are_forgotten(session, now=now, since=timedelta(seconds=10))
+            return scoring.are_forgotten(session, now=now, since=timedelta(seconds=10))
 
     assert [forgotten(seconds) for seconds in (5, 11)] == [False, True]
     held = claim(service, version, limit=1)
-    service.act(
-        batches.record, claims=held, outcomes=compute(service.storage, held), after=timedelta(seconds=5)
-    )
+    record(service, held, compute(service.storage, held), after=timedelta(seconds=5))
     assert [forgotten(seconds) for seconds in (11, 16)] == [False, True]
 
 
@@ -187,13 +176,3 @@ def test_only_a_version_in_preparation_is_scored_in_batches(service, version: Sc
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert claim(service, version) == []
     assert unattended(service, after=timedelta(days=1)) is False
-
-
-def test_batch_of_a_dropped_version_records_nothing(service, version: ScoringVersion):
-    claims = claim(service, version)
-    outcomes = compute(service.storage, claims)
-    with service.database.write() as session:
-        for job in session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id)):
-            session.delete(job)
-    assert record(service, claims, outcomes) == 0
-    assert facts(service, version.id) == ({}, {})

@@ -24,18 +24,12 @@ from grader.services.submissions.refusal import (
     CompetitionArchived,
     CompetitionClosed,
     CompetitionNotOpen,
+    IdenticalFile,
     kind,
     of_phase,
     refusal,
 )
-from grader.services.submissions.repeats import (
-    IdempotencyKeyReused,
-    IdenticalFile,
-    InvalidIdempotencyKey,
-    Repeats,
-    SentFile,
-)
-from grader.services.submissions.situation import Situation
+from grader.services.submissions.situation import Repeats, SentFile, Situation
 from grader.services.teams.limits import (
     Allowance,
 )
@@ -75,7 +69,7 @@ def situation(*, of_competition: dict[str, Any] | None = None, **facts) -> Situa
         "team": Team(id=3, name="Three"),
         "competes_in": None,
         "allowance": FREE,
-        "file": SentFile("0" * 64),
+        "file": SentFile("0" * 64, 9),
         "earlier": Repeats(),
     }
     return Situation(**known | facts)
@@ -147,23 +141,25 @@ def test_repeated_request_is_not_rejected_for_later_events():
         of_competition={"closes_at": MOMENT},
         allowance=FULL,
         participation=Participation(state=RequestState.REFUSED),
-        file=SentFile(EARLIER.sha256, idempotency_key="one"),
+        file=SentFile(EARLIER.sha256, 9, idempotency_key="one"),
         earlier=Repeats(of_key=EARLIER, of_bytes=EARLIER),
     )
     assert refusal(repeated) is None
     assert repeated.repeated is EARLIER
     assert type(refusal(replace(repeated, earlier=Repeats(of_bytes=EARLIER)))) is CompetitionClosed
-    changed = replace(repeated, file=SentFile("2" * 64, idempotency_key="one"))
-    assert (type(refusal(changed)), changed.repeated) == (IdempotencyKeyReused, None)
+    changed = replace(repeated, file=SentFile("2" * 64, 9, idempotency_key="one"))
+    assert (refusal(changed).public_name, changed.repeated) == ("idempotency_key_reused", None)
 
 
 def test_invalid_key_is_reported_before_the_close():
-    closed = situation(of_competition={"closes_at": MOMENT}, file=SentFile("0" * 64, idempotency_key=""))
-    assert type(refusal(closed)) is InvalidIdempotencyKey
+    closed = situation(of_competition={"closes_at": MOMENT}, file=SentFile("0" * 64, 9, idempotency_key=""))
+    assert refusal(closed).public_name == "invalid_idempotency_key"
 
 
 def test_identical_file_is_accepted_on_request():
-    assert refusal(situation(file=SentFile("1" * 64, again=True), earlier=Repeats(of_bytes=EARLIER))) is None
+    assert (
+        refusal(situation(file=SentFile("1" * 64, 9, again=True), earlier=Repeats(of_bytes=EARLIER))) is None
+    )
 
 
 def test_same_rules_without_a_file_tell_whether_one_could_be_sent():

@@ -58,6 +58,7 @@ def test_scored_submission_has_the_scores_of_an_independent_computation(
 ):
     accepted = service.submit(service.competition())
     service.score(accepted)
+    assert service.submission(accepted).status is SubmissionStatus.SCORED
     solution = read_solution(solution_csv())
     lines = predictions_csv().decode().splitlines()[1:]
     predictions = np.array([float(line.split(",")[1]) for line in lines])
@@ -70,7 +71,6 @@ def test_scored_submission_has_the_scores_of_an_independent_computation(
         assert scores[split].terms == pytest.approx(expected, rel=1e-12)
         assert scores[split].score == pytest.approx(sum(expected.values()) / 4, rel=1e-12)
         assert scores[split].evidence["rows"] == 200
-    assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
 def test_rejected_file_shows_all_its_problems_and_has_no_score(service):
@@ -81,16 +81,6 @@ def test_rejected_file_shows_all_its_problems_and_has_no_score(service):
     assert len({problem["code"] for problem in submission.problems}) >= 2
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Score)) == 0
-
-
-def test_notes_on_an_accepted_file_are_kept(service, predictions_csv: Callable[..., bytes]):
-    accepted = service.submit(service.competition(), csv=predictions_csv(skill=5.0))
-    service.score(accepted)
-    assert [note["code"] for note in service.submission(accepted).notes]
-
-
-def test_unknown_job_is_ignored(service):
-    assert claim(service, 12345) is None
 
 
 def test_oldest_pending_submission_excludes_rescorings_and_retries(service, prepare_version):

@@ -9,14 +9,7 @@ from grader.models import Score, ScoringJob, Submission, SubmissionKind
 from grader.services.competitions import acting, phases
 from grader.services.site.log import Actor
 from grader.services.submissions import selections
-from grader.services.submissions.accepting import UnknownSubmission
-from grader.services.submissions.selections import (
-    CurrentSelection,
-    NotSelectable,
-    Reason,
-    SelectionClosed,
-    TooManySelected,
-)
+from grader.services.submissions.selections import CurrentSelection, Reason
 from tests.fixtures.refusals import refused
 
 MINUTE = timedelta(minutes=1)
@@ -46,17 +39,12 @@ def choice(service, competition, submission_id: int) -> CurrentSelection:
         return selections.would_count(session, competition=own, team=team, now=service.now)
 
 
-def test_best_public_scores_compete_without_a_selection(service):
-    competition = service.competition()
-    low, high, middle = send(service, competition, 0.0, 3.0, 1.0)
-    would = choice(service, competition, low)
-    assert would.reasons == {high: Reason.AUTOMATIC, middle: Reason.AUTOMATIC}
-    assert (would.limit, would.picked_ids, would.excess) == (2, (), 0)
-
-
 def test_selected_file_competes_regardless_of_its_score_and_free_slots_are_filled(service):
     competition = service.competition()
     low, high, _ = send(service, competition, 0.0, 3.0, 1.0)
+    would = choice(service, competition, low)
+    assert list(would.reasons.values()) == [Reason.AUTOMATIC] * 2 and low not in would.reasons
+    assert (would.limit, would.picked_ids, would.excess) == (2, (), 0)
     assert pick(service, low).is_selected
     assert choice(service, competition, low).reasons == {low: Reason.PICKED, high: Reason.AUTOMATIC}
     pick(service, low, is_selected=False)
@@ -82,17 +70,25 @@ def test_rejection_of_a_selected_file_frees_its_slot(service):
     assert would.reasons == {high: Reason.AUTOMATIC, middle: Reason.AUTOMATIC}
     assert would.picked_ids == ()
     pick(service, bad.submission.id, is_selected=False)
-    with pytest.raises(NotSelectable, match="was rejected"):
+    with refused("not_selectable", match="was rejected"):
         pick(service, bad.submission.id)
 
 
-def test_selections_beyond_the_limit_are_rejected(service):
-    competition = service.competition(selection_count=1)
-    first, second = send(service, competition, 0.0, 3.0)
-    pick(service, first)
-    pick(service, first)  # Selecting it twice has no further effect.
-    with pytest.raises(TooManySelected, match=f"You can select at most 1 submission, and #{first} is"):
+def test_only_own_competing_files_up_to_the_limit_are_selected_before_the_close(service):
+    competition = service.competition(selection_count=1, closes_at=service.now + 60 * MINUTE)
+    first, second, hidden = send(service, competition, 0.0, 3.0, 1.0)
+    with service.database.write() as session:
+        session.get_one(Submission, hidden).kind = SubmissionKind.HIDDEN
+    for _ in range(2):  # Selecting a file twice has no further effect.
+        pick(service, first, now=service.now + 59 * MINUTE)
+    with refused("too_many_selected", match=f"You can select at most 1 submission, and #{first} is"):
         pick(service, second)
+    with refused("not_selectable", match="does not compete"):
+        pick(service, hidden)
+    with refused("unknown_submission"):
+        pick(service, first, user=service.user("eve"))
+    with refused("selection_closed", match="closed with the competition"):
+        pick(service, first, is_selected=False, now=service.now + 60 * MINUTE)
 
 
 def test_a_selection_replaces_another_one_in_one_step(service):
@@ -102,7 +98,7 @@ def test_a_selection_replaces_another_one_in_one_step(service):
     pick(service, high)
     with refused("not_replaceable", match=f"#{middle} is not selected"):
         pick(service, middle, instead_of=middle)
-    with pytest.raises(TooManySelected, match=r"or replace one: send its number as `instead_of`"):
+    with refused("too_many_selected"):
         pick(service, middle)
     assert choice(service, competition, low).picked_ids == (low, high)
     pick(service, middle, instead_of=low)
@@ -156,7 +152,7 @@ def test_reopened_selection_ends_at_its_deadline_and_not_after_it(service):
     assert phases.selection_open_until(reopened, end - timedelta(microseconds=1)) == end
     assert phases.selection_open_until(reopened, end) is None
     pick(service, only, now=end - timedelta(microseconds=1))
-    with pytest.raises(SelectionClosed, match=rf"selection closed at {end:%Y-%m-%d %H:%M:%S} UTC"):
+    with refused("selection_closed", match=rf"closed at {end:%Y-%m-%d %H:%M:%S} UTC"):
         pick(service, only, is_selected=False, now=end)
 
 
@@ -169,28 +165,6 @@ def test_selection_can_be_reopened_only_until_a_later_time(service):
     assert service.reload(competition).selection_deadline is None
     reopen(service, competition, close + MINUTE + SECOND, now=close + MINUTE)
     assert service.reload(competition).selection_deadline == close + MINUTE + SECOND
-
-
-def test_selection_ends_with_the_competition(service):
-    competition = service.competition(closes_at=service.now + 60 * MINUTE)
-    (only,) = send(service, competition, 1.0)
-    pick(service, only, now=service.now + 59 * MINUTE)
-    with pytest.raises(SelectionClosed, match="closed with the competition"):
-        pick(service, only, is_selected=False, now=service.now + 60 * MINUTE)
-
-
-def test_non_competing_files_cannot_be_selected(service):
-    (only,) = send(service, service.competition(), 1.0)
-    with service.database.write() as session:
-        session.get_one(Submission, only).kind = SubmissionKind.HIDDEN
-    with pytest.raises(NotSelectable, match="does not compete"):
-        pick(service, only)
-
-
-def test_file_of_another_team_is_not_found(service):
-    (only,) = send(service, service.competition(), 1.0)
-    with pytest.raises(UnknownSubmission):
-        pick(service, only, user=service.user("eve"))
 
 
 def test_only_scores_of_the_live_version_determine_automatic_choices(service, prepare_version):

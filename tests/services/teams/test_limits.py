@@ -10,8 +10,8 @@ from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
 from grader.services.site.leased_rows import Rejection
 from grader.services.submissions import accepting
 from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions.situation import SentFile
 from grader.services.teams import limits, rosters
-from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
 from tests.fixtures.refusals import refused
 
@@ -42,8 +42,8 @@ def rush(service, competition, user) -> list[str | None]:
         database = Database(service.settings.database(), pool_size=1)
         try:
             with database.write() as session:
-                blob = StoredBlob(f"{number:064}", 10)
-                accepting.accept(session, competition=competition, user=user, blob=blob, file_name="a.csv")
+                file = SentFile(f"{number:064}", 10)
+                accepting.accept(session, competition=competition, user=user, file=file, file_name="a.csv")
         finally:
             database.dispose()
 

@@ -20,8 +20,8 @@ from grader.services.competitions.acting import Act
 from grader.services.identity import accounts
 from grader.services.leaderboards.board import board_of
 from grader.services.submissions import accepting
+from grader.services.submissions.situation import SentFile
 from grader.services.teams import grants, invitations, limits, mergers, rosters, teams
-from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
 from tests.fixtures.refusals import is_refusal, refused
 
@@ -34,17 +34,16 @@ def send(service):
     """Accept a user's file without scoring it."""
     count = iter(range(10_000))
 
-    def accept(competition, user: str, *, after=timedelta(), **options) -> Submission:
+    def accept(competition, user: str, *, after=timedelta(), key: str | None = None) -> Submission:
         who = service.user(user)
         with service.database.write() as session:
             return accepting.accept(
                 session,
                 competition=competition,
                 user=who,
-                blob=StoredBlob(f"{next(count):064}", 10),
+                file=SentFile(f"{next(count):064}", 10, idempotency_key=key),
                 file_name="a.csv",
                 now=None if after is None else service.now + after,
-                **options,
             ).submission
 
     return accept
@@ -264,8 +263,8 @@ def test_team_whose_only_member_deleted_the_account_cannot_be_asked_to_merge(ser
 def test_same_idempotency_key_of_both_teams_does_not_prevent_a_merge(service, scene, send, merge):
     competition = scene()
     for name in ("ada", "bob"):
-        send(competition, name, idempotency_key="first")
-        send(competition, name, idempotency_key=f"second of {name}")
+        send(competition, name, key="first")
+        send(competition, name, key=f"second of {name}")
     team = merge(competition, "ada", "bob", after=DAY)
     with service.database.read() as session:
         kept = session.scalars(select(Submission.idempotency_key).where(Submission.team_id == team.id)).all()

@@ -7,6 +7,7 @@ from sqlalchemy import func, select
 
 from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
 from grader.services.competitions import organizers, pauses
+from grader.services.site.paging import FIRST
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.teams import rosters
@@ -54,7 +55,7 @@ def test_organizers_can_test_before_the_opening_and_during_a_pause_and_share_fil
             user = service.user(name)
             role = organizers.role_of(session, competition=competition, user=user)
             team = accepting.team_of(session, competition=competition, user=user, role=role)
-            mine = accepting.list_of(session, team=team)
+            mine = accepting.slice_of(session, team=team, part=FIRST)
             assert [each.id for each in mine.rows] == [accepted.submission.id]
         with pytest.raises(UnknownSubmission):
             accepting.get_own(session, user=service.user("eve"), submission_id=accepted.submission.id)

@@ -25,7 +25,6 @@ from grader.services.competitions import acting, lookup
 from grader.services.submissions import decisions, queue_health, retries, submission_search
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.queue_health import HealthSign
-from grader.services.submissions.retries import NothingFailed
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionSort
 from grader.services.teams import moderation, team_search, teams
 from tests.fixtures.refusals import refused
@@ -51,7 +50,7 @@ def test_failed_submission_is_retried_with_a_new_set_of_attempts(service):
     broken, sound = service.submit(competition), service.submit(competition, seed=2)
     service.score(sound)
     service.fail(broken)
-    with pytest.raises(NothingFailed):
+    with refused("nothing_failed"):
         service.act(retries.retry, competition=competition, submission_id=sound.submission.id)
     job_ids = service.act(retries.retry, competition=competition, submission_id=broken.submission.id)
     assert tuple(job_ids) == broken.job_ids
@@ -64,9 +63,9 @@ def test_all_failed_submissions_are_retried_at_once(service):
     competition = service.competition()
     for seed in range(3):
         service.fail(service.submit(competition, seed=seed))
-    assert len(service.act(retries.retry_all, competition=competition)) == 3
-    with pytest.raises(NothingFailed):
-        service.act(retries.retry_all, competition=competition)
+    assert len(service.act(retries.retry, competition=competition)) == 3
+    with refused("nothing_failed"):
+        service.act(retries.retry, competition=competition)
     with service.database.read() as session:
         entries = session.scalars(select(AuditEntry).where(AuditEntry.action == "submission.retry")).all()
     assert [entry.subject for entry in entries] == ["3 failed submissions"]
@@ -201,21 +200,15 @@ def test_test_submission_becomes_a_benchmark_and_is_never_ranked(service):
         assert session.scalars(select(Standing)).all() == []
 
 
-def test_equal_files_of_several_teams_are_found_in_any_order(service):
+def test_identical_files_of_several_teams_are_listed_together(service):
     competition = service.competition()
     bob = service.submit(competition, user="bob")
-    ada = service.submit(competition, after=HOUR)
-    service.submit(competition, after=2 * HOUR)
+    ada = [service.submit(competition, after=hours * HOUR) for hours in (1, 2)]
     service.submit(competition, user="eve", seed=9)
-    with service.storage.open(lookup.live(competition).solution.sample_submission_sha256) as file:
-        sample = file.read()
-    service.submit(competition, csv=sample)
-    service.submit(competition, user="eve", csv=sample)
-    with service.database.read() as session:
-        groups = submission_search.equal_files(session, competition=service.reload(competition))
-    assert [(group.team_count, group.is_sample) for group in groups] == [(2, False), (2, True)]
-    senders = [(each.team.name, each.submission_id, each.count) for each in groups[0].senders]
-    assert senders == [("bob", bob.submission.id, 1), ("ada", ada.submission.id, 2)]
+    service.submit(competition, user="eve", seed=8)
+    service.user("root", is_admin=True)
+    service.submit(competition, user="root", seed=9)
+    assert find(service, competition, is_shared=True) == [each.submission.id for each in (*ada[::-1], bob)]
 
 
 def test_queue_status_shows_waiting_jobs_and_active_workers(service):

@@ -73,15 +73,6 @@ def test_the_first_figures(known: dict[str, int], change: tuple[str, str], rank:
     assert (found["Change"], found.get("Rank")) == (change, rank)
 
 
-def test_a_late_submission_shows_the_rank_it_would_have():
-    last = figures(Overview(public=RESULT, would_rank=4))[-1]
-    assert (last.label, last.value, last.note) == ("Would rank", "4th", "late files are not ranked")
-
-
-def test_there_are_no_figures_without_a_score():
-    assert figures(Overview()) == ()
-
-
 def diagnosed(
     aucs: Sequence[tuple[float | None, float | None, float | None]],
     *,
@@ -216,20 +207,6 @@ def test_the_costliest_group_has_the_largest_sum_over_all_terms_and_a_clear_loss
     name, cost = found.costliest_group or ("", 0.0)
     assert (name, cost) == ("b", pytest.approx(costs["b"]))
     assert replace(found, errors={"score": 0.5}).costliest_group is None
-
-
-def test_undefined_aucs_have_no_losses():
-    skip = MetricSettings(undefined="skip")
-    found = diagnosed([(None, 0.9, None), (0.9, None, 0.6), SAME], settings=skip)
-    assert not {("a", "subgroup_auc"), ("a", "bnsp_auc"), ("b", "bpsn_auc")} & {
-        (each.group, each.term) for each in found.all_losses
-    }
-
-
-def test_terms_without_visible_identities_are_undivided_bars():
-    view = waterfall(diagnosed([], bpsn_auc=0.8))
-    assert [bar.name for bar in view.bars] == ["BPSN", "BNSP", "Overall", "Subgroup"]
-    assert view.marks == {}
 
 
 def test_bars_of_terms_start_at_the_highest_round_value_below_all_of_them():

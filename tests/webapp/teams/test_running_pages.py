@@ -53,7 +53,7 @@ def test_a_viewer_sees_every_page_without_its_forms(desk):
     for page in (
         "",
         "/submissions",
-        "/submissions/equal-files",
+        "/submissions?shared=true",
         "/teams",
         "/teams/1",
         "/announcements",
