@@ -19,6 +19,7 @@ APPLICATION = "webapp.wsgi:app"
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
 SETUP_PATH = "/setup/"
+WAIT_VARIABLE = "WEB_WAITS_FOR"  # a file that webapp.wsgi reads to its end before requests are accepted
 # The class is given by name rather than imported, because grader must not depend on webapp.
 WEB_WORKER = "webapp.server.worker.Worker"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -39,10 +40,9 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
     with lock.hold(data_dir) as held, open_listener(settings.host, settings.port) as web_socket:
         address = (settings.base_url or address_of(web_socket)).rstrip("/")
         lock.describe(held, f"a process at {address_of(web_socket)}")
-        setup_path = _prepare_database(data_dir, announce)
         supervisor = Supervisor()
         with supervisor.stopping_on_signals():
-            _start(supervisor, settings, data_dir, web_socket, application)
+            setup_path = _start(supervisor, settings, data_dir, web_socket, application, announce)
             announce(f"Fairboard serves {data_dir} at {address} (press Ctrl-C to stop).")
             if setup_path:
                 announce(f"Create the first administrator with this one-time link: {address}{setup_path}")
@@ -95,8 +95,17 @@ def _prepare_database(data_dir: Path, announce: Callable[[str], None]) -> str | 
 
 
 def _start(
-    supervisor: Supervisor, settings: Settings, data_dir: Path, web_socket: socket.socket, application: str
-) -> None:
+    supervisor: Supervisor,
+    settings: Settings,
+    data_dir: Path,
+    web_socket: socket.socket,
+    application: str,
+    announce: Callable[[str], None],
+) -> str | None:
+    """Start all programs and prepare the database; return the path of a setup link, if any.
+
+    The web server imports its modules meanwhile, which takes as long as the preparation of the database.
+    """
     host, port = web_socket.getsockname()[:2]
     environment = {
         f"{PREFIX}DATA_DIR": str(data_dir),
@@ -108,19 +117,28 @@ def _start(
     )
     if broker_url:
         environment[f"{PREFIX}BROKER_URL"] = broker_url
+    waiting, waited_for = os.pipe()
+    web_environment = {**environment, WAIT_VARIABLE: str(waiting)}
+    listeners = web_socket.fileno(), waiting
+    supervisor.add(
+        web_program(settings, application=application, inherited=listeners, environment=web_environment)
+    )
+    try:
+        setup_path = _prepare_database(data_dir, announce)
+    finally:
+        os.close(waited_for)
+    if broker_url:
         supervisor.add(_worker_program(settings, environment))
     supervisor.add(Program("sweeper", (*PYTHON, "grader.cli", "sweeper"), {**environment, **ONE_THREAD}))
-    supervisor.add(
-        web_program(settings, application=application, listener=web_socket.fileno(), environment=environment)
-    )
+    return setup_path
 
 
 def web_program(
-    settings: Settings, *, application: str, listener: int, environment: Mapping[str, str]
+    settings: Settings, *, application: str, inherited: tuple[int, ...], environment: Mapping[str, str]
 ) -> Program:
-    """Return the web server program, whose socket stays open during restarts to accept requests."""
+    """Return the web server program; the first inherited file is its socket, which stays open at restarts."""
     options = {
-        "bind": f"fd://{listener}",
+        "bind": f"fd://{inherited[0]}",
         "worker-class": WEB_WORKER,
         "workers": settings.web_workers,
         "threads": settings.web_threads,
@@ -130,7 +148,7 @@ def web_program(
     flags = tuple(part for name, value in options.items() for part in (f"--{name}", str(value)))
     # The application is imported once, before the workers are forked, so that they share its memory.
     command = (*PYTHON, "gunicorn", application, *flags, "--preload", "--no-control-socket")
-    return Program("web", command, environment, pass_fds=(listener,), grace_seconds=WEB_GRACE_SECONDS + 2)
+    return Program("web", command, environment, pass_fds=inherited, grace_seconds=WEB_GRACE_SECONDS + 2)
 
 
 def _worker_program(settings: Settings, environment: Mapping[str, str]) -> Program:
