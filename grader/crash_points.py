@@ -1,8 +1,7 @@
 """Crash points: named places in the code where tests kill the process, as with `kill -9`.
 
 A crash point is inactive unless the variable FAIRBOARD_CRASH_AT contains its name: `name` for the first time
-the point is reached, or `name:n` for the n-th time. tests/faults/test_crash_points.py describes the state at
-each crash point.
+the point is reached, or `name:n` for the n-th time.
 """
 
 import itertools
