@@ -1,6 +1,6 @@
 """Drafts: other users get the same responses as for an unknown slug."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -13,10 +13,7 @@ from tests.fixtures.walks import addresses
 
 pytestmark = pytest.mark.system
 
-DRAFT, UNKNOWN = (
-    "drafted",
-    "unknown",
-)  # Equal lengths; otherwise the responses would differ.
+DRAFT, UNKNOWN = "drafted", "unknown"  # Equal lengths; otherwise the responses would differ.
 SECRET = "Nobody knows of this yet"
 
 
@@ -44,7 +41,9 @@ def site(make_arena: Callable[..., Any]):
 )
 def test_draft_returns_the_same_response_as_an_unknown_slug(site, name: str | None):
     asked = 0
-    for method, endpoint, path in _paths(site):
+    for method, endpoint, path in addresses(site.app):
+        if not path.startswith(("/competitions/toxicity", "/api/v1/competitions/toxicity")):
+            continue
         form = ROUTES[f"{method} {endpoint}"].visit.form
         known, unknown = (
             _ask(site, name, method, path.replace("toxicity", slug, 1), form()) for slug in (DRAFT, UNKNOWN)
@@ -71,13 +70,6 @@ def test_owner_finds_the_draft(site):
     assert SECRET in dan.browser.get("/").text
     assert SECRET in dan.browser.get(f"/competitions/{DRAFT}").text
     assert dan.browser.get(f"/competitions/{DRAFT}/leaderboard").status_code == 200
-
-
-def _paths(site) -> Iterator[tuple[str, str, str]]:
-    """Return each route that contains a slug, with all choices of its other arguments."""
-    for method, endpoint, path in addresses(site.app):
-        if path.startswith(("/competitions/toxicity", "/api/v1/competitions/toxicity")):
-            yield method, endpoint, path
 
 
 def _ask(site, name: str | None, method: str, path: str, form: Mapping[str, Any]) -> str:

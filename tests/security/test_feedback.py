@@ -59,74 +59,45 @@ def world(begun: World) -> Iterator[World]:
 
 
 def test_withheld_values_change_nothing_before_the_reveal(world: World):
-    """The long run also tries queries, later phases and, as a control, the reveal."""
-    _assert_that_what_is_withheld_changes_nothing(world, queries=False)
+    _assert_that_what_is_withheld_changes_nothing(world)
 
 
 @pytest.mark.long
-def test_withheld_values_change_nothing_before_the_reveal_and_everything_afterwards(world: World):
-    _assert_that_what_is_withheld_changes_nothing(world, queries=True)
+def test_withheld_values_change_nothing_in_a_closed_competition_and_everything_after_the_reveal(world: World):
     world.close()
     world.settle()
-    _assert_that_what_is_withheld_changes_nothing(world, queries=True)
+    _assert_that_what_is_withheld_changes_nothing(world)
     world.reveal()
-    readers = None
     for feedback, columns in WITHHELD.items():
-        seen, readers = _who_sees(world, columns, feedback, only=readers)
-        assert seen == set(NAMES)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("columns", "readers"),
-    [(("evidence",), {"participant", "leader"}), (("terms",), set(NAMES))],
-)
-def test_values_shown_by_open_feedback_do_change_responses(
-    world: World, columns: tuple[str, ...], readers: set[str]
-):
-    assert _who_sees(world, columns, Feedback.OPEN)[0] == readers
+        before, after, _ = _before_and_after(world, columns, feedback)
+        assert {role for role, asked in after if before[role, asked] != after[role, asked]} == set(NAMES)
 
 
 def test_each_mode_shows_the_promised_values(world: World):
+    ann, root, api = world.people["Ann"], world.people["Root"], world.arena.app.test_client()
+
+    def own(person=ann):
+        return api.get("/api/v1/submissions/1", headers=person.bearer).json
+
+    def board():
+        return api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json["rows"]
+
+    exact = own(root)["public_score"]
     _set(world, Feedback.SCORE)
-    ann, api = world.people["Ann"], world.arena.app.test_client()
-    board = api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json
-    assert [row["terms"] for row in board["rows"]] == [None] * len(board["rows"])
-    assert all(row["score"] > 0 for row in board["rows"])
-    own = api.get("/api/v1/submissions/1", headers=ann.bearer).json
-    assert (own["terms"], own["identities"]) == (None, None)
-    assert own["public_score"] > 0
+    assert (own()["terms"], own()["identities"], own()["public_score"]) == (None, None, exact)
+    assert board() and all(row["score"] > 0 and row["terms"] is None for row in board())
     csv = api.get(f"/competitions/{SLUG}/leaderboard.csv").text
-    columns = "rank,team,division,members,score,entries,last_submitted_at,rank_change"
-    assert csv.splitlines()[0] == columns
-    page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text
-    assert "shows the four terms and the identity table after the reveal" in page
-    assert "weakest term" not in page.lower()
-
-
-def test_coarse_modes_describe_their_feedback(world: World):
-    ann, api = world.people["Ann"], world.arena.app.test_client()
+    assert csv.splitlines()[0] == "rank,team,division,members,score,entries,last_submitted_at,rank_change"
+    assert "weakest term" not in ann.browser.get(f"/competitions/{SLUG}/submissions/1").text.lower()
     _set(world, Feedback.TIERED)
-    exact = api.get("/api/v1/submissions/1", headers=world.people["Root"].bearer).json["public_score"]
-    own = api.get("/api/v1/submissions/1", headers=ann.bearer).json
-    assert own["public_score"] == pytest.approx(exact // 0.002 * 0.002, abs=1e-9)
-    assert (own["terms"], own["identities"]) == (None, None)
-    told = api.get(f"/api/v1/competitions/{SLUG}", headers=ann.bearer).json
-    assert (told["feedback"], "bands of 0.002" in told["feedback_note"]) == ("tiered", True)
+    assert own()["public_score"] == pytest.approx(exact // 0.002 * 0.002, abs=1e-9)
+    assert (own()["terms"], own()["identities"]) == (None, None)
     assert "bands of 0.002" in ann.browser.get(f"/competitions/{SLUG}/leaderboard").text
-    organizers = world.people["Root"].browser.get(f"/competitions/{SLUG}/submissions/1").text
-    assert f"The team sees {own['public_score']:.3f}." in organizers
-    receipt = api.get("/api/v1/submissions/1/receipt", headers=ann.bearer).json
-    assert receipt["splits"] == {}
+    page = root.browser.get(f"/competitions/{SLUG}/submissions/1").text
+    assert f"The team sees {own()['public_score']:.3f}." in page
+    assert api.get("/api/v1/submissions/1/receipt", headers=ann.bearer).json["splits"] == {}
     _set(world, Feedback.BLIND)
-    assert api.get("/api/v1/submissions/1", headers=ann.bearer).json["public_score"] is None
-    assert api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json["rows"] == []
-    page = ann.browser.get(f"/competitions/{SLUG}/leaderboard").text
-    assert "This competition shows no scores before the reveal." in page
-    assert (
-        "your submissions with the best exact public scores (shown after the reveal)"
-        in ann.browser.get(f"/competitions/{SLUG}/submissions").text
-    )
+    assert (own()["public_score"], board()) == (None, [])
     assert "not shown" in ann.browser.get(f"/competitions/{SLUG}/submissions").text
 
 
@@ -153,31 +124,18 @@ def test_organizers_see_everything_in_each_mode(world: World):
         assert (len(scores) > 5, found) == (True, {})
 
 
-def _assert_that_what_is_withheld_changes_nothing(world: World, *, queries: bool):
+def _assert_that_what_is_withheld_changes_nothing(world: World):
     """Requests that read nothing that depends on the mode are sent in one mode only."""
     only: Collection[Asked] | None = None
     for feedback, columns in WITHHELD.items():
-        before, after, read = _before_and_after(world, columns, feedback, queries=queries, only=only)
+        before, after, read = _before_and_after(world, columns, feedback, only=only)
         only = read if only is None else only
         for key, text in after.items():
             assert text == before[key], (feedback, key)
 
 
-def _who_sees(
-    world: World, columns: tuple[str, ...], feedback: Feedback, only: Collection[Asked] | None = None
-) -> tuple[set[str], Collection[Asked]]:
-    """Return the roles whose responses change with these values, and all requests that were repeated."""
-    before, after, _ = _before_and_after(world, columns, feedback, queries=False, only=only)
-    return {role for role, request in after if before[role, request] != after[role, request]}, after.keys()
-
-
 def _before_and_after(
-    world: World,
-    columns: tuple[str, ...],
-    feedback: Feedback,
-    *,
-    queries: bool,
-    only: Collection[Asked] | None = None,
+    world: World, columns: tuple[str, ...], feedback: Feedback, *, only: Collection[Asked] | None = None
 ) -> tuple[Walk, Walk, Collection[Asked]]:
     """Return all responses and, after exchanging the values, the new responses of those that read scores.
 
@@ -190,7 +148,7 @@ def _before_and_after(
             with world.undone():
                 _rotate(world, columns_now)
                 world.dice.seed(2)  # No token from the creation of the world is used again.
-                told = walk(world, NAMES, posts=(), queries=queries, desks=(), only=only, reads=reads)
+                told = walk(world, NAMES, posts=(), queries=False, desks=(), only=only, reads=reads)
                 walks.append(
                     {asked: FORM_TOKEN.sub("the form's token", text) for asked, text in told.items()}
                 )

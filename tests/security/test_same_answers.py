@@ -17,30 +17,12 @@ pytestmark = pytest.mark.system
 
 API = "/api/v1"
 VALUES = (
-    "x",
-    "",
-    "nan",
-    "-inf",
-    "1e999",
-    "0,5",
-    '"0.5"',
-    " 0.25 ",
-    "\u0661",
-    "1_0",
-    "0x1p-3",
-    "-0",
-    "true",
-    "\x00",
+    *("x", "", "nan", "-inf", "1e999", "0,5", '"0.5"', " 0.25 "),
+    *("\u0661", "1_0", "0x1p-3", "-0", "true", "\x00"),
 )
 HEADERS = (
-    "id,prediction",
-    "prediction,id",
-    "id;prediction",
-    "ID,Prediction",
-    "id,p",
-    "id",
-    "",
-    "7000000,0.5",
+    *("id,prediction", "prediction,id", "id;prediction", "ID,Prediction"),
+    *("id,p", "id", "", "7000000,0.5"),
 )
 WRAPPINGS: dict[str, Callable[[bytes], bytes]] = {
     "as it is": bytes,
