@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from fairboard.bias.metric_settings import MetricSettings
-from fairboard.bias.prepared import BoolArray, FloatArray, PreparedSplit
+from fairboard.bias.prepared import PreparedSplit
 
 ASSUMED_AUC = 0.9
 ASSUMED_CORRELATION = 0.8
@@ -26,20 +26,7 @@ ASSUMED_CORRELATION = 0.8
 def score_standard_error(
     split: PreparedSplit, settings: MetricSettings, auc: float = ASSUMED_AUC
 ) -> float | None:
-    r"""Return the standard error of the score under the assumption that all AUCs are equal.
-
-    Parameters
-    ----------
-    split : PreparedSplit
-    settings : MetricSettings
-        The metric settings; only the weights are used.
-    auc : float
-        The assumed AUC of all cells, in [0, 1].
-
-    Returns
-    -------
-    float or None
-        The standard error; None if a cell of the score is undefined.
+    r"""Return the standard error of the score if all AUCs are equal; None if a cell is undefined.
 
     Notes
     -----
@@ -51,13 +38,24 @@ def score_standard_error(
     Hanley and McNeil's :math:`Q - A^2`. Overlaps between identities are therefore taken into account. The
     part of the variance that decreases with the product of both counts is neglected.
     """
-    weights = _row_weights(split, settings)
-    if weights is None:
-        return None
-    of_positives, of_negatives = _row_variances(auc)
-    variance = of_positives * float(weights[split.labels] @ weights[split.labels])
-    variance += of_negatives * float(weights[~split.labels] @ weights[~split.labels])
-    return math.sqrt(variance)
+    scored = [rows for rows, is_in_score in zip(split.members, split.in_score, strict=True) if is_in_score]
+    labels, weights, wanted = split.labels, np.zeros(split.rows), settings.weights
+    cells = [(np.ones(split.rows, np.bool_), wanted.overall_auc)]
+    for rows in scored:
+        member = np.zeros(split.rows, np.bool_)
+        member[rows] = True
+        share = 1 / len(scored)
+        cells.append((member, share * wanted.subgroup_auc))
+        cells.append((member ^ labels, share * wanted.bpsn_auc))
+        cells.append((member == labels, share * wanted.bnsp_auc))
+    for cell, weight in cells:
+        positives, negatives = np.count_nonzero(cell & labels), np.count_nonzero(cell & ~labels)
+        if not scored or not positives or not negatives:
+            return None
+        weights[cell] += np.where(labels[cell], weight / positives, weight / negatives)
+    of_positives, of_negatives = 2 * auc * auc / (1 + auc) - auc * auc, auc / (2 - auc) - auc * auc
+    variance = of_positives * float(weights[labels] @ weights[labels])
+    return math.sqrt(variance + of_negatives * float(weights[~labels] @ weights[~labels]))
 
 
 def paired_standard_error(standard_error: float) -> float:
@@ -66,34 +64,3 @@ def paired_standard_error(standard_error: float) -> float:
     It is :math:`SE \sqrt{2 (1-\rho)}` with an assumed correlation of 0.8.
     """
     return standard_error * math.sqrt(2 * (1 - ASSUMED_CORRELATION))
-
-
-def _row_variances(auc: float) -> tuple[float, float]:
-    """Return Q2 - A^2 and Q1 - A^2, the placement variances of positive and negative rows."""
-    return 2 * auc * auc / (1 + auc) - auc * auc, auc / (2 - auc) - auc * auc
-
-
-def _row_weights(split: PreparedSplit, settings: MetricSettings) -> FloatArray | None:
-    """Return the weight of each row in the score; None if a cell is undefined."""
-    scored = [rows for rows, is_in_score in zip(split.members, split.in_score, strict=True) if is_in_score]
-    if not (scored and split.positives and split.negatives):
-        return None
-    labels, weights, wanted = split.labels, np.zeros(split.rows), settings.weights
-
-    def add(cell: BoolArray, weight: float, positives: int, negatives: int) -> None:
-        weights[cell] += np.where(labels[cell], weight / positives, weight / negatives)
-
-    add(np.ones(split.rows, np.bool_), wanted.overall_auc, split.positives, split.negatives)
-    for rows in scored:
-        positives = int(np.count_nonzero(labels[rows]))
-        negatives = rows.size - positives
-        outside = split.positives - positives, split.negatives - negatives
-        if not all((positives, negatives, *outside)):
-            return None
-        member = np.zeros(split.rows, np.bool_)
-        member[rows] = True
-        share = 1 / len(scored)
-        add(member, share * wanted.subgroup_auc, positives, negatives)
-        add(member ^ labels, share * wanted.bpsn_auc, outside[0], negatives)
-        add(member == labels, share * wanted.bnsp_auc, positives, outside[1])
-    return weights

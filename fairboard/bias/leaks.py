@@ -31,18 +31,7 @@ class Verdict(enum.StrEnum):
 
 
 def by_chance(standard_error: float) -> str:
-    """Describe the range of AUCs expected by chance, within two standard errors.
-
-    Parameters
-    ----------
-    standard_error : float
-        Standard error of the AUC of an uninformative value.
-
-    Returns
-    -------
-    str
-        The range, such as ``0.5 ± 0.041``. If it exceeds [0, 1], a note that there are too few rows.
-    """
+    """Describe the AUCs expected by chance, within two standard errors, such as ``0.5 ± 0.041``."""
     within = 2 * standard_error
     return f"0.5 ± {within:.3f}" if within < 0.5 else "any AUC, because there are too few rows"
 
@@ -51,27 +40,34 @@ def by_chance(standard_error: float) -> str:
 class Leak:
     """A measure of how well a visible value predicts a hidden value.
 
-    Attributes
-    ----------
-    auc : float
-    standard_error : float
-        Standard error of the AUC of an uninformative value.
-    verdict : Verdict
+    `standard_error` is that of the AUC of an uninformative value.
     """
 
     auc: float
     standard_error: float
     verdict: Verdict
 
+    @classmethod
+    def of(cls, auc: float, standard_error: float, doubt: float) -> "Leak":
+        """Return the leak with its verdict, given the margin for chance.
+
+        The verdict is a leak if the AUC is more than 0.05 plus the margin away from 1/2. It is noteworthy if
+        the AUC is more than the margin and more than 0.02 away from 1/2. These limits avoid false alarms if
+        cells are small or comparisons numerous.
+        """
+        distance, verdict = abs(auc - 0.5), Verdict.CLEAN
+        if distance - doubt > TOLERANCE:
+            verdict = Verdict.LEAK
+        elif distance > max(NOTEWORTHY, doubt):
+            verdict = Verdict.NOTEWORTHY
+        return cls(auc, standard_error, verdict)
+
 
 @dataclass(frozen=True, eq=False)
 class VisibleOrder:
     """The order of a publicly visible value, ranked once for all leak tests.
 
-    Attributes
-    ----------
-    midranks : array of int64, shape (n,)
-        Doubled midranks: for each row, the number of rows below it plus the number of rows not above it.
+    `midranks` are doubled: for each row, the number of rows below it plus the number of rows not above it.
     """
 
     midranks: NDArray[np.int64]
@@ -84,60 +80,31 @@ class VisibleOrder:
         return cls((2 * ends - counts)[places].astype(np.int64))
 
     def leak(self, hidden: BoolArray) -> Leak | None:
-        r"""Return how well the order predicts hidden labels.
+        r"""Return how well the order predicts hidden labels; None if `hidden` has only one class.
 
-        Parameters
-        ----------
-        hidden : array of bool, shape (n,)
-            The hidden labels.
-
-        Returns
-        -------
-        Leak or None
-            The leak; None if `hidden` has only one class.
-
-        Notes
-        -----
         An uninformative value has an AUC of 1/2 with the standard error :math:`\sqrt{(n_1 + n_0 + 1) / (12\,
-        n_1 n_0)}`. The verdict is a leak if the AUC is more than 0.05 plus four standard errors away from
-        1/2. It is noteworthy if the AUC is more than four standard errors and more than 0.02 away from 1/2.
-        These margins avoid false alarms if cells are small or comparisons numerous.
+        n_1 n_0)}`; the margin for chance is four of them.
         """
         positives = int(np.count_nonzero(hidden))
         pairs = positives * (hidden.size - positives)
         if not pairs:
             return None
         auc = (int(self.midranks[hidden].sum()) - positives**2) / (2 * pairs)
-        error = _error(hidden.size, pairs)
-        return Leak(auc, error, _verdict(abs(auc - 0.5), CERTAINTY * error))
+        error = math.sqrt((hidden.size + 1) / (12 * pairs))
+        return Leak.of(auc, error, CERTAINTY * error)
 
 
 @dataclass(frozen=True, eq=False)
 class VisibleGroups:
-    """Groups of rows that can be formed from publicly visible values.
-
-    Attributes
-    ----------
-    codes : array of uint8, shape (n,)
-        The group number of each row.
-    """
+    """Groups of rows that can be formed from publicly visible values, as the group number of each row."""
 
     codes: NDArray[np.uint8]
 
     def leak(self, hidden: BoolArray) -> Leak | None:
-        r"""Return how well the groups predict hidden labels.
+        r"""Return how well the groups predict hidden labels; None for one class or one group.
 
-        Parameters
-        ----------
-        hidden : array of bool, shape (n,)
-            The hidden labels.
-
-        Returns
-        -------
-        Leak or None
-            The AUC of the order of the k groups by their share of positive rows, which is never below 1/2.
-            The standard error is that of an order (see `VisibleOrder.leak`), times :math:`\sqrt{k - 1}`.
-            None if `hidden` has only one class or all rows are in one group.
+        The AUC is that of the order of the k groups by their share of positive rows, which is never below
+        1/2. The standard error is that of an order, times :math:`\sqrt{k - 1}`.
 
         Notes
         -----
@@ -149,26 +116,13 @@ class VisibleGroups:
         """
         rows = np.bincount(self.codes)
         rows, positives = rows[rows > 0], np.bincount(self.codes[hidden], minlength=rows.size)[rows > 0]
-        total = int(positives.sum())
-        pairs, freedom = total * (hidden.size - total), rows.size - 1
+        total, freedom = int(positives.sum()), rows.size - 1
+        pairs = total * (hidden.size - total)
         if not pairs or not freedom:
             return None
         order = np.argsort(positives / rows, kind="stable")
         above, negatives = np.cumsum((rows - positives)[order]), (rows - positives)[order]
         twice = int(np.dot(positives[order], 2 * above - negatives))
-        auc, error = twice / (2 * pairs), _error(hidden.size, pairs)
+        error = math.sqrt((hidden.size + 1) / (12 * pairs))
         bound = freedom + 2 * math.sqrt(freedom * GROUPS_DOUBT) + 2 * GROUPS_DOUBT
-        return Leak(auc, error * math.sqrt(freedom), _verdict(auc - 0.5, math.sqrt(bound) * error))
-
-
-def _error(rows: int, pairs: int) -> float:
-    return math.sqrt((rows + 1) / (12 * pairs))
-
-
-def _verdict(distance: float, doubt: float) -> Verdict:
-    """Return the verdict for an AUC at a distance from 1/2, with a margin of `doubt` for chance."""
-    if distance - doubt > TOLERANCE:
-        return Verdict.LEAK
-    if distance > max(NOTEWORTHY, doubt):
-        return Verdict.NOTEWORTHY
-    return Verdict.CLEAN
+        return Leak.of(twice / (2 * pairs), error * math.sqrt(freedom), math.sqrt(bound) * error)

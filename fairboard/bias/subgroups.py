@@ -1,8 +1,8 @@
 """Per-identity metrics: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
 
@@ -91,10 +91,6 @@ class SubgroupReport:
     positive_aeg: float | None
     negative_aeg: float | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return asdict(self)
-
 
 _INSIDE, _OUTSIDE = "rows that mention the identity", "rows that do not mention the identity"
 # The two sets of rows that each value compares, used to state why a value is undefined.
@@ -136,17 +132,8 @@ def reason(term: Term, comparison: Comparison) -> str:
     return f"there are no {' and no '.join(missing)}."
 
 
-def subgroup_report(identity: IdentityCounts, cells: dict[Cell, Comparison]) -> SubgroupReport:
+def subgroup_report(identity: IdentityCounts, cells: Mapping[Cell, Comparison]) -> SubgroupReport:
     """Create the report of one identity from its comparisons."""
-    return SubgroupReport(
-        name=identity.name,
-        in_score=identity.in_score,
-        size=identity.positives + identity.negatives,
-        positives=identity.positives,
-        **values_of(cells),
-    )
-
-
-def values_of(cells: Mapping[Cell, Comparison]) -> dict[Cell, float | None]:
-    """Return the three AUCs and two AEGs of an identity."""
-    return {cell: each.gap if cell in GAPS else each.auc for cell, each in cells.items()}
+    values = {cell: each.gap if cell in GAPS else each.auc for cell, each in cells.items()}
+    size = identity.positives + identity.negatives
+    return SubgroupReport(identity.name, identity.in_score, size, identity.positives, **values)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from fairboard.interface import Direction, Options, TermSpec
+from fairboard.interface import Direction, Options
 from grader.metrics import boards, registry
 from grader.metrics.boards import Vocabulary
-from grader.metrics.python_metric import PythonMetric, PythonSettings
 
 BIAS = Vocabulary.of(registry.default(), has_groups=False, term_decimals=4)
 RMSE = Vocabulary.of(registry.metric("rmse", Options()).describe(), has_groups=True, term_decimals=5)
@@ -134,30 +133,3 @@ def test_keys_are_readable_and_stable():
     assert boards.key_of("Équité") == "equite"
     assert boards.key_of("公平性") == boards.key_of("公平性") != boards.key_of("公平")
     assert len(boards.key_of("x" * 40)) == 40
-
-
-def test_names_of_terms_come_before_titles_and_headings():
-    about = registry.default()
-    terms = (TermSpec("one", "two"), TermSpec("two", "three", heading="one"))
-    known = Vocabulary.of(
-        type(about)(about.title, "", about.direction, about.exactness, (), (), terms),
-        has_groups=False,
-        term_decimals=4,
-    )
-    assert {name: value.name for name, value in known.values.items()} == {
-        "score": "score",
-        "one": "one",
-        "two": "two",
-        "three": "two",
-        "overall": "score",
-    }
-
-
-def test_values_of_a_metric_in_python_have_its_direction():
-    settings = PythonSettings(direction=Direction.LOWEST, terms=("score", "miss_rate", "delay"))
-    metric = PythonMetric.of({"source": "0" * 64, "python": settings.as_dict()})
-    known = Vocabulary.of(metric.describe(), has_groups=False, term_decimals=5)
-    rule = only("A = 0.5 * miss_rate + delay", known)
-    assert (rule.direction, rule.value(9, {"miss_rate": 0.5, "delay": 2.0}, {})) == (Direction.LOWEST, 2.25)
-    assert only("A = delay highest", known).direction is Direction.HIGHEST
-    assert rule.value(9, {"delay": 2.0}, {}) is None

@@ -104,14 +104,3 @@ def test_an_influence_is_the_change_of_the_score_by_one_row(power: float):
                 for each in (values, without)
             )
             assert found[name][row] == pytest.approx(before - after, rel=0.06, abs=2e-5)
-
-
-def test_sets_of_one_row_and_undefined_values_have_no_influences():
-    labels, cat = [1, 1, 1, 0, 0, 0], [0, 0, 1, 0, 1, 1]
-    predictions = [0.6, 0.9, 0.8, 0.4, 0.5, 0.7]
-    split = prepare(labels, {"cat": cat})
-    values = bias_report(labels, predictions, {"cat": cat})
-    found = influences(split, dense_ranks(predictions), values, MetricSettings())
-    assert set(found) == {"overall_auc", "bpsn_auc"}
-    weights = MetricSettings(weights=Weights(0.5, 0, 0.5, 0))
-    assert "score" in influences(split, dense_ranks(predictions), values, weights)

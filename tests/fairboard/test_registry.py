@@ -1,7 +1,6 @@
 """Built-in metrics against scikit-learn, scipy, the bootstrap and their laws."""
 
 import re
-import tracemalloc
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -149,21 +148,6 @@ def calculated(name: str, truth: Any, guesses: Any, rows: Any = None) -> Any:
 
 def taken(data: Any, rows: Any) -> Any:
     return {name: values[rows] for name, values in data.items()}
-
-
-def test_every_metric_has_a_case():
-    assert set(CASES) == set(METRICS)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_a_metric_describes_its_columns_and_terms(name: str):
-    options, make, _ = CASES[name]
-    truth, guesses = make(np.random.default_rng(1), 50)
-    described = METRICS[name](options).describe()
-    assert [each.name for each in described.truth] == list(truth)
-    assert [each.name for each in described.predictions] == list(guesses)
-    result = calculated(name, truth, guesses)
-    assert set(result.terms) <= {each.name for each in described.terms}
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -413,23 +397,6 @@ def test_sentences_name_the_chosen_positive_class_and_the_cutoff():
         "first k = 3 classes"
         in METRICS["map_at_k"](Options(classes=("a", "b"), cutoff=3)).describe().sentence
     )
-
-
-def test_the_values_of_a_thousand_classes_need_little_memory():
-    classes = tuple(map(str, range(1000)))
-    truth = np.arange(4000, dtype=np.int32) % 1000
-    metric = METRICS["macro_f1"](Options(classes=classes))
-    tracemalloc.start()
-    try:
-        prepared = metric.prepare({"target": truth}, np.arange(truth.size))
-        result = metric.score(prepared, np.where(truth < 500, truth, 0).astype(np.int32))
-        assert len(result.terms) == 1000
-        assert tracemalloc.get_traced_memory()[1] < 200e6
-    finally:
-        tracemalloc.stop()
-    assert result.terms["f1_7"] == 1
-    with pytest.raises(ValueError, match="at most 1,000 classes"):
-        METRICS["accuracy"](Options(classes=(*classes, "1000")))
 
 
 def test_settings_without_a_name_are_those_of_the_bias_metric():

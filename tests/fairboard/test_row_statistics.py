@@ -95,3 +95,25 @@ def test_invalid_options_and_unknown_metrics_are_refused():
         GroupRules((), 2.0)
     with pytest.raises(ValueError, match="at least one group"):
         GroupRules((), 0.5)
+
+
+@pytest.mark.parametrize("name", ["f1", "mcc", "kappa", "quadratic_kappa"])
+def test_rows_of_one_class_have_no_value_if_the_metric_compares_classes(name: str):
+    # All rows of Oslo are ham.
+    truth = {"target": np.array([0, 0, 0, 1, 0, 1, 1, 0]), "city": np.array(["Oslo"] * 3 + ["Rome"] * 5)}
+    grouped = GroupedMetric(metric(name, Options(classes=("ham", "spam"))), GroupRules(("city",)))
+    prepared = grouped.prepare(truth, np.arange(8))
+    assert [*prepared.groups] == [("city", "Rome")]
+    assert [*prepared.skipped] == [("city", "Oslo")] and "ham" in prepared.skipped["city", "Oslo"][0]
+    perfect = grouped.score(prepared, grouped.encode({"prediction": truth["target"]}))
+    assert perfect.groups["city"]["Rome"]["score"] == pytest.approx(1)
+    for code in (0, 1):
+        with pytest.raises(UnsuitableTruth):
+            grouped.prepare(truth | {"target": np.full(8, code)}, np.arange(8))
+
+
+def test_other_metrics_of_classes_are_defined_for_one_class():
+    for name in ("accuracy", "balanced_accuracy", "macro_f1"):
+        one = metric(name, Options(classes=("ham", "spam")))
+        prepared = one.prepare({"target": np.zeros(8, int)}, np.arange(8))
+        assert one.score(prepared, one.encode({"prediction": np.zeros(8, int)})).score == 1.0

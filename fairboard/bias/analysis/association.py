@@ -43,10 +43,9 @@ def label_correlations(data: Data, reading: Reading = "fractions") -> pd.DataFra
     >>> label_correlations(data, "binarized")["toxic"].round(3).tolist()
     [1.0, nan]
     """
-    binary = _reading(reading) == "binarized"
-    return _correlations(
-        data, reading, {each: data.positive(each) if binary else data.labels[each] for each in data.labels}
-    )
+    binary = reading == "binarized"
+    columns = {each: data.positive(each) if binary else values for each, values in data.labels.items()}
+    return _correlations(data, reading, columns)
 
 
 def prediction_correlations(
@@ -56,24 +55,21 @@ def prediction_correlations(
 
     The parameters are those of `label_correlations` and `label_tables`. Predictions are never binarized.
     """
-    return _correlations(data, _reading(reading), by_label(data, predictions))
-
-
-def _reading(reading: Reading) -> Reading:
-    if reading not in get_args(Reading):
-        raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
-    return reading
+    return _correlations(data, reading, by_label(data, predictions))
 
 
 def _correlations(
     data: Data, reading: Reading, columns: Mapping[str, FloatArray | BoolArray]
 ) -> pd.DataFrame:
+    if reading not in get_args(Reading):
+        raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
+
     def correlation(identity: str, label: str) -> float:
         kept = data.considered(identity) & data.labelled(label)
-        values = (
-            data.members[identity] if reading == "binarized" else np.nan_to_num(data.identities[identity])
+        values = data.members[identity] if reading == "binarized" else data.identities[identity]
+        return _pearson(
+            np.nan_to_num(values[kept].astype(np.float64)), columns[label][kept].astype(np.float64)
         )
-        return _pearson(values[kept].astype(np.float64), columns[label][kept].astype(np.float64))
 
     return _matrix(data, columns, correlation)
 

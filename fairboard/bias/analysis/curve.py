@@ -93,15 +93,3 @@ def at_threshold(curve: pd.DataFrame, threshold: float) -> pd.Series:
     line = passed.iloc[-1].copy() if len(passed) else curve.iloc[0] * 0.0
     line["threshold"] = float(threshold)
     return line
-
-
-def meets_diagonal(curve: pd.DataFrame) -> bool:
-    """Return whether the rates are equal anywhere between the two ends of the curve.
-
-    Between two thresholds the curve is a straight line, which represents a random choice between the two
-    thresholds.
-    """
-    subgroup, background = (curve[part].to_numpy() for part in ("subgroup", "background"))
-    signs = np.sign(subgroup[:-1] * background[-1] - background[:-1] * subgroup[-1])
-    # A curve that consists of a single straight line is the diagonal itself.
-    return signs.size == 0 or bool((signs == 0).any() or (signs[1:] != signs[:-1]).any())

@@ -77,15 +77,13 @@ class Data:
         named: Any = labels if is_table(labels) else {"label": labels}
         if not list(named):
             raise ValueError("`labels` must contain at least one label.")
-        checked = {str(name): as_vector(f"labels[{name!r}]", named[name]) for name in named}
-        rows = next(iter(checked.values())).size
-        others = {str(name): as_vector(f"identities[{name!r}]", identities[name]) for name in identities}
-        for argument, columns in (("labels", checked), ("identities", others)):
-            for name, values in columns.items():
-                if values.size != rows:
-                    raise ValueError(f"`{argument}[{name!r}]` must have {rows} values, not {values.size}.")
+        rows, checked = None, dict[str, dict[str, FloatArray]](labels={}, identities={})
+        for argument, columns in (("labels", named), ("identities", identities)):
+            for name in columns:
+                values = as_vector(f"{argument}[{name!r}]", columns[name], rows=rows)
                 refuse_where(np.isinf(values), f"{argument}[{name!r}]", "finite or blank")
-        return cls(checked, others, settings or MetricSettings(), background)
+                checked[argument][str(name)], rows = values, values.size
+        return cls(checked["labels"], checked["identities"], settings or MetricSettings(), background)
 
     @property
     def label(self) -> str:

@@ -3,7 +3,7 @@
 Hann, Kalil and Payne, section 4.3 and Figure 11 (WinoBias, Zhao et al. 2018), and Tables 2 to 4.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from fairboard.bias.prepared import BoolArray, IndexArray, as_vector
 
 COMBINED = "combined"
 ORIGINAL_AND_FUZZED = ("original", "fuzzed")
-_SHOWN = 5
 
 
 def match_pairs(
@@ -35,8 +34,7 @@ def match_pairs(
     Raises
     ------
     ValueError
-        If a pair does not have exactly one row of each role. The message contains all kinds of errors, with
-        the first five pairs of each kind.
+        If a pair does not have exactly one row of each role.
 
     Examples
     --------
@@ -47,33 +45,18 @@ def match_pairs(
         raise ValueError(f"`role` must have {len(pair)} values, not {len(role)}.")
     if roles[0] == roles[1]:
         raise ValueError(f"`roles` must contain two different roles, not {roles[0]!r} twice.")
-    rows: dict[str, dict[str, list[int]]] = {}
+    rows = dict[str, list[tuple[str, int]]]()
     for number, (name, of) in enumerate(zip(pair, role, strict=True)):
         if name:
-            rows.setdefault(name, {}).setdefault(of, []).append(number)
-    if faults := list(_faults(rows, roles)):
-        raise ValueError(" ".join(faults))
-    both = sorted((by_role[roles[0]][0], by_role[roles[1]][0]) for by_role in rows.values())
+            rows.setdefault(name, []).append((of, number))
+    if wrong := [name for name, found in rows.items() if sorted(each[0] for each in found) != sorted(roles)]:
+        raise ValueError(
+            f"Each pair must have one row {roles[0]!r} and one row {roles[1]!r}. Wrong pairs: {len(wrong)}, "
+            f"such as {', '.join(wrong[:5])}."
+        )
+    both = sorted((dict(found)[roles[0]], dict(found)[roles[1]]) for found in rows.values())
     first, second = np.array(both, np.int64).reshape(-1, 2).T
     return first, second
-
-
-def _faults(rows: Mapping[str, Mapping[str, list[int]]], roles: tuple[str, str]) -> Iterator[str]:
-    for role in roles:
-        missing = [name for name, by_role in rows.items() if role not in by_role]
-        repeated = [name for name, by_role in rows.items() if len(by_role.get(role, ())) > 1]
-        if missing:
-            yield f"Pairs without a row for the role {role!r}: {_listed(missing)}."
-        if repeated:
-            yield f"Pairs with several rows for the role {role!r}: {_listed(repeated)}."
-    strange = [name for name, by_role in rows.items() if by_role.keys() - set(roles)]
-    if strange:
-        yield f"Pairs with a role that is neither {roles[0]!r} nor {roles[1]!r}: {_listed(strange)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
 
 
 def pair_rates(
@@ -171,13 +154,10 @@ def _groups(
         raise ValueError(f"`group` must have {size} values, not {len(group)}.")
     names = np.array(list(group), object)
     firsts, seconds = names[matched[0]], names[matched[1]]
-    both = [str(name) for name in np.concatenate([firsts, seconds])]
-    if "" in both:
-        count = both.count("")
-        raise ValueError(f"`group` must have a value in every row of a pair. Rows without a value: {count}.")
-    if COMBINED in both:
-        raise ValueError(f"`group` must not be {COMBINED!r}, which is reserved for all pairs together.")
-    return {name: (firsts == name, seconds == name) for name in sorted(set(both))} | combined
+    both = {str(name) for name in np.concatenate([firsts, seconds])}
+    if both & {"", COMBINED}:
+        raise ValueError(f"`group` must have a value other than {COMBINED!r} in every row of a pair.")
+    return {name: (firsts == name, seconds == name) for name in sorted(both)} | combined
 
 
 def fuzzed_terms(

@@ -7,24 +7,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairboard.bias.analysis.data import Data, PairComparisons, count
+from fairboard.bias.analysis.data import Data, count
 from fairboard.bias.analysis.pinned_auc import expected
 from fairboard.bias.prepared import FloatArray, as_vector
 from fairboard.bias.subgroups import BIAS_AUCS
 
 ROWS_PER_CLASS = 1000
 _BACKGROUND_DEVIATION = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """The values printed in Table 2; the AEGs are given by name, whatever their order in the column."""
-
-    subgroup_auc: float
-    bpsn_auc: float
-    bnsp_auc: float
-    positive_aeg: float
-    negative_aeg: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +28,8 @@ class Scenario:
         The description in the paper.
     background, subgroup : tuple of (float, float)
         Means of the positive and of the negative rows. The standard deviation of the background is 0.05.
-    printed : Printed
-        The values printed in the paper.
+    printed : tuple of float
+        The values printed in the paper: Subgroup, BPSN and BNSP AUC, positive and negative AEG.
     deviation : float
         Standard deviation of the subgroup.
     shares : tuple of (float, float)
@@ -51,7 +40,7 @@ class Scenario:
     description: str
     background: tuple[float, float]
     subgroup: tuple[float, float]
-    printed: Printed
+    printed: tuple[float, ...]
     deviation: float = _BACKGROUND_DEVIATION
     shares: tuple[float, float] = (1.0, 1.0)
 
@@ -59,27 +48,19 @@ class Scenario:
 # The parameters are those of the paper's notebook (types_of_bias.ipynb). The AEG printed in column A
 # differs from the value of its scenario, which is 0.498. Columns E and F print the positive AEG before the
 # negative AEG, and column G prints them in reverse order.
+_SHIFTED = Scenario("B", "Large right score shift", (0.6, 0.2), (0.95, 0.55), (1.0, 0.76, 1.0, 0.5, 0.5))
 TABLE_2: tuple[Scenario, ...] = (
-    Scenario("A", "Small right score shift", (0.6, 0.2), (0.8, 0.4), Printed(1.0, 0.99, 1.0, 0.42, 0.42)),
-    Scenario("B", "Large right score shift", (0.6, 0.2), (0.95, 0.55), Printed(1.0, 0.76, 1.0, 0.5, 0.5)),
-    Scenario(
-        "C",
-        "Score shift and size skew (more positive)",
-        (0.6, 0.2),
-        (0.95, 0.55),
-        Printed(1.0, 0.76, 1.0, 0.5, 0.5),
-        shares=(1.5, 0.5),
-    ),
-    Scenario("D", "Large left score shift", (0.7, 0.3), (0.35, 0.05), Printed(1.0, 1.0, 0.77, -0.5, -0.5)),
-    Scenario(
-        "E", "Low subgroup separability", (0.6, 0.2), (0.45, 0.35), Printed(0.93, 0.99, 0.99, -0.48, 0.48)
-    ),
+    Scenario("A", "Small right score shift", (0.6, 0.2), (0.8, 0.4), (1.0, 0.99, 1.0, 0.42, 0.42)),
+    _SHIFTED,
+    replace(_SHIFTED, column="C", description="Score shift and size skew (more positive)", shares=(1.5, 0.5)),
+    Scenario("D", "Large left score shift", (0.7, 0.3), (0.35, 0.05), (1.0, 1.0, 0.77, -0.5, -0.5)),
+    Scenario("E", "Low subgroup separability", (0.6, 0.2), (0.45, 0.35), (0.93, 0.99, 0.99, -0.48, 0.48)),
     Scenario(
         "F",
         "Wide subgroup score range without overlap",
         (0.8, 0.2),
         (0.8, 0.2),
-        Printed(1.0, 1.0, 1.0, -0.02, 0.02),
+        (1.0, 1.0, 1.0, -0.02, 0.02),
         deviation=0.1,
     ),
     Scenario(
@@ -87,7 +68,7 @@ TABLE_2: tuple[Scenario, ...] = (
         "Wide subgroup score range with overlap",
         (0.7, 0.3),
         (0.7, 0.3),
-        Printed(0.92, 0.98, 0.97, -0.03, 0.03),
+        (0.92, 0.98, 0.97, -0.03, 0.03),
         deviation=0.2,
     ),
 )
@@ -99,9 +80,8 @@ def class_balances() -> dict[str, Scenario]:
     Column A equals column B of `TABLE_2`. Column B has more positive and fewer negative subgroup rows, and
     column C the opposite.
     """
-    shifted = TABLE_2[1]
     balances = {"A": (1.0, 1.0), "B": (1.5, 0.5), "C": (0.5, 1.5)}
-    return {column: replace(shifted, column=column, shares=shares) for column, shares in balances.items()}
+    return {column: replace(_SHIFTED, column=column, shares=shares) for column, shares in balances.items()}
 
 
 def draw(scenario: Scenario, *, seed: int, rows: int = ROWS_PER_CLASS) -> pd.DataFrame:
@@ -183,32 +163,28 @@ def skew_experiment(
     if not models or trials < 1 or not 0 <= share <= 1:
         raise ValueError("The experiment requires a model, a trial, and a share between 0 and 1.")
     scores = {model: as_vector(model, each, rows=data.size, finite=True) for model, each in models.items()}
-    original = {model: _values(count(data, each)) for model, each in scores.items()}
-    negatives, rng = (
-        np.flatnonzero(data.members[identity] & ~data.positive() & data.labelled()),
-        np.random.default_rng(seed),
-    )
-    after: dict[str, list[pd.DataFrame]] = {model: [] for model in models}
+    negatives = np.flatnonzero(data.members[identity] & ~data.positive() & data.labelled())
+    rng, after = np.random.default_rng(seed), list[pd.DataFrame]()
     for _ in range(trials):
         kept = np.ones(data.size, np.bool_)
         kept[rng.choice(negatives, int(share * negatives.size), replace=False)] = False
         skewed = data.at(kept)
-        for model, each in scores.items():
-            after[model].append(_values(count(skewed, each[kept])))
-    parts = {}
-    for model, values in original.items():
-        drawn = np.stack([each.to_numpy() for each in after[model]])
-        parts[model, "original"] = values
-        for part, found in (("skewed", drawn.mean(axis=0)), ("deviation", drawn.std(axis=0))):
-            parts[model, part] = pd.DataFrame(found, values.index, values.columns)
-    return pd.concat(parts, axis=1, names=["model", "rows", "metric"])
+        after.append(
+            pd.concat({model: _values(skewed, each[kept]) for model, each in scores.items()}, axis=1)
+        )
+    drawn = np.stack([each.to_numpy() for each in after])
+    original = pd.concat({model: _values(data, each) for model, each in scores.items()}, axis=1)
+    parts = {"original": original.to_numpy(), "skewed": drawn.mean(axis=0), "deviation": drawn.std(axis=0)}
+    frames = {part: pd.DataFrame(each, original.index, original.columns) for part, each in parts.items()}
+    found = pd.concat(frames, axis=1).swaplevel(0, 1, axis=1)
+    return found[list(models)].rename_axis(columns=["model", "rows", "metric"])
 
 
-def _values(counted: PairComparisons) -> pd.DataFrame:
+def _values(data: Data, predictions: FloatArray) -> pd.DataFrame:
     """Return the pinned AUC and the bias AUCs of each identity."""
     lines = {
         name: [expected(cells).get("value"), *(cells[cell].auc for cell in BIAS_AUCS)]
-        for name, cells in counted.cells.items()
+        for name, cells in count(data, predictions).cells.items()
     }
     columns = ["pinned_auc", *BIAS_AUCS]
     return pd.DataFrame.from_dict(lines, orient="index", columns=columns, dtype=float).rename_axis("identity")

@@ -4,8 +4,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairboard.bias.analysis.data import Data, Predictions, by_label, count
-from fairboard.bias.counts import Comparison
-from fairboard.bias.subgroups import BIAS_AUCS, Cell, reason
+from fairboard.bias.counts import IdentityCounts, PairCounts
+from fairboard.bias.subgroups import BIAS_AUCS, Cell, comparisons, reason
 
 AEGS: tuple[Cell, ...] = ("negative_aeg", "positive_aeg")
 CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *AEGS)
@@ -74,16 +74,9 @@ def undefined(table: pd.DataFrame) -> pd.DataFrame:
     for name, line in table.iterrows():
         n1, b1 = int(line["positives"]), int(line["background_positives"])
         n0, b0 = int(line["size"]) - n1, int(line["background_size"]) - b1
-        sets: dict[Cell, tuple[int, int]] = {
-            "subgroup_auc": (n1, n0),
-            "bpsn_auc": (b1, n0),
-            "bnsp_auc": (n1, b0),
-            "positive_aeg": (b1, n1),
-            "negative_aeg": (b0, n0),
-        }
-        lines += [
-            (name, term, reason(term, Comparison(0, *each))) for term, each in sets.items() if not all(each)
-        ]
+        counts = PairCounts(n1 + n0 + b1 + b0, n1 + b1, 0, ())
+        cells = comparisons(counts, IdentityCounts(str(name), True, n1, n0, 0, 0, 0, 0, 0))
+        lines += [(name, term, reason(term, each)) for term, each in cells.items() if not each.is_defined]
     return pd.DataFrame(lines, columns=["identity", "term", "reason"])
 
 

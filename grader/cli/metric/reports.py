@@ -1,7 +1,7 @@
 """Bias reports for each model and split as text, CSV and Markdown."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ def _table(reports: Reports) -> tuple[list[str], list[list[object]]]:
                 {**place, "rows": each.rows, "positives": each.positives, "score": each.score, **each.terms}
             ]
             for line in each.subgroups:
-                values.append({**place, **line.as_dict(), "identity": line.name, "rows": line.size})
+                values.append({**place, **asdict(line), "identity": line.name, "rows": line.size})
             lines += [[value.get(name) for name in columns] for value in values]
     return columns, lines
 

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairboard import PairCounts, PreparedSplit, prepare, report
-from fairboard.bias.anatomy import count_cells, unannotated
 from fairboard.bias.counts import IdentityCounts
 from fairboard.bias.expected_error import score_standard_error
 from fairboard.bias.subgroups import MEANS
@@ -60,7 +59,9 @@ def grouped(truth: Truth, choice: MetricChoice, *, is_kept: bool) -> Grouped:
             problems.append("No identity is selected for the score. Choose at least one.")
     rules = Rules(identities=names, metric=choice.metric)
     splits = {split: _prepared(truth, split, rules) for split in Split}
-    blank = unannotated(truth.identities, truth.usage.size)
+    blank = np.ones(truth.usage.size, np.bool_)
+    for values in truth.identities.values():
+        blank &= np.isnan(values)
     lines = _lines(splits, names)
     facts = {
         "unannotated_rows": int(np.count_nonzero(blank & (truth.usage != IGNORED))),
@@ -88,13 +89,12 @@ def _prepared(truth: Truth, split: Split, rules: Rules) -> PreparedSplit:
 
 
 def _lines(splits: Mapping[Split, PreparedSplit], in_score: Sequence[str]) -> list[dict[str, Any]]:
-    lines = []
-    for cells in zip(*(count_cells(prepared) for prepared in splits.values()), strict=True):
-        name = cells[0].name
-        line: dict[str, Any] = {"name": name, "in_score": name in in_score}
-        for split, cell in zip(splits, cells, strict=True):
-            line[split.value] = {"positives": cell.positives, "negatives": cell.negatives}
-        lines.append(line)
+    names = next(iter(splits.values())).names
+    lines: list[dict[str, Any]] = [{"name": name, "in_score": name in in_score} for name in names]
+    for split, prepared in splits.items():
+        for line, rows in zip(lines, prepared.members, strict=True):
+            positives = int(np.count_nonzero(prepared.labels[rows]))
+            line[split.value] = {"positives": positives, "negatives": rows.size - positives}
     return lines
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairboard import MetricSettings, bias_report, identities_from_text
+from fairboard import bias_report, identities_from_text
 
 LABELS = [1, 0, 1, 0, 1, 0, 1, 0]
 SCORES = [0.9, 0.3, 0.4, 0.2, 0.8, 0.8, 0.1, 0.6]
@@ -44,10 +44,6 @@ def test_identities_may_be_a_data_frame():
     )
 
 
-def test_names_of_identities_become_text():
-    assert [each.name for each in bias_report(LABELS, SCORES, {1: CAT, 2: DOG}).subgroups] == ["1", "2"]
-
-
 @pytest.mark.parametrize(
     ("labels", "subgroups", "error", "message"),
     [
@@ -77,21 +73,6 @@ def test_invalid_argument_is_named(labels, subgroups, error, message):
 def test_invalid_options_are_rejected(options, error):
     with pytest.raises(error, match=r"dog|MetricSettings"):
         bias_report([1, 0], [0.5, 0.4], {"cat": [1, 0]}, **options)
-
-
-def test_identity_in_the_score_may_be_one_name():
-    identities = {"man": DOG, "woman": CAT}
-    report = bias_report(LABELS, SCORES, identities, in_score="woman")
-    assert report == bias_report(LABELS, SCORES, identities, in_score=["woman"])
-
-
-@pytest.mark.parametrize("labels", [[0.1, 0.2], [1, 1], [2, 2], [0.6, 1]])
-def test_labels_of_one_class_are_undefined_without_an_error(labels: list[float]):
-    assert bias_report(labels, [0.1, 0.2], {}).score is None
-
-
-def test_label_threshold_may_separate_codes():
-    assert bias_report([1, 2], [0.1, 0.2], {}, settings=MetricSettings(label_threshold=2)).overall_auc == 1
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])

@@ -3,7 +3,6 @@
 import math
 from decimal import Decimal, localcontext
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,11 +24,6 @@ def test_mean_lies_between_the_extremes_in_any_order(values, p):
     mean = power_mean(values, p)
     assert min(values) <= mean <= max(values)
     assert power_mean(values[::-1], p) == mean
-
-
-@given(positive_values, st.floats(-20, 20), st.floats(-20, 20))
-def test_mean_increases_with_the_power(values, one, other):
-    assert power_mean(values, min(one, other)) <= power_mean(values, max(one, other))
 
 
 @pytest.mark.parametrize("p", [-math.inf, -1e300, -5, -1e-20, 0, 1e-300, 0.3, 5, 1e300, math.inf])
@@ -68,16 +62,9 @@ def test_every_power_keeps_all_digits(p, values):
     assert power_mean(values, p) == expected
 
 
-def test_integer_arrays_are_accepted():
-    assert power_mean(np.array([1, 4], dtype=np.int32), -1) == 1.6
-
-
 @pytest.mark.parametrize("values", [[], [-0.1], [math.nan], [0.5, math.inf]])
 def test_invalid_values_are_rejected(values):
     with pytest.raises(ValueError, match="`values`"):
         power_mean(values, -5)
-
-
-def test_power_that_is_not_a_number_is_rejected():
     with pytest.raises(ValueError, match="`p`"):
         power_mean([0.5], math.nan)

@@ -20,13 +20,6 @@ def test_identity_is_mentioned_from_one_half_and_never_in_a_blank():
     assert split.members[0].tolist() == [0, 3]
 
 
-def test_blank_counts_as_background_like_a_zero():
-    y_score = [0.9, 0.1, 0.8, 0.3, 0.2]
-    blank = prepare([1, 0, 1, 0, 1], {"cat": [1, 1, np.nan, np.nan, 0]})
-    zero = prepare([1, 0, 1, 0, 1], {"cat": [1, 1, 0, 0, 0]})
-    assert count_pairs(blank, y_score) == count_pairs(zero, y_score)
-
-
 def test_thresholds_are_configurable():
     settings = MetricSettings(label_threshold=0.8, identity_threshold=0.1)
     split = prepare([0.7, 0.8], {"cat": [0.1, 0.09]}, settings=settings)
@@ -47,8 +40,3 @@ def test_pickled_split_has_the_same_counts(split):
     again = pickle.loads(pickle.dumps(split))
     assert (again.names, again.in_score) == (split.names, (True, False, False))
     assert count_pairs(again, y_score) == before
-
-
-def test_prepared_split_is_immutable(split):
-    with pytest.raises(ValueError, match="read-only"):
-        split.labels[0] = True

@@ -5,9 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from fairboard.bias.analysis import Data
 from fairboard.bias.analysis.association import (
@@ -23,7 +20,6 @@ from fairboard.bias.analysis.association import (
     prediction_correlations,
     sweep,
 )
-from tests.fixtures.examples import examples
 
 NAN = np.nan
 
@@ -64,16 +60,6 @@ def test_constant_or_rare_column_has_no_correlation():
     assert found.loc["cat", "toxic"] == expected[0][0]
 
 
-@examples(30)
-@given(
-    arrays.arrays(np.int64, 12, elements=st.integers(-1000, 1000)), st.integers(-300, 300), st.floats(0.1, 1)
-)
-def test_column_correlates_perfectly_with_itself_at_any_scale(numbers, exponent, factor):
-    values = numbers * 10.0**exponent
-    r = label_correlations(Data.of(values * factor, {"cat": values})).loc["cat", "label"]
-    assert math.isnan(r) if np.ptp(numbers) == 0 else (r == pytest.approx(1) and r <= 1)
-
-
 @pytest.mark.parametrize("function", [label_correlations, ppmi])
 def test_unknown_reading_or_unit_is_rejected(function):
     with pytest.raises(ValueError, match="must be"):
@@ -95,12 +81,6 @@ def test_mean_scores_cover_each_class_inside_and_outside_the_subgroup(background
             assert line[f"{part}_rows"] == kept.sum()
             assert line[f"{part}_mean"] == pytest.approx(predictions["insult"][kept].mean())
         assert line["difference"] == line["subgroup_mean"] - line["background_mean"]
-
-
-def test_means_of_huge_predictions_are_finite_and_empty_sets_have_none():
-    found = mean_scores(Data.of([1, 1, 0, 0], {"cat": [1, 1, 0, 0]}), [1.5e308, 1.5e308, 1e-300, 3e-300])
-    assert found["subgroup_mean"].tolist()[:2] == [1.5e308, 1.5e308]
-    assert found.loc[1, ["background_mean", "difference"]].isna().all()
 
 
 def test_mean_labels_cover_all_rows_and_each_identity():
@@ -159,10 +139,3 @@ def test_co_mentions_are_counted_in_rows():
     assert identities_per_row(data).tolist() == np.bincount(per_row).tolist()
     means = found.sum(axis=1) / np.diag(found)
     assert means["dog"] == pytest.approx(per_row[members["dog"]].mean())
-
-
-def test_unannotated_row_counts_only_with_background_all():
-    labels, identities = [0, 0, 0], {"cat": [1, NAN, 0], "dog": [1, NAN, NAN]}
-    assert identities_per_row(Data.of(labels, identities)).tolist() == [2, 0, 1]
-    assert identities_per_row(Data.of(labels, identities, background="annotated")).tolist() == [1, 0, 1]
-    assert co_mentions(Data.of(labels, {})).empty

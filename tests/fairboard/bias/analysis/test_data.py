@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from fairboard import MetricSettings, count_pairs, prepare
+from fairboard import MetricSettings
 from fairboard.bias.analysis import Data
 from fairboard.bias.analysis.data import by_label, count, exact_terms
-from fairboard.bias.subgroups import comparisons, overall_comparison
 
 NAN = np.nan
 CELLS = {
@@ -45,12 +44,6 @@ def test_blank_identity_is_background_or_left_out(data):
     assert data.considered("cat").all()
     annotated = Data.of(data.labels, data.identities, background="annotated")
     assert annotated.considered("cat").tolist() == [True, False, True, True]
-
-
-def test_rows_and_identities_can_be_selected(data):
-    assert data.at(np.array([3, 0])).labels["toxic"].tolist() == [0, 1]
-    assert data.at(data.positive()).size == 2
-    assert list(data.mentioned_by(2).identities) == ["cat"]
 
 
 @pytest.mark.parametrize(
@@ -95,15 +88,6 @@ def test_counts_equal_a_comparison_of_every_pair(seed, background):
         for cell, (first, second) in CELLS.items():
             wins = sum(2 * (one > other) + (one == other) for one in of[first] for other in of[second])
             assert tuple(cells[cell]) == (wins, of[first].size, of[second].size)
-
-
-def test_counts_are_those_of_the_score():
-    data, predictions = draw(3)
-    counts = count_pairs(prepare(data.labels["label"], data.identities), predictions)
-    counted = count(data, predictions)
-    assert counted.overall == overall_comparison(counts) == count(data.only([]), predictions).overall
-    for identity in counts.identities:
-        assert comparisons(counts, identity).items() <= counted.cells[identity.name].items()
 
 
 def test_rows_without_a_label_are_left_out(data):

@@ -14,11 +14,9 @@ import pytest
 from fairboard.bias.analysis import Data
 from fairboard.bias.analysis.association import (
     co_mentions,
-    fractions,
     identities_per_row,
     ppmi,
     ppmi_of_counts,
-    sweep,
 )
 from fairboard.bias.analysis.pairs import COMBINED, fuzzed_terms, pair_rates, role_scores
 from fairboard.bias.analysis.table import overall_aucs
@@ -113,15 +111,6 @@ def test_figure_3_does_not_match_ppmi_of_comments():
     assert found.loc["heterosexual", "toxicity"] > 1
 
 
-def test_share_above_a_tenth_is_truncated_in_print():
-    values = np.append(np.full(9_422, 0.1), np.zeros(24_629 - 9_422))
-    data = Data.of({"toxicity": values}, {})
-    above, rows = sweep(data, [0.1]).loc["toxicity", 0.1], fractions(data).loc["toxicity", "rows"]
-    assert above == 9_422
-    assert math.floor(above / rows * 10_000) / 100 == 38.25
-    assert round(above / rows * 100, 2) == 38.26
-
-
 def test_mean_number_of_identities_includes_the_identity_itself():
     # The mean is 2.007 per comment and 3.804 with homosexual_gay_or_lesbian: "approximately three other".
     rows = np.arange(1000)
@@ -180,12 +169,6 @@ def test_tables_2_and_3_combine_the_two_groups(winobias, label):
             # The paper prints only 0.0001.
             coarse = 2e-5 if label == "identity_attack" else unit
             assert cell["deviation"] == pytest.approx(spread, abs=coarse, rel=0.025)
-
-
-def test_combined_deviations_of_table_3_are_slightly_below_those_of_its_groups(winobias):
-    for label in ("toxic", "insult"):
-        for role, printed in zip(("anti", "pro"), WINOBIAS[label], strict=True):
-            assert 0.98 < printed[2][1] / winobias.loc[(label, role, COMBINED), "deviation"] < 0.995
 
 
 def test_figure_11_counts_a_tie_as_one_half():

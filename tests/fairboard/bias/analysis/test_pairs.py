@@ -75,38 +75,32 @@ def test_nothing_is_defined_without_pairs():
     assert role_scores(*arguments)["mean"].isna().all()
 
 
-def test_all_errors_of_pairs_are_listed_together():
-    pair = ["1", "1", "2", "3", "3", "3", "4", "4", "4"]
-    role = ["anti", "pro", "anti", "anti", "anti", "pro", "anti", "pro", "neutral"]
-    with pytest.raises(ValueError, match="role") as error:
-        match_pairs(pair, role, ROLES)
-    assert str(error.value) == (
-        "Pairs with several rows for the role 'anti': 3. Pairs without a row for the role 'pro': 2. "
-        "Pairs with a role that is neither 'anti' nor 'pro': 4."
-    )
-    with pytest.raises(ValueError, match="the role 'pro': a, b, c, d, e and 2 more"):
-        match_pairs(list("abcdefg"), ["anti"] * 7, ROLES)
+@pytest.mark.parametrize("role", ["anti", "pro anti pro", "anti pro neutral", "anti neutral"])
+def test_a_pair_needs_exactly_one_row_of_each_role(role):
+    roles = role.split()
+    with pytest.raises(ValueError, match="Wrong pairs: 1, such as 2"):
+        match_pairs([*"11", *"2" * len(roles)], ["anti", "pro", *roles], ROLES)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "name"),
     [
-        ({"role": ["anti"]}, "`role` must have 2 values, not 1"),
-        ({"group": ["F"]}, "`group` must have 2 values, not 1"),
-        ({"group": ["F", ""]}, "`group` must have a value in every row of a pair. Rows without a value: 1"),
-        ({"group": ["F", "combined"]}, "`group` must not be 'combined'"),
-        ({"predictions": {"insult": [0.1, np.nan]}}, r"`predictions\['insult'\]` must be finite"),
-        ({"roles": ("pro", "pro")}, "`roles` must contain two different roles, not 'pro' twice"),
+        ({"role": ["anti"]}, "role"),
+        ({"group": ["F"]}, "group"),
+        ({"group": ["F", ""]}, "group"),
+        ({"group": ["F", "combined"]}, "group"),
+        ({"predictions": {"insult": [0.1, np.nan]}}, "predictions"),
+        ({"roles": ("pro", "pro")}, "roles"),
     ],
 )
-def test_invalid_argument_is_named(given, message):
+def test_invalid_argument_is_named(given, name):
     usual = {
         "pair": ["1", "1"],
         "role": ["anti", "pro"],
         "group": ["F", "M"],
         "predictions": {"insult": [1, 2]},
     }
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"`{name}"):
         pair_rates(**(usual | given))
 
 
@@ -130,15 +124,6 @@ def test_terms_are_those_of_the_reports_of_both_sets():
             assert found.loc[label, name].tolist() == expected
         difference = reports[1].score - reports[0].score
         assert found.loc[(label, "score"), "difference"] == difference
-
-
-def test_terms_use_only_identities_and_labels_of_both_sets():
-    (one, predictions), (other, fuzzed) = labelled(8), labelled(9, identities=("dog", "cow"))
-    found = fuzzed_terms(one, predictions, other, {"toxic": fuzzed["toxic"]})
-    assert found.index.unique("label").tolist() == ["toxic"]
-    alone = bias_report(one.labels["toxic"], predictions["toxic"], one.only(["dog"]).identities)
-    assert found.loc[("toxic", "score"), "original"] == alone.score
-    assert fuzzed_terms(one, {"toxic": predictions["toxic"]}, other, {"insult": fuzzed["insult"]}).empty
 
 
 def test_shifts_compare_twins_row_by_row():

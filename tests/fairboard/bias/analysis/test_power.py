@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairboard import MetricSettings, bias_report, power_mean, unintended_bias_score
+from fairboard import MetricSettings, power_mean, unintended_bias_score
 from fairboard.bias.analysis.power_means import power_effect
 from fairboard.bias.subgroups import BIAS_AUCS
 from tests.fixtures.examples import examples
@@ -25,13 +25,6 @@ def test_means_and_score_are_computed_at_each_power_and_rise_with_it(rows):
         assert line["bpsn_auc"] == power_mean(table["bpsn_auc"], power)
         assert line["score"] == unintended_bias_score(0.9, *map(list, table.to_numpy().T), settings=settings)
     assert effects["score"].is_monotonic_increasing
-
-
-def test_score_at_the_configured_power_equals_that_of_the_report():
-    identities = {"a": [1, 1, 0, 0, 1, 0], "b": [0, 0, 1, 1, 1, 1]}
-    report = bias_report([1, 0, 1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2, 0.1, 0.8], identities)
-    effects = power_effect(report.overall_auc, report.to_frame(), powers=[-5])
-    assert effects.loc[-5, "score"] == pytest.approx(report.score, abs=1e-15)
 
 
 def test_undefined_auc_is_skipped_or_makes_the_term_undefined():

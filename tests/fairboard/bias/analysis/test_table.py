@@ -68,13 +68,6 @@ def test_annotated_background_excludes_the_blanks_of_each_identity():
         assert found.loc[name, "background_size"] == (kept & ~(values >= 0.5)).sum()
 
 
-def test_one_prediction_is_compared_with_every_label():
-    labels, identities, predictions = draw(4)
-    tables = label_tables(Data.of(labels, identities), predictions["toxic"])
-    expected = of_report(labels["threat"], predictions["toxic"], identities)
-    pd.testing.assert_frame_equal(tables.loc["threat"][list(CELLS)], expected)
-
-
 def test_undefined_values_have_reasons():
     table = metric_table(Data.of([1, 0, 0], {"cat": [0, 1, 1], "dog": [0, 0, 0]}), [0.9, 0.2, 0.1])
     reasons = {(line.identity, line.term): line.reason for line in undefined(table).itertuples()}
@@ -94,67 +87,3 @@ def test_tables_may_have_no_rows_or_no_identities(labels, auc):
 def test_colors_follow_the_paper():
     assert [heat("bpsn_auc", value) for value in (1.0, 0.75, 0.5, 0.2)] == [0, 0.5, 1, 1]
     assert [heat("positive_aeg", value) for value in (-0.5, 0.0, 0.5)] == [-1, 0, 1]
-
-
-# Printed values of Table 3, TOXICITY@1: Subgroup, BPSN and BNSP AUC of the 20 lowest identities.
-TABLE_3 = """
-homosexual 0.98 0.43 1.0
-gay 0.98 0.57 1.0
-lesbian 0.99 0.67 1.0
-transgender 0.99 0.93 0.98
-straight 1.0 1.0 0.94
-heterosexual 1.0 0.96 0.98
-bisexual 1.0 0.97 0.98
-lgbtq 1.0 1.0 0.95
-trans 1.0 0.99 0.97
-nonbinary 1.0 1.0 0.96
-queer 1.0 0.99 0.97
-african-american 1.0 1.0 0.97
-european 1.0 1.0 0.97
-lgbt 1.0 1.0 0.97
-african 1.0 1.0 0.97
-black 1.0 0.99 0.98
-hispanic 1.0 1.0 0.97
-white 1.0 1.0 0.97
-male 1.0 1.0 0.97
-female 1.0 1.0 0.97
-"""
-
-# Table 6, short comments: Subgroup, BPSN and BNSP AUC, negative and positive AEG of @1, then of @6.
-TABLE_6_SHORT = """
-male 0.91 0.91 0.94 0.13 -0.034 0.92 0.93 0.95 0.12 -0.047
-female 0.88 0.9 0.94 0.17 -0.043 0.9 0.92 0.95 0.18 -0.038
-transgender 0.74 0.82 0.92 0.34 -0.17 0.77 0.89 0.9 0.27 -0.18
-homosexual_gay_or_lesbian 0.71 0.57 0.98 0.43 0.11 0.77 0.82 0.93 0.3 -0.079
-christian 0.91 0.93 0.93 0.12 -0.089 0.92 0.94 0.94 0.092 -0.11
-jewish 0.79 0.79 0.95 0.34 -0.027 0.81 0.84 0.95 0.33 -0.07
-muslim 0.78 0.81 0.94 0.34 -0.065 0.81 0.88 0.93 0.26 -0.13
-atheist 0.91 0.88 0.96 0.23 -0.0043 0.94 0.91 0.97 0.25 -0.05
-black 0.77 0.79 0.95 0.35 -0.047 0.78 0.75 0.97 0.4 -0.021
-white 0.78 0.81 0.94 0.33 -0.056 0.82 0.83 0.96 0.37 -0.081
-asian 0.88 0.92 0.92 0.14 -0.11 0.86 0.9 0.93 0.21 -0.059
-latino 0.83 0.9 0.91 0.16 -0.1 0.85 0.9 0.94 0.16 -0.1
-psychiatric_or_mental_illness 0.78 0.79 0.95 0.36 -0.053 0.84 0.86 0.95 0.29 -0.066
-"""
-
-
-def printed(text, first):
-    """Return a table of printed values; each row has up to five cells, starting at the metric `first`."""
-    lines = {
-        name: map(float, values[first : first + 5])
-        for name, *values in map(str.split, text.strip().splitlines())
-    }
-    return pd.DataFrame([dict(zip(CELLS, values, strict=False)) for values in lines.values()], list(lines))
-
-
-def test_table_3_is_sorted_by_the_mean_of_the_three_aucs():
-    aucs = printed(TABLE_3, 0)[list(BIAS_AUCS)]
-    assert aucs.mean(axis=1).round(9).is_monotonic_increasing
-    assert not aucs.min(axis=1).is_monotonic_increasing
-
-
-def test_only_black_and_asian_do_not_improve_on_short_comments():
-    differences = (printed(TABLE_6_SHORT, 5) - printed(TABLE_6_SHORT, 0))["bpsn_auc"]
-    assert set(differences.index[differences < 0]) == {"black", "asian"}
-    assert differences.idxmax() == "homosexual_gay_or_lesbian"
-    assert differences.max() == pytest.approx(0.25)
