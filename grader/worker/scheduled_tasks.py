@@ -121,10 +121,10 @@ def request_errors(database: Database) -> None:
 def complete_solutions(database: Database, storage: Storage) -> None:
     """Request due checks of data files, and write missing commitments."""
     with database.read() as session:
-        are_stale = checks.are_stale(session)
-    if are_stale:
+        are_due = bool(checks.due(session))
+    if are_due:
         with database.write() as session:
-            checks.request_all(session, now=db.now(session))
+            checks.request_due(session, now=db.now(session))
     closing.write_missing_commitments(database, storage)
 
 
@@ -132,7 +132,7 @@ def solutions_are_due(session: Session, now: datetime) -> bool:
     """Return whether `request_errors` or `complete_solutions` would do anything."""
     return bool(
         standard_errors.are_due(session, now=now)
-        or checks.are_stale(session)
+        or checks.due(session)
         or publication.without_commitment(session)
     )
 

@@ -39,9 +39,9 @@ from webapp.http.fields import Answer, FileForm, Moment, Text, allow_more
 from webapp.http.organizer_operations import DESK, FaultAnswer, organizers_operation
 from webapp.http.responses import expected_versions
 from webapp.presentation import formats
-from webapp.solutions import metrics, receiving, solution_view
+from webapp.solutions import metrics, receiving
 from webapp.solutions.receiving import NamedBlob
-from webapp.solutions.solution import SolutionAnswer, solution_answer
+from webapp.solutions.solution import STATES, SolutionAnswer, solution_answer
 from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize")
@@ -180,7 +180,7 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
         "figures": [(each, prose.figure_url(competition.slug, each)) for each in texts.figures],
         "new_figure": "",
         "settings": settings,
-        "check_states": solution_view.STATES,
+        "check_states": STATES,
         "check": next(iter(check_jobs.newest(session, competition=competition, limit=1)), None),
         "solution": competition.live_scoring_version and competition.live_scoring_version.solution,
         "data_files": data_files.list_all(session, competition=competition),

@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.metrics import registry
-from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
+from grader.models import Competition, OrganizerJob, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
@@ -19,6 +19,7 @@ from grader.services.competitions.metric import NamedMetric, Rules, is_other_fil
 from grader.services.competitions.settings_problems import RefusedSettings
 from grader.services.rescoring import difference, preparation, publication
 from grader.services.rescoring.difference import Changes, Compared, Preview
+from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
 from grader.text import counted
 from webapp.competitions import settings_form
@@ -31,6 +32,7 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
 from webapp.http.organizer_operations import DESK, Started, organizers_operation
 from webapp.http.parameters import asked_number, whole_number
+from webapp.http.responses import polled
 from webapp.http.site import current_site
 from webapp.rescoring import answers, views
 from webapp.rescoring.answers import (
@@ -46,7 +48,6 @@ from webapp.rescoring.answers import (
     VersionStarted,
 )
 from webapp.solutions import metrics, receiving
-from webapp.solutions.solution_view import check_status
 from webapp.surface import Ask, Surface
 
 TAG = "rescoring"
@@ -136,6 +137,14 @@ def settings_status(slug: str) -> ResponseReturnValue:
     with reading() as session:
         job = check_jobs.newest_settings_check(session, competition=competition_of(session, slug))
     return check_status(job).make_conditional(request)
+
+
+def check_status(job: OrganizerJob | None) -> Response:
+    """Return the state of a check as JSON, for the page that polls it."""
+    if job is None:
+        return polled({"is_final": True})
+    is_final = not organizer_jobs.is_open(job)
+    return polled({"state": job.state.value, "progress": job.progress, "is_final": is_final})
 
 
 def _groups(metric: NamedMetric) -> tuple[Group, ...]:

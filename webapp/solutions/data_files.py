@@ -1,9 +1,8 @@
 """Data files (page and API): upload, leak check, release, benchmarks."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from flask import Blueprint, request, url_for
-from pydantic import Field
 
 from grader.models import DataCheckState, DataFile, Role, Submission, SubmissionStatus
 from grader.services.competitions.acting import Act
@@ -55,9 +54,6 @@ class OrganizersDataFile(Answer):
     state: DataCheckState
     discloses: list[str]
     unopened: list[str]
-    warnings: Annotated[
-        list[str], Field(description="Warnings about the file's name; they do not hold the file back.")
-    ]
     consequence: str
 
 
@@ -145,7 +141,6 @@ def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
         state=file.check_state,
         discloses=list(found.discloses),
         unopened=list(found.unopened),
-        warnings=list(found.warnings),
         consequence=found.consequence,
     )
 

@@ -25,7 +25,7 @@ from webapp.http.errors import wants_json
 from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
 from webapp.http.organizer_operations import DESK, Job, Started, organizers_operation
 from webapp.http.site import current_site
-from webapp.solutions import metrics, receiving, solution_view
+from webapp.solutions import metrics, receiving
 from webapp.solutions.receiving import NamedBlob
 from webapp.surface import Ask, Surface
 
@@ -33,6 +33,17 @@ blueprint = Blueprint("organize_solution", __name__, url_prefix="/competitions/<
 SOLUTION = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
 RESCORING = "organize_rescoring.index"
 CHECK = f"{DESK}/solution/<int:job_id>"
+# For each state of a check: its words, and the class of its pill, as for submissions.
+STATES = {
+    JobState.WAITING: ("waiting", "pending"),
+    JobState.CLAIMED: ("checking", "pending"),
+    JobState.DONE: ("checked", "scored"),
+    JobState.REJECTED: ("unreadable", "rejected"),
+    JobState.FAILED: ("failed", "failed"),
+}
+NAMED_ROLES = (ColumnRole.ID, ColumnRole.LABEL, ColumnRole.SLICE, ColumnRole.USAGE, ColumnRole.UNUSED)
+# Roles that follow unambiguously from a column's name or values. Their menus are collapsed.
+CLEAR = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.IDENTITY})
 
 
 class SolutionForm(FileForm):
@@ -77,7 +88,7 @@ class SolutionCheck(Answer):
         """The state as words, and the class of its pill."""
         if self.job.state is JobState.DONE and not self.is_usable:
             return "problems to fix", "rejected"
-        return solution_view.STATES[self.job.state]
+        return STATES[self.job.state]
 
     @property
     def is_usable(self) -> bool:
@@ -127,7 +138,7 @@ def _more(ask: Ask, shown: SolutionAnswer) -> Mapping[str, Any]:
         "states": checklist.sections(ask.session, ask.competition, ask.now),
         "stored": live and live.solution,
         "sample": metrics.sample_solution(chosen),
-        "report": solution_view.ReportView(live.solution.report) if live else None,
+        "report": live and live.solution.report,
         "ticks": _ticks(ask),
         "file_limit_bytes": SIZE_CAP,
     }
@@ -140,11 +151,11 @@ def _ticks(ask: Ask) -> Any:
     is_draft = ask.competition.state is CompetitionState.DRAFT
     if not is_draft or report is None or not settings.metric_choice.form.takes_identities:
         return None
-    found = check_jobs.candidates(report, min_class_rows=settings.min_class_rows)
-    chosen = settings.identities or [each.name for each in found if each.is_in_score]
+    lines = report["identities"]
+    chosen = settings.identities or [each["name"] for each in lines if each["in_score"]]
     return {
         "splits": list(report["splits"]),
-        "candidates": sorted(found, key=lambda each: bool(each.why_not)),
+        "candidates": sorted(lines, key=lambda each: bool(each["why_not"])),
         "chosen": chosen,
         "version": competition_settings.version_of(settings),
     }
@@ -165,10 +176,10 @@ def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
     return {
         "states": checklist.sections(ask.session, ask.competition, ask.now),
         "created_by": job.created_by.name if job.created_by else "the system",
-        "report": solution_view.ReportView(report) if report else None,
+        "report": report,
         "has_identities": has_identities,
-        "roles": solution_view.ROLES if has_identities else solution_view.NAMED_ROLES,
-        "clear": {c.name for c in columns if c.role in solution_view.CLEAR and c.name not in missed},
+        "roles": [*ColumnRole] if has_identities else NAMED_ROLES,
+        "clear": {c.name for c in columns if c.role in CLEAR and c.name not in missed},
         "ticks": _ticks(ask) if shown.is_usable and shown.why_not is None else None,
         "rescoring": RESCORING if RESCORING in current_app.view_functions else None,
     }

@@ -19,9 +19,8 @@ from grader.cli.parameters import (
 )
 from grader.files import ColumnRole, PublicTable, RowIds, guess_columns, read_public_table, with_named
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric
-from grader.services.solutions import assessment, report_warnings
-from grader.services.solutions.report import identity_lines
-from grader.services.solutions.report_warnings import Level
+from grader.services.solutions import assessment
+from grader.services.solutions.report import Level, stops
 from grader.text import aligned
 
 KEY = b"`competition create` splits by the installation's own key"
@@ -83,7 +82,7 @@ def check(
         named_roles = dict(roles) | dict.fromkeys(groups or (), ColumnRole.SLICE)
         report = _named_report(solution, metric, given, named_roles, min_class_rows, test)
     click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
-    if report_warnings.stops(report["findings"]):
+    if stops(report["findings"]):
         raise click.exceptions.Exit(STOPPED)
 
 
@@ -128,7 +127,7 @@ def describe_report(report: Mapping[str, Any]) -> str:
     if "targets" in report:
         return "\n".join([*_named_lines(report), *_findings(report)])
     lines = [
-        *identity_lines(report),
+        *report["summary"],
         f"Label: {report['label']}. {_kept(report)}"
         f"Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
         f"{report['rows']:,} rows, split {SPLIT_BY.get(report['split_by'], report['split_by'])}: "

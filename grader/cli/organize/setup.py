@@ -279,7 +279,7 @@ def _missing(desk: Organizer) -> list[str]:
 
 def _findings(file: Mapping[str, Any]) -> list[str]:
     """Return the findings of a check, limited to what fits on one screen."""
-    sentences = [*file.get("warnings", ()), *file["discloses"], *file["unopened"]]
+    sentences = [*file["discloses"], *file["unopened"]]
     left = len(sentences) - SHOWN_SENTENCES
     more = [f"{left:,} more; the Organize page shows all of them"] if left > 0 else []
     return [*sentences[:SHOWN_SENTENCES], *more]

@@ -27,11 +27,11 @@ from grader.metrics.python_metric import PythonSettings
 from grader.models import ScoringVersion
 from grader.scored_files import predicted_columns, read_truth, with_classes
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric, Rules
-from grader.services.solutions import identity_groups, python_solution, report_warnings, value_groups
+from grader.services.solutions import groups, python_solution
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.groups import Grouped
 from grader.services.solutions.python_solution import PythonTable
-from grader.services.solutions.report import ColumnChange, Told
+from grader.services.solutions.report import ColumnChange, Level, Told
 from grader.services.solutions.truth import IGNORED, Truth, split_in_half
 from grader.storage.stores import Storage
 
@@ -176,11 +176,12 @@ def assess(
     metric, usage, split_by = choice.form, solution.usage, "usage"
     if live is None:
         if usage is None:
-            usage, split_by = _split(solution, metric, split_key), "keyed hash"
+            usage = split_in_half(solution.row_ids, *groups.strata(solution, metric), key=split_key)
+            split_by = "keyed hash"
     else:
         choice = live.rules.choice(MIN_CLASS_ROWS)
         choice = choice if metric.takes_identities else choice.model_copy(update={"metric": metric})
-        problems = identity_groups.unknown(live.rules.identities, solution.identities)
+        problems = groups.unknown_identities(live.rules.identities, solution.identities)
         try:
             positions = positions_in(live.row_ids, solution.row_ids)
         except UnusableSolution as error:
@@ -211,7 +212,13 @@ def assess(
         "submission_bytes": submission_upload_cap(
             solution.row_ids, tuple(solution.other_labels), wanted=columns
         ),
-        "test": None if test is None else solution_report.test_facts(test),
+        "min_class_rows": choice.min_class_rows,
+        "test": test
+        and {
+            "columns": list(test.columns),
+            "rows": int(test.positions.size),
+            "problems": [problem.as_dict() for problem in test.problems],
+        },
     }
     names = solution.names
     return _assessed(solution.row_ids, truth, choice, described, names, live=live, test=test, tell=tell)
@@ -231,7 +238,8 @@ def assess_settings(
     still findings that must be fixed.
     """
     kept = {name: each for name, each in described.items() if name not in ("changes", "findings")}
-    choice = MetricChoice(identities=rules.identities, min_class_rows=MIN_CLASS_ROWS, metric=rules.metric)
+    least = described.get("min_class_rows", MIN_CLASS_ROWS)
+    choice = MetricChoice(identities=rules.identities, min_class_rows=least, metric=rules.metric)
     names = [each["column"] for each in described.get("targets", ())]
     before = None if is_draft else live
     return _assessed(live.row_ids, live.truth, choice, kept, names, live=before, is_same=True, tell=tell)
@@ -240,30 +248,21 @@ def assess_settings(
 def compare(live: LiveSolution, solution: Solution, truth: Truth) -> tuple[ColumnChange, ...]:
     """Return the changed columns of a corrected solution."""
     positions, metric, roles = positions_in(live.row_ids, solution.row_ids), live.rules.form, solution.roles
-    if metric.takes_identities:
-        return solution_report.compare(
-            live.truth,
-            truth,
-            positions=positions,
-            settings=metric.formula,
-            label=roles.label,
-            usage=roles.usage,
-        )
-    before, after = (_texts(each, solution) for each in (live.truth, truth))
-    places = positions.tolist()
-    return solution_report.compare_texts(
-        {name: [texts[place] for place in places] for name, texts in before.items()}, after
-    )
-
-
-def _texts(truth: Truth, solution: Solution) -> dict[str, list[str]]:
-    """Return the targets, the groups and the splits as texts, by the names of the columns."""
     names = dict(zip(solution.targets, solution.names, strict=True))
-    columns = {
-        names.get(name, name): each if isinstance(each, list) else solution_report.number_texts(each)
-        for name, each in truth.as_written().items()
+    before, after = (
+        {names.get(name, name): values for name, values in each.as_written(roles.label).items()}
+        | {roles.usage or "Usage": [USAGE_NAMES[code] for code in each.usage.tolist()]}
+        for each in (live.truth, truth)
+    )
+    before = {
+        name: values[positions] if isinstance(values, np.ndarray) else [values[row] for row in positions]
+        for name, values in before.items()
     }
-    return columns | {solution.roles.usage or "Usage": [USAGE_NAMES[code] for code in truth.usage.tolist()]}
+    thresholds = dict[str, float]()
+    if metric.takes_identities:
+        thresholds = dict.fromkeys(truth.identities, metric.formula.identity_threshold)
+        thresholds[roles.label] = metric.formula.label_threshold
+    return solution_report.compare(before, after, thresholds)
 
 
 def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | None) -> Assessed:
@@ -273,8 +272,9 @@ def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | N
     metric, check, problems = python_solution.python_checked(
         assessed.row_ids, assessed.truth, sample, source, assessed.rules.form
     )
-    findings = [report_warnings.stop("python_metric", each) for each in problems]
-    findings += [report_warnings.warning("python_metric", each) for each in check.get("warnings", ())]
+    told = [(Level.STOP, each) for each in problems]
+    told += [(Level.WARNING, each) for each in check.get("warnings", ())]
+    findings = [solution_report.finding(level, "python_metric", each) for level, each in told]
     report = assessed.report | {"python": check, "findings": [*findings, *assessed.report["findings"]]}
     return replace(assessed, rules=Rules(metric=metric), report=report, unscorable=tuple(problems))
 
@@ -302,14 +302,6 @@ def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
     return np.fromiter((place[text] for text in texts), dtype=np.intp, count=len(texts))
 
 
-def _split(solution: Solution, metric: NamedMetric, key: bytes) -> NDArray[np.int8]:
-    is_annotated = metric.takes_identities
-    positive, members = (
-        identity_groups.strata(solution, metric) if is_annotated else value_groups.strata(solution)
-    )
-    return split_in_half(solution.row_ids, positive, members, key=key)
-
-
 def _assessed(
     row_ids: RowIds,
     truth: Truth,
@@ -324,7 +316,7 @@ def _assessed(
 ) -> Assessed:
     """Return the assessment with its report; `is_same` if the solution is the live one."""
     tell("Counting the rows of each group")
-    groups = _grouped(row_ids, truth, choice, names, live, is_same=is_same)
+    grouped = _grouped(row_ids, truth, choice, names, live, is_same=is_same)
     report = {
         **described,
         "rows": len(row_ids),
@@ -337,18 +329,18 @@ def _assessed(
         "alike_ids": solution_report.alike_ids(row_ids),
         "odd_ids": solution_report.odd_ids(row_ids),
         "leaks": list(
-            solution_report.leaks(row_ids, groups.is_high, truth.usage, groups.members, test, tell)
+            solution_report.leaks(row_ids, grouped.is_high, truth.usage, grouped.members, test, tell)
         ),
-        **groups.facts,
+        **grouped.facts,
     }
     lost = [] if live is None else [each for each in live.truth.identities if each not in truth.identities]
     report["findings"] = [
-        *(report_warnings.stop("unscorable", each) for each in groups.problems),
-        *(report_warnings.warning(*each) for each in groups.warnings),
-        *report_warnings.lost_identities(lost),
-        *report_warnings.find(report, is_corrected=live is not None),
+        *(solution_report.finding(Level.STOP, "unscorable", each) for each in grouped.problems),
+        *(solution_report.finding(Level.WARNING, *each) for each in grouped.warnings),
+        *solution_report.lost_identities(lost),
+        *solution_report.findings(report, is_corrected=live is not None),
     ]
-    return Assessed(row_ids, truth, groups.rules, report, tuple(groups.problems))
+    return Assessed(row_ids, truth, grouped.rules, report, tuple(grouped.problems))
 
 
 def _grouped(
@@ -360,14 +352,14 @@ def _grouped(
     *,
     is_same: bool,
 ) -> Grouped:
-    if choice.form.takes_identities:
-        return identity_groups.grouped(truth, choice, is_kept=live is not None)
     metric = choice.form
+    if metric.takes_identities:
+        return groups.identities_of(truth, choice)
     if is_same:
         in_score = None if metric.weight == 1 else metric.scored_groups or None
     else:
         in_score = None if live is None else metric.scored_groups
-    return value_groups.grouped(truth, choice, row_ids, names, in_score)
+    return groups.values_of(truth, choice, row_ids, names, in_score)
 
 
 def _examples(row_ids: Sequence[str]) -> str:

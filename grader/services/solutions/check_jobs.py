@@ -4,8 +4,7 @@ The web process stores the file and adds a job. A worker reads the file, writes 
 blobs.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -33,7 +32,6 @@ from grader.services.site.log import Actor
 from grader.services.site.stored_json import StoredJson
 from grader.services.solutions.intake import StoredSolution
 from grader.storage.stores import StoredBlob
-from grader.text import counted
 
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
 
@@ -279,22 +277,6 @@ def accepted_settings(session: Session, *, competition: Competition, job_id: int
     return _stored(job)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An identity column and its class sizes by split.
-
-    `why_not` is the reason why the identity is not proposed. If `is_refused` is true, it cannot be in a
-    score.
-    """
-
-    name: str
-    positives: Mapping[str, int]
-    negatives: Mapping[str, int]
-    is_in_score: bool
-    is_refused: bool = False
-    why_not: str = ""
-
-
 def newest_report(session: Session, *, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report on the current solution or, if there is none, that of the newest check."""
     version = competition.live_scoring_version
@@ -303,11 +285,6 @@ def newest_report(session: Session, *, competition: Competition) -> Mapping[str,
         return report
     job = _checked(session, competition)
     return None if job is None else job.result["report"]
-
-
-def candidates(report: Mapping[str, Any], *, min_class_rows: int) -> list[Candidate]:
-    """Return the identities of a report in column order."""
-    return [_candidate(line, report["splits"], min_class_rows) for line in report["identities"]]
 
 
 def check_choice(
@@ -352,32 +329,3 @@ def _roles_again(job: OrganizerJob, metric: NamedMetric) -> dict[str, ColumnRole
 def _checked(session: Session, competition: Competition) -> OrganizerJob | None:
     found = newest(session, competition=competition, limit=1)
     return next((job for job in found if job.state is JobState.DONE and job.result.get("report")), None)
-
-
-def _candidate(line: Mapping[str, Any], splits: Mapping[str, Any], min_class_rows: int) -> Candidate:
-    counts = {split: line[split] for split in splits}
-    positives, negatives = (
-        {split: each[kind] for split, each in counts.items()} for kind in ("positives", "negatives")
-    )
-    refusal, why_not = next(_undefined(counts, splits), ""), ""
-    places = ((each[kind], split, kind) for split, each in counts.items() for kind in each)
-    rows, split, kind = min(places, key=lambda place: place[0])
-    if refusal:
-        why_not = f"{refusal}, so an AUC would be undefined."
-    elif rows < min_class_rows:
-        few = counted(rows, f"{kind.removesuffix('s')} row")
-        why_not = f"Only {few} in the {split} split. The minimum is {min_class_rows}."
-    return Candidate(line["name"], positives, negatives, line["in_score"], bool(refusal), why_not)
-
-
-def _undefined(counts: Mapping[str, Mapping[str, int]], splits: Mapping[str, Any]) -> Iterator[str]:
-    """Yield reasons for undefined AUCs: no row of a class mentions the identity, or every row does."""
-    for split, rows in counts.items():
-        whole = {"positives": splits[split]["positives"]}
-        whole["negatives"] = splits[split]["rows"] - whole["positives"]
-        for kind in ("positives", "negatives"):
-            one = kind.removesuffix("s")
-            if rows[kind] == 0:
-                yield f"No {one} row of the {split} split mentions it"
-            elif rows[kind] == whole[kind]:
-                yield f"Every {one} row of the {split} split mentions it"

@@ -5,8 +5,7 @@ whenever a solution or the file changes. For the release to participants, see `f
 """
 
 import hashlib
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -35,8 +34,16 @@ from grader.services.site.outbox import Notice
 BROKEN = "its check failed"
 CHECK = Actor(None, "check")
 WITHOUT_PREVIEW = (".py", ".ipynb", ".md", ".txt")  # The check tries to read any text file as a table.
-# This prefix is part of the key, so that files checked before previews existed are checked again.
-WITH_PREVIEW = "preview 1"
+SHOWN_NAMES = 3
+# For each kind of hidden values: its name in messages, and what participants get by the release of a file.
+_KINDS = {
+    TargetKind.LABEL: ("the label", "the labels (anyone who submits them gets a perfect score)"),
+    TargetKind.USAGE: ("the column", "which rows decide the final standings"),
+    TargetKind.IDENTITY: (
+        "the identity",
+        "which rows mention the identities (models can be tuned to them)",
+    ),
+}
 
 
 def record_outcome(
@@ -130,7 +137,7 @@ def solutions_of(session: Session, *, competition: Competition) -> list[Solution
 def key_of(file: DataFile, solutions: Iterable[Solution]) -> str:
     """Return a hash of a file's bytes and of the solutions against which it is checked."""
     parts = sorted({f"{each.row_ids_sha256} {each.prepared_sha256}" for each in solutions})
-    return hashlib.sha256("\n".join([WITH_PREVIEW, file.sha256, *parts]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([file.sha256, *parts]).encode()).hexdigest()
 
 
 def stale(session: Session, *, competition: Competition) -> list[DataFile]:
@@ -180,17 +187,20 @@ def request(
     )
 
 
-def request_all(session: Session, *, now: datetime) -> int:
-    """Request all due checks, for example of files that changed while they were being checked."""
-    return sum(request(session, competition=each, now=now) is not None for each in _with_files(session))
+def due(session: Session) -> list[Competition]:
+    """Return the competitions with a due check, for example of a file that changed while being checked."""
+    with_files = select(DataFile.competition_id).distinct()
+    competitions = select(Competition).where(Competition.id.in_(with_files)).order_by(Competition.id)
+    return [
+        each
+        for each in session.scalars(competitions)
+        if stale(session, competition=each) and under_way(session, competition=each) is None
+    ]
 
 
-def are_stale(session: Session) -> bool:
-    """Return whether `request_all` would add a job."""
-    return any(
-        stale(session, competition=each) and under_way(session, competition=each) is None
-        for each in _with_files(session)
-    )
+def request_due(session: Session, *, now: datetime) -> int:
+    """Request all due checks; return the number of added jobs."""
+    return sum(request(session, competition=each, now=now) is not None for each in due(session))
 
 
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
@@ -205,66 +215,51 @@ def under_way(session: Session, *, competition: Competition) -> OrganizerJob | N
     return last if last is not None and organizer_jobs.is_open(last) else None
 
 
-def _with_files(session: Session) -> Sequence[Competition]:
-    with_files = select(DataFile.competition_id).distinct()
-    return session.scalars(
-        select(Competition).where(Competition.id.in_(with_files)).order_by(Competition.id)
-    ).all()
-
-
-SHOWN_NAMES = 3
-# Python imports a file with such a name from the script's folder instead of the package.
-IMPORTED = sys.stdlib_module_names | {
-    "sitecustomize", "usercustomize", "numpy", "pandas", "scipy", "sklearn", "torch", "tensorflow", "keras",
-    "transformers", "datasets", "matplotlib", "lightgbm", "xgboost", "catboost", "polars", "pyarrow", "tqdm",
-}  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
     """The findings of a check as texts.
 
     `discloses` contains a text for each column that discloses hidden values; `unopened` contains one for each
-    part that could not be read. `warnings` do not hold a file back.
+    part that could not be read.
     """
 
     discloses: tuple[str, ...]
     unopened: tuple[str, ...]
     consequence: str
-    warnings: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All warnings and findings for organizers."""
-        return self.warnings + self.discloses + self.unopened
+        """All findings for organizers."""
+        return self.discloses + self.unopened
 
 
 def found_in(file: DataFile) -> Found:
     """Return the findings of a file's check."""
-    findings = file.findings
-    discloses = tuple(
-        f"{_place(each)} agrees with {_kind(each)} {_names(each['names'])} ({each['rows']:,} rows)"
-        # Labels come first because there are few of them, and identities last because there may be many.
-        for each in sorted(findings.get("disclosures", ()), key=_is_identity)
+    # Labels come first because there are few of them, and identities last because there may be many.
+    disclosures = sorted(
+        file.findings.get("disclosures", ()), key=lambda each: [*_KINDS].index(TargetKind(each["kind"]))
     )
-    unopened = tuple(
+    unopened = [
         f"{each['name'] or file.name} was not checked: {each['reason']}"
-        for each in findings.get("unopened", ())
-    )
-    left = findings.get("unopened_count", 0) - len(unopened)
-    if left > 0:
-        unopened = (*unopened, f"{left:,} more parts were not checked")
-    return Found(discloses, unopened, _consequence(file), _name_warnings(file.name))
+        for each in file.findings.get("unopened", ())
+    ]
+    count = file.findings.get("unopened_count", 0)
+    if count > len(unopened):
+        unopened.append(f"{count - len(unopened):,} more parts were not checked")
+    public = [_KINDS[kind][1] for kind in dict.fromkeys(TargetKind(each["kind"]) for each in disclosures)]
+    if count:
+        public.append("everything in the parts that were not checked")
+    return Found(tuple(map(_disclosed, disclosures)), tuple(unopened), "; ".join(public))
 
 
-def _name_warnings(name: str) -> tuple[str, ...]:
-    stem = name.partition(".")[0]
-    if not name.endswith((".py", ".pyc", ".so", ".pyd", ".pth")) or stem not in IMPORTED:
-        return ()
-    return (
-        f"Python scripts in the same folder would import {name} instead of the package {stem!r}. Rename the "
-        "file",
-    )
+def _disclosed(disclosure: Mapping[str, Any]) -> str:
+    within = f" of {disclosure['table']}" if disclosure["table"] else ""
+    is_order = disclosure["column"] == ORDER
+    place = f"{ORDER.capitalize()}{within}" if is_order else f"Column {disclosure['column']!r}{within}"
+    kind, _ = _KINDS[TargetKind(disclosure["kind"])]
+    left = len(disclosure["names"]) - SHOWN_NAMES
+    names = ", ".join(disclosure["names"][:SHOWN_NAMES]) + (f" and {left} more" if left > 0 else "")
+    return f"{place} agrees with {kind} {names} ({disclosure['rows']:,} rows)"
 
 
 def _as_findings(examined: Examined, sha256: str) -> dict[str, Any]:
@@ -292,40 +287,3 @@ def covered(findings: Mapping[str, Any]) -> set[str]:
         f"{each['kind']}: {name}" for each in findings.get("disclosures", ()) for name in each["names"]
     }
     return disclosed | ({"unopened"} if findings.get("unopened_count") else set())
-
-
-def _consequence(file: DataFile) -> str:
-    kinds = {each["kind"] for each in file.findings.get("disclosures", ())}
-    consequences = {
-        TargetKind.LABEL: "the labels (anyone who submits them gets a perfect score)",
-        TargetKind.IDENTITY: "which rows mention the identities (models can be tuned to them)",
-        TargetKind.USAGE: "which rows decide the final standings",
-    }
-    public = [words for kind, words in consequences.items() if kind.value in kinds]
-    if file.findings.get("unopened_count"):
-        public.append("everything in the parts that were not checked")
-    return "; ".join(public)
-
-
-def _place(disclosure: Mapping[str, Any]) -> str:
-    within = f" of {disclosure['table']}" if disclosure["table"] else ""
-    is_order = disclosure["column"] == ORDER
-    return f"{ORDER.capitalize()}{within}" if is_order else f"Column {disclosure['column']!r}{within}"
-
-
-def _is_identity(disclosure: Mapping[str, Any]) -> bool:
-    return TargetKind(disclosure["kind"]) is TargetKind.IDENTITY
-
-
-def _kind(disclosure: Mapping[str, Any]) -> str:
-    words = {
-        TargetKind.LABEL: "the label",
-        TargetKind.IDENTITY: "the identity",
-        TargetKind.USAGE: "the column",
-    }
-    return words[TargetKind(disclosure["kind"])]
-
-
-def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(names[:SHOWN_NAMES]) + more

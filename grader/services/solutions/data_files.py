@@ -47,12 +47,8 @@ def list_all(session: Session, *, competition: Competition) -> Sequence[DataFile
 
 def get(session: Session, *, competition: Competition, name: str) -> DataFile:
     """Return a data file of a competition; raise Refusal."""
-    if not is_storable(name):
-        message = f"This competition has no file {name!r}."
-        raise Refusal("unknown_data_file", ErrorKind.NOT_FOUND, message)
-    file = session.scalar(
-        select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
-    )
+    wanted = select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
+    file = session.scalar(wanted) if is_storable(name) else None
     if file is None:
         message = f"This competition has no file {name!r}."
         raise Refusal("unknown_data_file", ErrorKind.NOT_FOUND, message)
@@ -82,11 +78,7 @@ def add(
     files = {each.name: each for each in list_all(session, competition=competition)}
     earlier = files.get(name)
     if earlier is None and len(files) >= MAX_COUNT:
-        raise OrganizerRefusal(
-            "invalid_data_file",
-            ErrorKind.CONFLICT,
-            f"This competition has reached the limit of {MAX_COUNT} data files. Remove one first.",
-        )
+        raise _invalid(f"This competition has reached the limit of {MAX_COUNT} data files. Remove one first.")
     before = {} if earlier is None else _facts(earlier)
     file = earlier or DataFile(competition_id=competition.id, name=name)
     if description or earlier is None:
@@ -111,19 +103,17 @@ def checked_name(name: str) -> str:
     """Return the last part of a path as a file name; raise OrganizerRefusal if it is not allowed."""
     last = one_line(name.replace("\\", "/").rpartition("/")[2], 255)
     if not _NAME.fullmatch(last):
-        raise OrganizerRefusal(
-            "invalid_data_file",
-            ErrorKind.CONFLICT,
+        raise _invalid(
             f"The file name {last!r} is invalid. Use 1 to 200 characters (letters, digits, spaces, and "
-            ". _ - + ( )) and start with a letter, digit or underscore.",
+            ". _ - + ( )) and start with a letter, digit or underscore."
         )
     if last == SAMPLE_SUBMISSION:
-        raise OrganizerRefusal(
-            "invalid_data_file",
-            ErrorKind.CONFLICT,
-            f"{SAMPLE_SUBMISSION} is generated from the solution. Choose another name for your file.",
-        )
+        raise _invalid(f"{last} is generated from the solution. Choose another name for your file.")
     return last
+
+
+def _invalid(message: str) -> OrganizerRefusal:
+    return OrganizerRefusal("invalid_data_file", ErrorKind.CONFLICT, message)
 
 
 def _facts(file: DataFile) -> dict[str, object]:
@@ -209,18 +199,18 @@ def check_again(act: Act, *, name: str) -> None:
 
 def faults(session: Session, *, competition: Competition) -> list[Fault]:
     """Return the problems with data files that prevent the publication of a draft."""
-    waiting = [file.name for file in checks.stale(session, competition=competition)]
-    held = [
-        Fault((f"{name} is still being checked. Try again in a few minutes."), (DATA,)) for name in waiting
-    ]
-    for file in session.scalars(select(DataFile).where(DataFile.competition_id == competition.id)):
-        if file.check_state is DataCheckState.HELD and file.name not in waiting:
-            seen = checks.found_in(file)
-            names = "; ".join((seen.discloses + seen.unopened)[: checks.SHOWN_NAMES])
-            held.append(
-                Fault(f"{file.name} is held back: {names}. Remove it, or confirm its release.", (DATA,))
-            )
-    return held
+    waiting = {file.name for file in checks.stale(session, competition=competition)}
+    found = []
+    for file in list_all(session, competition=competition):
+        if file.name in waiting:
+            text = f"{file.name} is still being checked. Try again in a few minutes."
+        elif file.check_state is DataCheckState.HELD:
+            names = "; ".join(checks.found_in(file).sentences[: checks.SHOWN_NAMES])
+            text = f"{file.name} is held back: {names}. Remove it, or confirm its release."
+        else:
+            continue
+        found.append(Fault(text, (DATA,)))
+    return found
 
 
 def require_checked(session: Session, *, competition: Competition) -> None:

@@ -14,7 +14,7 @@ from grader.models import ScoringVersion, Split
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.site.stored_json import StoredJson
-from grader.services.solutions import report_warnings
+from grader.services.solutions import report as solution_report
 from grader.services.solutions.assessment import Assessed, LiveSolution, UnusableSolution, assess
 from grader.storage.stores import Storage
 
@@ -104,7 +104,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
 
 def require_no_stop(stored: StoredSolution) -> None:
     """Raise UnusableSolution if the report contains a stop."""
-    found = report_warnings.stops(stored.report["findings"])
+    found = solution_report.stops(stored.report["findings"])
     if found:
         raise UnusableSolution([finding["message"] for finding in found])
 

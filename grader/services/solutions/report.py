@@ -1,7 +1,7 @@
-"""Solution reports: rows, identities, label leaks, changes from the live solution."""
+"""Solution reports: damaged ids, label leaks, findings, changes from the live solution."""
 
+import enum
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,80 +11,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard import MetricSettings
-from fairboard.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
+from fairboard.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder, by_chance
 from grader.files import PublicTable, RowIds
-from grader.files.reading.row_ids import as_integer
-from grader.files.solution.canonical_form import USAGE_NAMES
+from grader.services.competitions import settings_warnings
 from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
-from grader.text import csv_lines
+from grader.text import counted, csv_lines, listed, quoted
 
 ROW_NUMBER, TEST_ROW_NUMBER, ID = "row number", "row number in test.csv", "id"
 MODULI = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 100)
 LARGEST_INTEGER_DIGITS = 18  # any integer with this many digits fits into 64 bits
-
+MOST_NAMED = 8
 MOST_ODD_SHOWN = 20
+MOST_SHOWN_CHANGES = 50
 LABEL, USAGE = "the label", "Usage"
-MOST_ODD = 0.1  # share of the ids
 FLOAT_DIGITS, LARGEST_EXACT_INTEGER = 16, 1 << 53  # 64-bit floats store larger integers only approximately
 LEAST_LONG_IDS = 20  # that would not all fit into floats by chance
-_FORMS = str.maketrans(string.digits + string.ascii_letters, "0" * 10 + "a" * 52)
-_REPEATED = re.compile(r"(.)\1+", re.DOTALL)
-_CONVERTED = re.compile(r"[0-9](?:\.[0-9]+)?[eE]\+?[0-9]+|[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}.*")
+# Scientific notation, integral decimals and dates, into which spreadsheets convert ids.
+_CONVERTED = re.compile(
+    r"[0-9](?:\.[0-9]+)?[eE]\+?[0-9]+|[0-9]+\.0*|[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}.*"
+)
 Told = Callable[[str], None]
-MOST_SHOWN_CHANGES = 50
 CHANGE_COLUMNS = ("id", "column", "before", "after")
 
 
-@dataclass(frozen=True, eq=False)
-class Visible:
-    """A public value of `rows`, given as an order of the rows and as named groups of rows."""
+class Level(enum.StrEnum):
+    """The levels of findings: stops must be fixed, warnings need a decision, and notes only inform."""
 
-    name: str
-    rows: NDArray[np.intp]
-    order: VisibleOrder
-    groups: tuple[tuple[str, VisibleGroups], ...]
+    STOP = "stop"
+    WARNING = "warning"
+    NOTE = "note"
 
 
-def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None) -> Iterator[Visible]:
-    """Yield the public values of scored rows: row number, id, and row number in test.csv."""
-    yield _numbers(ROW_NUMBER, scored, scored)
-    texts = row_ids.to_bytes().split(b"\n")[:-1]
-    integers = _integers(row_ids, texts)
-    if integers is None:
-        places = np.empty(len(texts), np.int64)
-        places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-        yield Visible(ID, scored, VisibleOrder.of(places[scored]), ())
-    else:
-        yield _numbers(ID, integers[scored], scored)
-    if test is not None and test.positions.size:
-        is_scored = np.zeros(len(row_ids), np.bool_)
-        is_scored[scored] = True
-        rows = test.positions[is_scored[test.positions]]
-        yield _numbers(TEST_ROW_NUMBER, np.arange(rows.size), rows)
+Finding = dict[str, str]
 
 
-def _integers(row_ids: RowIds, texts: Sequence[bytes]) -> NDArray[np.int64] | None:
-    if not row_ids.are_integers or row_ids.longest > LARGEST_INTEGER_DIGITS:
-        return None
-    return np.array(texts).astype(np.int64)
+def finding(level: Level, code: str, message: str) -> Finding:
+    """Return a finding as JSON data."""
+    return {"level": level.value, "code": code, "message": message}
 
 
-def _numbers(name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> Visible:
-    groups = tuple(
-        (f"{name} modulo {modulus}", VisibleGroups((values % modulus).astype(np.uint8))) for modulus in MODULI
-    )
-    return Visible(name, rows, VisibleOrder.of(values), groups)
-
-
-def identity_lines(report: Mapping[str, Any]) -> list[str]:
-    """Return sentences about the identities in the score and about those left out, with reasons."""
-    names = [line["name"] for line in report["identities"] if line["in_score"]]
-    counts = "1 identity is" if len(names) == 1 else f"{len(names)} identities are"
-    lines = [f"{counts} in the score" + (f": {', '.join(names)}." if names else ".")]
-    for each in report.get("left_out", ()):
-        lines.append(f"Left out ({each['why']}): {', '.join(each['names'])}.")
-    return lines
+def stops(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings that must be fixed."""
+    return [each for each in findings if each["level"] == Level.STOP]
 
 
 def alike_ids(row_ids: RowIds) -> list[str]:
@@ -101,30 +69,49 @@ def alike_ids(row_ids: RowIds) -> list[str]:
 
 
 def odd_ids(row_ids: RowIds) -> dict[str, Any]:
-    """Return the ids that a program may have changed: their number, the reason, and examples.
-
-    An id is odd if nearly all others have another form, such as only digits. Dates and scientific notation
-    are odd among any ids.
-    """
+    """Return the ids that a program may have rounded or converted: their number, the reason, and examples."""
     if row_ids.are_integers:
         numbers = [int(text) for text in row_ids] if row_ids.longest >= FLOAT_DIGITS else []
         long = [number for number in numbers if number > LARGEST_EXACT_INTEGER]
         are_rounded = all(each % 10 == 0 for each in long) or all(int(float(each)) == each for each in long)
-        return _odd("rounded", [*map(str, long)] if are_rounded and len(long) >= LEAST_LONG_IDS else [])
-    texts = list(row_ids)
-    if decimals := [text for text in texts if "." in text and as_integer(text.encode()) is not None]:
-        return _odd("decimals", decimals)
-    forms = [_REPEATED.sub(r"\1", text.translate(_FORMS)) for text in texts]
-    ((common, count),) = Counter(forms).most_common(1)
-    is_common = count > (1 - MOST_ODD) * len(texts)
-    damaged = [text for text in texts if _CONVERTED.fullmatch(text)]
-    odd = [text for text, form in zip(texts, forms, strict=True) if is_common and form != common]
-    odd += damaged if not odd and len(damaged) < MOST_ODD * len(texts) else []
-    return _odd("odd", odd)
+        why, odd = "rounded", [*map(str, long)] if are_rounded and len(long) >= LEAST_LONG_IDS else []
+    else:
+        why, odd = "converted", [text for text in row_ids if _CONVERTED.fullmatch(text)]
+    return {"why": why, "count": len(odd), "ids": odd[:MOST_ODD_SHOWN]}
 
 
-def _odd(why: str, ids: list[str]) -> dict[str, Any]:
-    return {"why": why, "count": len(ids), "ids": ids[:MOST_ODD_SHOWN]}
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """A public value of `rows`, given as an order of the rows and as named groups of rows."""
+
+    name: str
+    rows: NDArray[np.intp]
+    order: VisibleOrder
+    groups: tuple[tuple[str, VisibleGroups], ...] = ()
+
+    @classmethod
+    def of(cls, name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> "Visible":
+        """Return integers and their remainders."""
+        groups = tuple(
+            (f"{name} modulo {modulus}", VisibleGroups((values % modulus).astype(np.uint8)))
+            for modulus in MODULI
+        )
+        return cls(name, rows, VisibleOrder.of(values), groups)
+
+
+def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None) -> Iterator[Visible]:
+    """Yield the public values of scored rows: row number, id, and row number in test.csv."""
+    yield Visible.of(ROW_NUMBER, scored, scored)
+    texts = row_ids.to_bytes().split(b"\n")[:-1]
+    if row_ids.are_integers and row_ids.longest <= LARGEST_INTEGER_DIGITS:
+        yield Visible.of(ID, np.array(texts).astype(np.int64)[scored], scored)
+    else:
+        places = np.empty(len(texts), np.int64)
+        places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+        yield Visible(ID, scored, VisibleOrder.of(places[scored]))
+    if test is not None and test.positions.size:
+        rows = test.positions[np.isin(test.positions, scored)]
+        yield Visible.of(TEST_ROW_NUMBER, np.arange(rows.size), rows)
 
 
 def leaks(
@@ -145,15 +132,11 @@ def leaks(
             if leak and (subject in (LABEL, USAGE) or leak.verdict is not Verdict.CLEAN):
                 yield _leak(seen.name, subject, leak)
         for subject, values in hidden:
-            if told := _by_groups(seen, values):
-                yield _leak(told[0], subject, told[1])
-
-
-def _by_groups(seen: Visible, hidden: NDArray[np.bool_]) -> tuple[str, Leak] | None:
-    """Return the name and the leak of the grouping that best predicts a hidden value, or None."""
-    leaks = ((name, groups.leak(hidden)) for name, groups in seen.groups)
-    found = [(name, leak) for name, leak in leaks if leak and leak.verdict is not Verdict.CLEAN]
-    return max(found, key=lambda each: round(each[1].auc, 2), default=None)
+            told = [(name, leak) for name, groups in seen.groups if (leak := groups.leak(values))]
+            found = [(name, leak) for name, leak in told if leak.verdict is not Verdict.CLEAN]
+            if found:
+                name, leak = max(found, key=lambda each: round(each[1].auc, 2))
+                yield _leak(name, subject, leak)
 
 
 def _leak(visible: str, hidden: str, leak: Leak) -> dict[str, Any]:
@@ -162,16 +145,115 @@ def _leak(visible: str, hidden: str, leak: Leak) -> dict[str, Any]:
         "hidden": hidden,
         "auc": leak.auc,
         "error": leak.standard_error,
+        "chance": by_chance(leak.standard_error),
         "verdict": leak.verdict.value,
     }
 
 
-def test_facts(test: PublicTable) -> dict[str, Any]:
-    return {
-        "columns": list(test.columns),
-        "rows": int(test.positions.size),
-        "problems": [problem.as_dict() for problem in test.problems],
-    }
+def findings(report: Mapping[str, Any], *, is_corrected: bool = False) -> list[Finding]:
+    """Return the findings of a report, stops first.
+
+    In a live competition, leaks and columns without a chosen role are only warnings.
+    """
+    found = [
+        *_of_roles(report, Level.WARNING if is_corrected else Level.STOP),
+        *_of_test(report),
+        *_of_leaks(report, is_corrected=is_corrected),
+        *_of_rows(report),
+    ]
+    return sorted(found, key=lambda each: list(Level).index(Level(each["level"])))
+
+
+def _of_roles(report: Mapping[str, Any], level: Level) -> Iterator[Finding]:
+    if names := report["undecided"]:
+        text = (
+            f"The role of {_names(names, 20)} is unclear, because not all values are from 0 to 1. Choose it: "
+            "identities and the label need numbers from 0 to 1; other columns can be unused or slices."
+        )
+        yield finding(level, "undecided_columns", text)
+    if names := report["undeclared"]:
+        advice = "Give identities and the label their role, and the other columns the role unused or slice."
+        text = f"{counted(len(names), 'column')} not in the score: {_names(names, 20)}. {advice}"
+        yield finding(Level.WARNING, "unused_columns", text)
+
+
+def _of_test(report: Mapping[str, Any]) -> Iterator[Finding]:
+    test = report["test"]
+    if test is None:
+        return
+    for problem in test["problems"]:
+        text = f"{problem['message']} Participants predict the rows of test.csv."
+        yield finding(Level.STOP, "test_ids", text)
+    for name in (report["label"], report["usage"]):
+        if name and name in test["columns"]:
+            text = f"test.csv has the secret column {quoted(name)}. Remove it."
+            yield finding(Level.STOP, "test_columns", text)
+    if shown := [line["name"] for line in report["identities"] if line["name"] in test["columns"]]:
+        text = f"test.csv reveals the identities {_names(shown)} to participants."
+        yield finding(Level.WARNING, "test_identities", text)
+    if not test["problems"]:
+        text = f"test.csv has exactly the {report['rows']:,} ids of the solution."
+        yield finding(Level.NOTE, "test_ids", text)
+
+
+def _of_leaks(report: Mapping[str, Any], *, is_corrected: bool) -> Iterator[Finding]:
+    for leak in report["leaks"]:
+        if leak["verdict"] == Verdict.CLEAN:
+            continue
+        hidden = leak["hidden"]
+        is_certain = leak["verdict"] == Verdict.LEAK and hidden in (LABEL, USAGE)
+        subject = hidden if hidden in (LABEL, USAGE) else f"the identity {quoted(hidden)}"
+        text = (
+            f"The {leak['visible']} alone predicts {subject} with an AUC of {leak['auc']:.3f} (by chance: "
+            f"{leak['chance']})."
+        )
+        if is_certain and is_corrected:
+            text += " The leak has existed since the competition opened."
+        elif is_certain:
+            text += " Shuffle the rows and give them new ids"
+            text += "." if hidden == LABEL else ", or omit Usage to get a split that cannot be guessed."
+        yield finding(Level.STOP if is_certain and not is_corrected else Level.WARNING, "leak", text)
+
+
+def _of_rows(report: Mapping[str, Any]) -> Iterator[Finding]:
+    if count := report["unannotated_rows"]:
+        rows = report["rows"] - report["ignored_rows"]
+        text = (
+            f"{counted(count, 'row')} of {rows:,} without identity annotation. Blanks count as not "
+            "mentioned, so such rows are in the background of every identity."
+        )
+        yield finding(Level.WARNING, "unannotated", text)
+    if proposal := settings_warnings.proposed_step_of(report):
+        text = f"For the feedback mode tiered: {proposal.sentence}"
+        yield finding(Level.NOTE, "safe_step", text)
+    odd = report["odd_ids"]
+    if odd["count"]:
+        ids = listed([quoted(each) for each in odd["ids"][:MOST_NAMED]], total=odd["count"])
+        text = (
+            f"A program may have {odd['why']} {counted(odd['count'], 'id')}: {ids}. Compare them with those "
+            "of test.csv or a sample submission."
+        )
+        yield finding(Level.WARNING, "odd_ids", text)
+    if report["alike_ids"]:
+        ids = _names(report["alike_ids"], 5)
+        text = f"Some ids differ only in case or leading zeros, which spreadsheets can change: {ids}."
+        yield finding(Level.WARNING, "alike_ids", text)
+    else:
+        text = f"All {report['rows']:,} ids are unique."
+        yield finding(Level.NOTE, "unique_ids", text)
+
+
+def lost_identities(names: Sequence[str]) -> list[Finding]:
+    """Return the warning that a corrected solution lacks identity columns of the live one."""
+    if not names:
+        return []
+    count = counted(len(names), "identity column")
+    text = f"This file lacks {count} of the live solution: {_names(names)}."
+    return [finding(Level.WARNING, "lost_identities", text)]
+
+
+def _names(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    return listed([quoted(name) for name in names], most=most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +261,7 @@ class ColumnChange:
     """The rows in which a column differs, with both values as text.
 
     `rows` are positions in the corrected solution. `is_decisive` states for each row whether the change
-    crosses the threshold; it is always true for Usage.
+    crosses the threshold of the column, if it has one.
     """
 
     column: str
@@ -189,36 +271,33 @@ class ColumnChange:
     is_decisive: NDArray[np.bool_]
 
 
-def compare(
-    live: Truth,
-    truth: Truth,
-    *,
-    positions: NDArray[np.intp],
-    settings: MetricSettings,
-    label: str,
-    usage: str | None,
-) -> tuple[ColumnChange, ...]:
-    """Return the changed columns; `positions` are the positions of the new rows in the live solution."""
-    found = [_number_change(label, live.labels[positions], truth.labels, settings.label_threshold)]
-    for name in live.identities:
-        if name in truth.identities:
-            before = live.identities[name][positions]
-            found.append(_number_change(name, before, truth.identities[name], settings.identity_threshold))
-    found.append(_usage_change(usage or "Usage", live.usage[positions], truth.usage))
-    return tuple(change for change in found if change.rows.size)
+Written = Mapping[str, NDArray[np.float64] | list[str]]
 
 
-def compare_texts(
-    before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]
-) -> tuple[ColumnChange, ...]:
-    """Return the changed columns of rows in the same order, as texts; columns in only one are skipped."""
+def compare(before: Written, after: Written, thresholds: Mapping[str, float]) -> tuple[ColumnChange, ...]:
+    """Return the changed columns of rows in the same order; columns in only one are skipped."""
     changes = []
-    for column in before.keys() & after.keys():
-        old, new = np.array(before[column], object), np.array(after[column], object)
-        rows = np.flatnonzero(old != new)
-        is_decisive = np.ones(rows.size, np.bool_)
-        changes.append(ColumnChange(column, rows, old[rows].tolist(), new[rows].tolist(), is_decisive))
-    return tuple(sorted((each for each in changes if each.rows.size), key=lambda each: each.column))
+    for column in [name for name in after if name in before]:
+        old, new = (
+            each if isinstance(each, np.ndarray) else np.array(each, object)
+            for each in (before[column], after[column])
+        )
+        differs = old != new
+        if old.dtype.kind == new.dtype.kind == "f":
+            differs &= ~(np.isnan(old) & np.isnan(new))
+        rows = np.flatnonzero(differs)
+        old, new = old[rows], new[rows]
+        limit = thresholds.get(column)
+        is_decisive = np.ones(rows.size, np.bool_) if limit is None else (old >= limit) != (new >= limit)
+        if rows.size:
+            changes.append(ColumnChange(column, rows, _texts(old), _texts(new), is_decisive))
+    return tuple(changes)
+
+
+def _texts(values: NDArray[Any]) -> list[str]:
+    if values.dtype.kind == "O":
+        return [str(value) for value in values.tolist()]
+    return ["" if value != value else repr(value) for value in values.tolist()]
 
 
 def change_summary(
@@ -226,7 +305,10 @@ def change_summary(
 ) -> dict[str, Any]:
     """Return the changes as JSON: counts by column, the first ids, and the moves between splits."""
     rows = np.unique(np.concatenate([np.empty(0, np.intp), *(change.rows for change in changes)]))
-    moves = next((_moves(change) for change in changes if change.column == (usage or "Usage")), {})
+    moves = Counter[str]()
+    for change in changes:
+        if change.column == (usage or "Usage"):
+            moves.update(map("{} to {}".format, change.before, change.after))
     return {
         "rows": int(rows.size),
         "row_ids": row_ids.at(rows[:MOST_SHOWN_CHANGES].tolist()),
@@ -239,11 +321,8 @@ def change_summary(
             }
             for change in changes
         ],
-        "moves": moves,
-        "exposed_rows": sum(
-            moves.get(f"{before} to {after}", 0)
-            for before, after in (("Public", "Private"), ("Private", "Public"))
-        ),
+        "moves": dict(moves),
+        "exposed_rows": moves["Public to Private"] + moves["Private to Public"],
         "new_columns": [name for name in truth.identities if name not in live.identities],
         "lost_columns": [name for name in live.identities if name not in truth.identities],
     }
@@ -251,35 +330,11 @@ def change_summary(
 
 def changes_csv(changes: tuple[ColumnChange, ...], row_ids: RowIds) -> bytes:
     """Return a CSV file with a row for each changed value: id, column, before and after."""
-    return csv_lines([CHANGE_COLUMNS, *_change_lines(changes, row_ids)], line_end="\n").encode()
-
-
-def _change_lines(changes: tuple[ColumnChange, ...], row_ids: RowIds) -> Iterator[tuple[str, str, str, str]]:
-    for change in changes:
-        ids = row_ids.at(change.rows.tolist())
-        for row_id, before, after in zip(ids, change.before, change.after, strict=True):
-            yield row_id, change.column, before, after
-
-
-def _number_change(
-    column: str, before: NDArray[np.float64], after: NDArray[np.float64], threshold: float
-) -> ColumnChange:
-    differs = (before != after) & ~(np.isnan(before) & np.isnan(after))
-    rows = np.flatnonzero(differs)
-    old, new = before[rows], after[rows]
-    is_decisive = (old >= threshold) != (new >= threshold)
-    return ColumnChange(column, rows, number_texts(old), number_texts(new), is_decisive)
-
-
-def _usage_change(column: str, before: NDArray[np.int8], after: NDArray[np.int8]) -> ColumnChange:
-    rows = np.flatnonzero(before != after)
-    old, new = ([USAGE_NAMES[code] for code in each[rows]] for each in (before, after))
-    return ColumnChange(column, rows, old, new, np.ones(rows.size, np.bool_))
-
-
-def number_texts(values: NDArray[np.float64]) -> list[str]:
-    return ["" if value != value else repr(value) for value in values.tolist()]
-
-
-def _moves(change: ColumnChange) -> Mapping[str, int]:
-    return Counter(map("{} to {}".format, change.before, change.after))
+    lines = [
+        (row_id, change.column, before, after)
+        for change in changes
+        for row_id, before, after in zip(
+            row_ids.at(change.rows.tolist()), change.before, change.after, strict=True
+        )
+    ]
+    return csv_lines([CHANGE_COLUMNS, *lines], line_end="\n").encode()

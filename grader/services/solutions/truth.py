@@ -71,8 +71,10 @@ class Truth:
             identity_column(each): self.identities[each] for each in self.identities
         }
 
-    def as_written(self) -> dict[str, NDArray[np.float64] | list[str]]:
-        """Return the targets and the groups as numbers or texts, as in a file."""
+    def as_written(self, label: str = "label") -> dict[str, NDArray[np.float64] | list[str]]:
+        """Return the columns of the metric as numbers or texts, as in a file; `label` names that of bias."""
+        if not self.targets:
+            return {label: self.labels, **self.identities}
         groups = {name: self.slices[name].texts() for name in sorted(self.slices)}
         return {name: self._written(values) for name, values in self.targets.items()} | groups
 

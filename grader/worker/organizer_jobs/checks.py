@@ -27,7 +27,7 @@ from grader.files import (
 from grader.models import Competition, CompetitionState, DataFile, ScoringVersion
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import NamedMetric
-from grader.services.solutions import assessment, data_checks, intake, report_warnings, truth
+from grader.services.solutions import assessment, data_checks, intake, truth
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, SettingsCheckParameters
@@ -145,7 +145,7 @@ def _with_python(work: Work, assessed: Assessed, sample: PythonTable | None) -> 
 def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
     """Store an assessed solution unless its report contains a stop; return the result of the check."""
     stored: dict[str, Any] = {}
-    if not report_warnings.stops(assessed.report["findings"]):
+    if not solution_report.stops(assessed.report["findings"]):
         work.report_progress(STORING, TOTAL, "Storing the solution")
         stored = {"solution": intake.keep(work.storage, assessed).as_dict()}
     return {"report": assessed.report} | stored

@@ -12,7 +12,7 @@ from grader.metrics.registry import METRICS
 from grader.models import Split
 from grader.scored_files import read_for_metric
 from grader.services.competitions.metric import MetricChoice, NamedMetric, Rules
-from grader.services.solutions import assessment, intake
+from grader.services.solutions import assessment, groups, intake
 from grader.services.solutions.assessment import Assessed, LiveSolution, UnusableSolution
 from grader.services.solutions.truth import Truth
 from grader.services.submissions.scoring_jobs import Claim, Scores
@@ -302,3 +302,26 @@ def test_a_target_in_an_unsuitable_unit_is_a_warning(unit, advice):
     warnings = [each["message"] for each in report["findings"] if each["code"] == "score_scale"]
     assert len(warnings) == (advice is not None)
     assert (advice or "") in "".join(warnings)
+
+
+def test_each_identity_that_is_not_proposed_has_a_reason():
+    rows = np.arange(400)
+    labels, usage = (rows % 2 == 0).astype(float), np.where(rows < 200, 1, 2).astype(np.int8)
+    mentions = {
+        "male": rows % 3 == 0,
+        "rare": (rows % 3 == 0) & (rows < 260),
+        "tiny": rows % 100 < 2,
+        "none": (rows % 2 == 0) & (rows % 3 == 0),
+        "all": rows % 2 == 0,
+    }
+    identities = {name: each.astype(float) for name, each in mentions.items()}
+    found = groups.identities_of(Truth(labels, identities, usage), MetricChoice(min_class_rows=25))
+    told = {line["name"]: (line["why_not"], line["is_defined"]) for line in found.facts["identities"]}
+    assert told == {
+        "male": ("", True),
+        "rare": ("Only 10 rows of a class in a split. The minimum is 25.", True),
+        "tiny": ("Only 2 rows of a class in a split. The minimum is 25.", True),
+        "none": ("No negative row of the public split mentions it, so an AUC would be undefined.", False),
+        "all": ("Every positive row of the public split mentions it, so an AUC would be undefined.", False),
+    }
+    assert found.rules.identities == ("male",) and not found.problems

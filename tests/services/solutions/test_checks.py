@@ -179,16 +179,6 @@ def test_unreadable_file_needs_the_organizers_confirmation(service):
     assert data_files.is_given_out(competition, file(service, competition))
 
 
-@pytest.mark.parametrize(
-    ("name", "is_warned_of"),
-    [("pandas.py", True), ("json.py", True), ("pandas.csv", False), ("first.py", False)],
-)
-def test_organizers_are_warned_of_a_file_that_python_would_import(name: str, is_warned_of: bool):
-    found = checks.found_in(DataFile(name=name, findings={}))
-    assert bool(found.warnings) is is_warned_of
-    assert found.sentences == found.warnings
-
-
 def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(
     service, table: pd.DataFrame, solution_csv
 ):
@@ -281,7 +271,7 @@ def test_content_that_was_replaced_without_a_check_is_not_released(
     with service.database.write() as session:
         session.execute(update(DataFile).values(sha256=blob.sha256))
     assert not data_files.is_given_out(competition, file(service, competition))
-    service.act(checks.request_all)
+    service.act(checks.request_due)
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
 

@@ -182,20 +182,10 @@ def test_rules_survive_json():
 PLAIN = [str(2900 + place) for place in range(400)]
 
 
-@pytest.mark.parametrize(
-    ("changed", "why", "odd"),
-    [
-        (["3e3"], "odd", ["3e3"]),
-        (["1e+05", "2024-01-02"], "odd", ["1e+05", "2024-01-02"]),
-        (["1,234"], "odd", ["1,234"]),
-        (["NA", "-5", "x7"], "odd", ["NA", "-5", "x7"]),
-        (["9.0"], "decimals", ["9.0"]),
-        ([], "rounded", []),
-    ],
-)
-def test_ids_unlike_the_others_are_named(changed: list[str], why: str, odd: list[str]):
+@pytest.mark.parametrize("changed", [["3e3"], ["1e+05", "2024-01-02"], ["9.0"], []])
+def test_ids_that_a_spreadsheet_converted_are_named(changed: list[str]):
     found = odd_ids(RowIds.of([*PLAIN, *changed]))
-    assert (found["why"], found["count"], found["ids"]) == (why, len(odd), odd)
+    assert (found["count"], found["ids"]) == (len(changed), changed)
 
 
 def test_rounded_and_damaged_ids_are_named_among_any_ids():

@@ -94,7 +94,7 @@ def test_file_is_held_back_if_every_check_process_is_killed(service, competition
     assert start(service.settings).wait() == 0  # No attempts are left.
     with service.database.write() as session:
         assert session.get_one(OrganizerJob, job.id).state is JobState.FAILED
-        assert checks.request_all(session, now=service.now) == 0
+        assert checks.request_due(session, now=service.now) == 0
     file = found(service, competition)
     assert file.check_state is DataCheckState.HELD
     assert "its check failed (incident " in checks.found_in(file).unopened[0]

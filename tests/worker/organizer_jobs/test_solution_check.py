@@ -203,7 +203,7 @@ def test_blank_annotations_cause_a_warning(draft: Competition, check, solution_c
         row[2:4] = ["", ""]
     job = check(draft, "\n".join([header, *map(",".join, rows)]).encode())
     texts = " ".join(messages(job, "warning"))
-    assert "7 rows of 400 have no identity annotation." in texts
+    assert "7 rows of 400 without identity annotation." in texts
 
 
 def test_file_that_is_not_a_table_is_rejected(draft: Competition, check):
