@@ -210,3 +210,8 @@ def is_system_file(name: str) -> bool:
     """Return whether an operating system adds a file with this path to folders and archives."""
     parts = name.lower().replace("\\", "/").split("/")
     return any(fnmatchcase(part, pattern) for part in parts for pattern in _SYSTEM_FILES)
+
+
+def iso(time: datetime | None) -> str | None:
+    """Return a time in ISO 8601: `2026-03-14T23:58:00Z`."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z") if time else None

@@ -26,7 +26,7 @@ from webapp.competitions.answers import LogEntry, PublicLog
 from webapp.competitions.views import CompetitionView
 from webapp.http import errors, lookups, open_requests
 from webapp.http.api import ending
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of, reading, situation_in
 from webapp.http.fields import Asked
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
@@ -148,7 +148,7 @@ def show(slug: str) -> ResponseReturnValue:
 
 def _home(slug: str) -> str:
     with reading() as session:
-        own = lookups.situation_in(session, slug) if g.user is not None else None
+        own = situation_in(session, slug) if g.user is not None else None
         competition = own.competition if own else competition_of(session, slug)
         now = own.now if own else db.now(session)
         view = CompetitionView(competition, now)

@@ -28,6 +28,7 @@ from grader.services.leaderboards import rows
 from grader.services.rescoring import versions
 from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs, data_files
+from grader.text import iso
 from grader.visibility import Step
 from webapp.competitions import checklist, prose, settings_form
 from webapp.http import api
@@ -56,7 +57,7 @@ class SettingsSent(CompetitionSettings):
 
     @field_serializer(*DATES)
     def _iso(self, moment: Any) -> str | None:
-        return formats.iso(moment)
+        return iso(moment)
 
     @field_serializer("metric")
     def _with_text_for_infinity(self, metric: Any) -> dict[str, Any]:

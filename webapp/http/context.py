@@ -21,6 +21,8 @@ from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.identity import api_tokens, logins, second_factors
 from grader.services.identity.api_tokens import other_competition
 from grader.services.site.log import Actor
+from grader.services.submissions import situation
+from grader.services.submissions.situation import SentFile, Situation
 from grader.storage import disk
 from webapp.http.site import Site, current_site
 
@@ -166,6 +168,16 @@ def show(competition: Competition, role: Role | None) -> None:
         raise other_competition(g.token)
     g.organizer_role = role
     logs.bind(competition=competition.id)
+
+
+def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Situation:
+    """Return the current user's situation in a competition, for an upload or its form.
+
+    Stores their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
+    """
+    found = situation.read(session, slug=slug, user=g.user, file=file)
+    show(found.competition, found.role)
+    return found
 
 
 def require_role(session: Any, slug: str, role: Role) -> Competition:

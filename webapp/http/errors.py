@@ -21,6 +21,7 @@ from grader import db
 from grader.errors import ErrorKind, FairboardError, ParticipantError
 from grader.storage import disk
 from grader.storage.stores import StorageUnavailable
+from grader.text import iso
 from webapp.http import context
 from webapp.presentation import formats
 
@@ -124,8 +125,7 @@ def headers_of(error: FairboardError) -> dict[str, str]:
 def details_of(error: FairboardError) -> dict[str, Any]:
     """Return the error's data for clients, in JSON types."""
     told: dict[str, Any] = {
-        name: formats.iso(value) if isinstance(value, datetime) else value
-        for name, value in error.details.items()
+        name: iso(value) if isinstance(value, datetime) else value for name, value in error.details.items()
     }
     if "problems" in told:
         told["problems"] = [{"code": error.public_name, **each} for each in told["problems"]]

@@ -18,9 +18,8 @@ from pydantic import (
 )
 
 from grader.services.site.paging import MOST_PER_PAGE, PAGE_SIZE, Part
-from grader.text import is_storable, utc
+from grader.text import is_storable, iso, utc
 from webapp.http.parameters import LARGEST
-from webapp.presentation import formats
 
 
 def _storable(text: str) -> str:
@@ -48,7 +47,7 @@ Number = Annotated[Whole, Field(ge=0, le=LARGEST)]
 Moment = Annotated[
     datetime,
     AfterValidator(_aware),
-    PlainSerializer(formats.iso, return_type=str),
+    PlainSerializer(iso, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 

@@ -14,28 +14,17 @@ from grader.services.competitions import lookup, organizers, phases
 from grader.services.identity.api_tokens import Scope, require_scope
 from grader.services.rescoring import preparation
 from grader.services.site.paging import Page, Part, Slice, page_of_list, slice_of_list
-from grader.services.submissions import accepting, situation
+from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Opened
-from grader.services.submissions.situation import SentFile, Situation
 from grader.visibility import Viewer
 from webapp.http.caches import Keep
-from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading, show
+from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading
 from webapp.http.site import current_site
 
 PAGE_SIZE = 100
 LONGEST_KEPT = 300  # characters of a URL
 STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # order of the list
 SOON = STATES.index("scheduled")
-
-
-def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Situation:
-    """Return the current user's situation in a competition, for an upload or its form.
-
-    Stores their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
-    """
-    found = situation.read(session, slug=slug, user=g.user, file=file)
-    show(found.competition, found.role)
-    return found
 
 
 def keep(session: Any, competition: Competition, now: datetime) -> Keep:

@@ -26,7 +26,7 @@ from grader.storage import blobs
 from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import competition_of, reading, situation_in, writing
 from webapp.http.errors import FileTooLarge
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
@@ -64,7 +64,7 @@ def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
     """Announce a submission; raise FileTooLarge or the error that any file would cause."""
     size_bytes = sent.number("contentLength") or 0  # the field is missing for an empty file
     with writing() as session:
-        state = lookups.situation_in(session, sent.text("competitionName"))
+        state = situation_in(session, sent.text("competitionName"))
         if refused := refusal(state):
             raise refused
         limit_bytes = accepting.size_cap(state.competition)
@@ -201,7 +201,7 @@ def get_submission(sent: SentFields) -> ResponseReturnValue:
 def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
     """Return how many submissions the team has used, and how many files it may submit now."""
     with reading() as session:
-        state = lookups.situation_in(session, sent.text("competitionName"))
+        state = situation_in(session, sent.text("competitionName"))
     left = state.allowance.left
     allowed = NO_LIMIT if left is None or state.is_test else left
     return {

@@ -12,7 +12,7 @@ from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, Sort, is_usually_descending
 from grader.services.leaderboards.team_results import ResultLine, TeamResults
 from grader.services.site.paging import PAGE_SIZE
-from grader.text import csv_lines
+from grader.text import csv_lines, iso
 from webapp.presentation import formats
 from webapp.presentation.terms import ClassNames, Term, terms_of
 
@@ -315,7 +315,7 @@ def _cells(row: ShownRow, board: Board) -> tuple[str | float | None, ...]:
         *term_texts(row.terms, board).values(),
         *(worst_group(row) if board.has_groups else ()),
         row.entry_count,
-        formats.iso(row.last_submitted_at),
+        iso(row.last_submitted_at),
         row.rank_change,
     )
 

@@ -76,11 +76,6 @@ def percent(part: int, whole: int) -> str:
     return f"{part / whole:.0%}" if whole else "0%"
 
 
-def iso(time: datetime | None) -> str | None:
-    """Return a time in ISO 8601: `2026-03-14T23:58:00Z`."""
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z") if time else None
-
-
 def ordinal(number: int) -> str:
     """Format an ordinal: `1st`, `12th`, `42nd`."""
     suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

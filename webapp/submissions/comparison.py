@@ -1,6 +1,6 @@
 """Comparison of two submissions that the user may view (page and API)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +28,7 @@ SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))
 
 
 class Pair(Sent):
-    """The submissions to compare; by default, the newest scored one with the best of the others."""
+    """The submissions to compare; by default, the two newest scored ones."""
 
     candidate: Number | None = None
     baseline: Number | None = None
@@ -138,6 +138,7 @@ def compare(ask: Ask, query: Pair) -> dict[str, Any]:
         )
         for each in _pair(query, known)
     )
+    chosen = [each for each in (candidate, baseline) if each]
     job, found, can_compute = None, [], False
     if candidate and baseline and candidate.is_own and baseline.is_own:
         splits = comparisons.shown_splits(competition, viewer, ask.now)
@@ -146,7 +147,7 @@ def compare(ask: Ask, query: Pair) -> dict[str, Any]:
         found = comparisons.differences(job, splits, lookup.live(competition).scale) if job else []
         can_compute = bool(splits) and job is None and candidate.submission.id != baseline.submission.id
     return {
-        "groups": _groups(known, [each for each in (candidate, baseline) if each]),
+        "groups": _groups({each.submission.id: each for each in (*known, *chosen)}.values()),
         "candidate": candidate,
         "baseline": baseline,
         "option": option,
@@ -205,29 +206,17 @@ def _answer(job: OrganizerJob, competition: Competition, now: datetime) -> Submi
 
 
 def _pair(query: Pair, known: Sequence[Contender]) -> tuple[int | None, int | None]:
-    """Return the ids to compare; by default, those of the user's newest file and best other file."""
-    candidate, baseline = query.candidate, query.baseline
-    own = [each for each in known if each.is_own]
-    if candidate is None:
-        candidate = next((each.submission.id for each in own if each.submission.id != baseline), None)
-    if baseline is None:
-        others = [each for each in own if each.submission.id != candidate]
-        others = others or [each for each in known if each.submission.id != candidate]
-        baseline = max(others, key=_merit).submission.id if others else None
+    """Return the ids to compare; by default, the first choices."""
+    asked = (query.candidate, query.baseline)
+    others = iter(each.submission.id for each in known if each.submission.id not in asked)
+    candidate, baseline = (each or next(others, None) for each in asked)
     return candidate, baseline
 
 
-def _merit(choice: Contender) -> tuple[float, int]:
-    """Return a sort key, greater for better scores and, among equal scores, for earlier submissions."""
-    return (choice.result.score_units if choice.result else -1), -choice.submission.id
-
-
-def _groups(known: Sequence[Contender], picked: Sequence[Contender]) -> list[tuple[str, list[Contender]]]:
-    """Return the options of the select menus, in groups; they include the selected submissions."""
-    choices = list({each.submission.id: each for each in (*known, *picked)}.values())
-    groups = (
-        ("Your submissions", [each for each in choices if each.is_own]),
-        ("Benchmarks", [each for each in choices if each.is_benchmark and not each.is_own]),
-        ("Other teams", [each for each in choices if not each.is_own and not each.is_benchmark]),
-    )
-    return [(name, members) for name, members in groups if members]
+def _groups(choices: Iterable[Contender]) -> list[tuple[str, list[Contender]]]:
+    """Return the options of the select menus, in groups."""
+    groups: dict[str, list[Contender]] = {}
+    for each in choices:
+        name = "Your submissions" if each.is_own else "Benchmarks" if each.is_benchmark else "Other teams"
+        groups.setdefault(name, []).append(each)
+    return list(groups.items())

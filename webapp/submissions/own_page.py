@@ -17,8 +17,8 @@ from grader.services.submissions.situation import Situation
 from grader.visibility import Field, Viewer, visible_fields
 from webapp.competitions.pages import first_lines
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
 from webapp.http.api import ending
+from webapp.http.context import situation_in
 from webapp.http.fields import Asked
 from webapp.presentation import formats
 from webapp.submissions import answers
@@ -113,7 +113,7 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
 def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     """List the team's submissions, newest first, with the remaining limits and the selection."""
     session = ask.session
-    state = lookups.situation_in(session, ask.given["slug"])
+    state = situation_in(session, ask.given["slug"])
     ask.competition, ask.now = competition, now = state.competition, state.now
     found = accepting.slice_of(session, team=state.team, part=query.part)
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)

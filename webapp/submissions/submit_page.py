@@ -14,9 +14,9 @@ from grader.services.identity.api_tokens import Scope
 from grader.services.submissions import refusal
 from grader.services.submissions.accepting import AcceptedUpload
 from grader.services.submissions.situation import SentFile
-from webapp.http import api, auth, errors, lookups
+from webapp.http import api, auth, errors
 from webapp.http.api import operation
-from webapp.http.context import reading
+from webapp.http.context import reading, situation_in
 from webapp.http.fields import FileForm
 from webapp.submissions import own_page, uploads
 from webapp.submissions.answers import Accepted, Checked, DescribeRequest, SubmissionForm
@@ -90,7 +90,7 @@ def check(slug: str) -> Checked:
     """Return all problems of a file without using a submission."""
     upload = uploads.arrived()
     with reading() as session:
-        state = lookups.situation_in(session, slug)
+        state = situation_in(session, slug)
     checked = uploads.check(state.competition, upload)
     if checked is None:
         raise Refusal(
@@ -130,7 +130,7 @@ def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
     if not errors.wants_json():
         return own_page.submission_list.page(error, slug=slug), status, headers  # type: ignore[return-value]
     with reading() as session:
-        state = lookups.situation_in(session, slug)
+        state = situation_in(session, slug)
     shown = render_template("submissions/refusal.html", **own_page.context(state, error))
     answer = {"code": status, "error": error.public_name, "message": error.message}
     return {**answer, **errors.details_of(error), "html": shown}, status, headers
@@ -139,7 +139,7 @@ def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
 def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
     """Return the result of checking a file to the page's script, without using a submission."""
     with reading() as session:
-        state = lookups.situation_in(session, slug, file=SentFile(upload.file.sha256, upload.file.size_bytes))
+        state = situation_in(session, slug, file=SentFile(upload.file.sha256, upload.file.size_bytes))
     refused = refusal.refusal(state)
     if refused is not None and not isinstance(refused, refusal.IdenticalFile):
         raise refused

@@ -34,9 +34,9 @@ from grader.storage.stores import BlobMissing
 from grader.worker import checking
 from grader.worker.checking import CheckerResult
 from grader.worker.isolated import Busy
-from webapp.http import auth, lookups, middleware
+from webapp.http import auth, middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import competition_of, reading, situation_in, writing
 from webapp.http.errors import FileTooLarge
 from webapp.http.parameters import YES
 from webapp.http.site import current_site
@@ -163,7 +163,7 @@ def arrived() -> Upload:
 def require_acceptable(slug: str, upload: Upload) -> Competition:
     """Return the competition; if the upload would not be accepted, raise the reason."""
     with reading() as session:
-        state = lookups.situation_in(session, slug, file=upload.file)
+        state = situation_in(session, slug, file=upload.file)
     if refused := refusal(state):
         raise refused
     return state.competition

@@ -1,6 +1,7 @@
 """Submission view for pages and API: status, scores, problems."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from grader.ranking.order import SCALE, error_text, term_text
 from grader.services.leaderboards.group_tables import GroupTable
@@ -18,8 +19,7 @@ REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LargeFigure:
+class LargeFigure(NamedTuple):
     """A large figure: label, value, and a short note."""
 
     label: str
@@ -62,15 +62,11 @@ def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
     place = formats.ordinal(summary.team_rank)
     if summary.rank is None:
         return (LargeFigure("Rank", place, f"by {whose} best, #{summary.best_id}"),)
-    of_all = f"of {summary.team_count:,}" if summary.team_count else ""
-    return (LargeFigure("Rank", place, f"{of_all}{_movement(summary)}"),)
-
-
-def _movement(summary: Overview) -> str:
-    if summary.rank is None or summary.previous_rank is None:
-        return ""
-    places = summary.previous_rank - summary.rank
-    return f", up {places:,}" if places else ", unchanged"
+    notes = [f"of {summary.team_count:,}"] if summary.team_count else []
+    if summary.previous_rank is not None:
+        places = summary.previous_rank - summary.rank
+        notes.append(f"up {places:,}" if places else "unchanged")
+    return (LargeFigure("Rank", place, ", ".join(notes)),)
 
 
 @dataclass(frozen=True, slots=True)

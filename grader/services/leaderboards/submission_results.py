@@ -127,13 +127,12 @@ class SplitResult:
 class Overview:
     """A submission's results and ranks; fields are None if hidden or missing.
 
-    `shown_units` is the public score as the feedback mode displays it. `best_before_*` describe the team's
-    best earlier submission, and `gain_units` is this submission's score minus its score. `best_id` is the
+    `best_before_*` describe the team's best earlier submission, and `gain_units` is this submission's score
+    minus its score. `best_id` is the
     team's entry on the public leaderboard, and `team_rank` is its rank. If this submission is that entry,
     `rank` equals `team_rank`, and `previous_rank` is the rank that the best earlier submission would have.
     `would_rank` is the rank that a late submission would have had, on the private leaderboard if the viewer
-    may see it. `previous_id` is the previous scored submission, and `best_shown_before_id` is the earlier one
-    with the best displayed score.
+    may see it.
     """
 
     public: SplitResult | None = None
@@ -147,9 +146,6 @@ class Overview:
     previous_rank: int | None = None
     team_count: int | None = None
     would_rank: int | None = None
-    shown_units: int | None = None
-    previous_id: int | None = None
-    best_shown_before_id: int | None = None
 
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Overview:
@@ -161,11 +157,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     results = split_results(session, submission=submission, version=version, allowed=allowed)
     earlier, own = _public_scores(session, submission, version)
     before_shown = order.best(each.shown for each in earlier if each.shown)
-    outline = Overview(
-        private=results.get(Split.PRIVATE),
-        previous_id=earlier[-1].exact.submission_id if earlier else None,
-        best_shown_before_id=before_shown.submission_id if before_shown else None,
-    )
+    outline = Overview(private=results.get(Split.PRIVATE))
     public = results.get(Split.PUBLIC)
     if public is None and Field.PUBLIC_RANK not in allowed:
         return outline
@@ -186,7 +178,6 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         previous_rank=standings.rank_of(before_shown) if stands and before_shown else None,
         team_count=standings.count_teams(),
         would_rank=_late_rank(session, submission, version, results, own.shown),
-        shown_units=own.shown.score_units if own.shown else None,
     )
 
 

@@ -15,7 +15,6 @@ from grader.storage.stores import StoredBlob
 from grader.text import one_line
 
 KEPT = timedelta(days=7)  # the kaggle command asks for uploads for 6 days
-INCOMPLETE_KEPT = timedelta(hours=6)
 IDLE_AFTER = timedelta(minutes=15)  # if disk space is low
 NAME_MAX_LENGTH = 255
 FORGOTTEN_AT_ONCE = 100
@@ -53,7 +52,7 @@ def announce(
             name=one_line(name.replace("\\", "/").rpartition("/")[2], NAME_MAX_LENGTH) or "file",
             size_bytes=size_bytes,
             created_at=now,
-            expires_at=now + INCOMPLETE_KEPT,
+            expires_at=now + KEPT,
         )
     )
     session.flush()
@@ -75,7 +74,7 @@ def receive(session: Session, *, token: str, file: StoredBlob, now: datetime) ->
         )
         raise Refusal("other_length", ErrorKind.MISMATCH, message)
     if upload.used_at is None:
-        upload.sha256, upload.expires_at = file.sha256, upload.created_at + KEPT
+        upload.sha256 = file.sha256
         session.flush()
     return upload
 

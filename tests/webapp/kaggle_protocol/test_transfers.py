@@ -152,18 +152,6 @@ def test_the_oldest_unused_uploads_are_deleted_at_the_limit(arena, ann, monkeypa
         assert session.query(AnnouncedUpload).count() == 1
 
 
-def test_an_incomplete_upload_is_deleted_after_six_hours(arena, ann):
-    _, url = begin(ann, 10)
-    _, whole = begin(ann, 5)
-    assert put(ann, whole, b"12345").status_code == 200
-    with arena.database.write() as session:
-        for each in session.query(AnnouncedUpload):
-            each.expires_at -= timedelta(hours=6)
-    forget_uploads(arena.database, arena.storage)
-    assert put(ann, url, b"", "bytes */10").status_code == 404
-    assert put(ann, whole, b"", "bytes */5").status_code == 200
-
-
 def test_locked_expired_uploads_are_left_for_the_next_run(arena, monkeypatch: pytest.MonkeyPatch):
     answers = iter([True] * 3)
     monkeypatch.setattr(uploads, "has_old", lambda *_, **__: next(answers))

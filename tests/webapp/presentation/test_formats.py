@@ -8,6 +8,7 @@ from markupsafe import escape
 
 from grader.models import Color
 from grader.prose import markdown
+from grader.text import iso
 from webapp.presentation import formats
 
 
@@ -54,8 +55,8 @@ def test_times():
     assert formats.moment(time) == "4 Mar 2026, 23:58 UTC"
     assert formats.short_moment(time.replace(year=datetime.now(UTC).year)) == "4 Mar 23:58 UTC"
     assert formats.short_moment(time.replace(year=2024)) == "4 Mar 2024 23:58 UTC"
-    assert formats.iso(time) == "2026-03-04T23:58:00Z"
-    assert formats.iso(None) is None
+    assert iso(time) == "2026-03-04T23:58:00Z"
+    assert iso(None) is None
 
 
 def test_counts_include_their_noun():

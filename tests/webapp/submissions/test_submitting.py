@@ -244,19 +244,6 @@ def test_selecting_a_third_submission_offers_to_replace_one(arena, make_ann):
     assert swapped.json["selection"]["selected"] == [2, 3]
 
 
-def test_after_the_close_the_selection_is_closed(arena, make_ann):
-    now = arena.now()
-    ann = make_ann(opens_at=now - timedelta(days=1), closes_at=now + timedelta(seconds=600))
-    arena.submit(ann, arena.truth.predictions())
-    with arena.database.write() as session:
-        lookup.get(session, slug="toxicity").closes_at = now
-    answer = ann.post(f"{HERE}/submissions/1/select", {"selected": "yes"})
-    assert answer.status_code == 403
-    page = ann.browser.get(f"{HERE}/submissions").text
-    assert "The selection is closed." in page
-    assert ">Select</button>" not in page
-
-
 def test_a_submission_after_the_reveal_is_late(arena, make_ann):
     ann = make_ann()
     arena.submit(ann, arena.truth.predictions(noise=3))
@@ -284,31 +271,25 @@ def test_a_user_who_has_not_joined_is_rejected_and_nothing_is_stored(arena, make
 
 
 def test_a_rejected_file_with_deleted_bytes_is_reported_everywhere(arena, make_ann):
-    ann = make_ann()
+    ann, client = make_ann(), arena.app.test_client()
     number = send(arena, ann, BROKEN).json["id"]
     arena.score_all()
     page, file = f"{HERE}/submissions/{number}", f"{HERE}/submissions/{number}/file"
     rejected = main_text(ann.browser.get(page))
-    assert "Rejected: your file has 3 problems. No submission was used." in rejected
-    assert "kept for one day" in rejected
+    assert "3 problems. No submission was used." in rejected and "kept for one day" in rejected
     assert ann.browser.get(file).status_code == 200
     for over_quota, told in ((False, "was deleted"), (True, "was not kept")):
         with arena.database.write() as session:
             found = session.get_one(Submission, number)
             found.file_deleted_at = found.finished_at + timedelta(seconds=0 if over_quota else 86_400)
         shown = ann.browser.get(page)
-        assert told in main_text(shown), main_text(shown)
-        assert "NaN" in shown.text, shown.text
-        assert f'href="{file}"' not in shown.text
-    client = arena.app.test_client()
+        assert told in main_text(shown) and "NaN" in shown.text and f'href="{file}"' not in shown.text
     api = f"/api/v1/submissions/{number}"
-    assert client.get(api, headers=ann.bearer).json["file_deleted_at"]
-    assert client.get(api, headers=ann.bearer).json["problems"]
+    answer = client.get(api, headers=ann.bearer).json
+    assert answer["file_deleted_at"] and answer["problems"]
     for answer in (client.get(f"{api}/file", headers=ann.bearer), ann.browser.get(file)):
         assert answer.status_code == 410
-        assert "has been deleted" in answer.text
-    again = ann.post(f"{HERE}/submissions/{number}/again", {})
-    assert again.status_code == 410
+    assert ann.post(f"{HERE}/submissions/{number}/again", {}).status_code == 410
 
 
 def test_a_check_before_the_submission_uses_no_submission(arena, make_ann):
