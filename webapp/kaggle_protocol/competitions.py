@@ -15,13 +15,13 @@ from grader.services.site.paging import page_of_list
 from grader.services.teams import participations, rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of
 from webapp.kaggle_protocol.protocol import (
     SentFields,
     asked_paging,
-    call,
     next_token,
     page_address,
+    read,
     time_text,
 )
 
@@ -37,36 +37,33 @@ PAGES = {
 }
 
 
-@call(
+@read(
     "ListCompetitions",
     old=["GET /competitions/list"],
     as_before=lambda answer: answer["competitions"],
 )
-def list_competitions(sent: SentFields) -> ResponseReturnValue:
+def list_competitions(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return a page of the competitions visible to the user, in the Community category."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE, most=100)
-    with reading() as session:
-        competitions = _searched(session, sent)
-        _sort(competitions, sent.text("sortBy").removeprefix(SORT))
-        part = page_of_list(competitions, page=page, page_size=size)
-        listed = [_line(session, competition) for competition in part.rows]
+    competitions = _searched(session, sent)
+    _sort(competitions, sent.text("sortBy").removeprefix(SORT))
+    part = page_of_list(competitions, page=page, page_size=size)
+    listed = [_line(session, competition) for competition in part.rows]
     return {"competitions": listed, "nextPageToken": next_token(part.page, part.page_count)}
 
 
-@call("GetCompetition")
-def get_competition(sent: SentFields) -> ResponseReturnValue:
+@read("GetCompetition")
+def get_competition(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return a competition."""
-    with reading() as session:
-        return _line(session, competition_of(session, sent.text("competitionName")))
+    return _line(session, competition_of(session, sent.text("competitionName")))
 
 
-@call("ListCompetitionPages")
-def list_competition_pages(sent: SentFields) -> ResponseReturnValue:
+@read("ListCompetitionPages")
+def list_competition_pages(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return a competition's texts in Markdown; the evaluation includes the score's formula."""
     wanted = sent.text("pageName")
-    with reading() as session:
-        competition = competition_of(session, sent.text("competitionName"))
-        view = CompetitionView(competition, db.now(session))
+    competition = competition_of(session, sent.text("competitionName"))
+    view = CompetitionView(competition, db.now(session))
     texts = {name: getattr(competition, setting) for name, (setting, _) in PAGES.items()}
     texts["evaluation"] = "\n\n".join(filter(None, (texts["evaluation"], _score(view))))
     return {

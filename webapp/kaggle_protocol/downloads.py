@@ -14,7 +14,7 @@ from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from flask import Response, g, redirect, request
+from flask import g, redirect, request
 from flask.typing import ResponseReturnValue
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
@@ -38,8 +38,8 @@ from webapp.kaggle_protocol.protocol import (
     address,
     asked_paging,
     blueprint,
-    call,
     next_token,
+    read,
     time_text,
 )
 from webapp.kaggle_protocol.submissions import open_submission
@@ -70,51 +70,49 @@ class Download:
     version: str
 
 
-@call(
+@read(
     "ListDataFiles",
     old=["GET /competitions/data/list/<slug>"],
     as_before=lambda answer: answer if {"pageSize", "pagesize"} & request.args.keys() else answer["files"],
 )
-def list_data_files(sent: SentFields) -> ResponseReturnValue:
+def list_data_files(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return a page of the data files, including the sample submission."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
-    with reading() as session:
-        competition = competition_of(session, sent.text("competitionName"))
-        files = data_files.list_all(session, competition=competition)
-        listed = [_line(file.name, file.size_bytes, file.uploaded_at) for file in files]
-        version = competition.live_scoring_version
-        if version is not None:
-            sample = downloads.sample(competition)
-            listed.insert(0, _line(sample.name, sample.blob.size, version.created_at))
+    competition = competition_of(session, sent.text("competitionName"))
+    files = data_files.list_all(session, competition=competition)
+    listed = [_line(file.name, file.size_bytes, file.uploaded_at) for file in files]
+    version = competition.live_scoring_version
+    if version is not None:
+        sample = downloads.sample(competition)
+        listed.insert(0, _line(sample.name, sample.blob.size, version.created_at))
     part = page_of_list(listed, page=page, page_size=size)
     return {"files": list(part.rows), "nextPageToken": next_token(part.page, part.page_count)}
 
 
-@call("DownloadDataFile", old=["GET /competitions/data/download/<slug>/<path:name>"])
-def download_data_file(sent: SentFields) -> ResponseReturnValue:
+@read("DownloadDataFile", old=["GET /competitions/data/download/<slug>/<path:name>"])
+def download_data_file(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Redirect to a file that the user may download."""
-    return _offer("file", sent.text("competitionName"), sent.text("fileName"))
+    return _offer(session, "file", sent.text("competitionName"), sent.text("fileName"))
 
 
-@call("DownloadDataFiles", old=["GET /competitions/data/download-all/<slug>"])
-def download_data_files(sent: SentFields) -> ResponseReturnValue:
+@read("DownloadDataFiles", old=["GET /competitions/data/download-all/<slug>"])
+def download_data_files(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Redirect to a ZIP file of all files that the user may download now."""
-    return _offer("files", sent.text("competitionName"))
+    return _offer(session, "files", sent.text("competitionName"))
 
 
-@call("DownloadLeaderboard", old=["GET /competitions/<slug>/leaderboard/download"])
-def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
+@read("DownloadLeaderboard", old=["GET /competitions/<slug>/leaderboard/download"])
+def download_leaderboard(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Redirect to the whole leaderboard as CSV in a ZIP file."""
-    return _offer("leaderboard", sent.text("competitionName"))
+    return _offer(session, "leaderboard", sent.text("competitionName"))
 
 
-@call("DownloadSubmission")
-def download_submission(sent: SentFields) -> ResponseReturnValue:
+@read("DownloadSubmission")
+def download_submission(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Redirect to a submission's original file."""
     number = sent.number("submissionId") or 0
-    with reading() as session:
-        slug = open_submission(session, number).submission.competition.slug
-    return _offer("submission", slug, str(number))
+    slug = open_submission(session, number).submission.competition.slug
+    return _offer(session, "submission", slug, str(number))
 
 
 @blueprint.get("/downloads/<name>")
@@ -144,13 +142,12 @@ def signed_file(name: str) -> ResponseReturnValue:
     return responses.send(found.opened(), name=name, etag=found.etag, modified=found.modified)
 
 
-def _offer(kind: str, slug: str, subject: str = "") -> Response:
+def _offer(session: Any, kind: str, slug: str, subject: str = "") -> ResponseReturnValue:
     """Return a redirect to a file's signed URL, which ends with the name of the saved file."""
-    with reading() as session:
-        found = FINDERS[kind](session, competition_of(session, slug), subject)
+    found = FINDERS[kind](session, competition_of(session, slug), subject)
     signed = [kind, g.token.id, g.user.id, slug, subject, found.name, found.version]
     url = address("kaggle.signed_file", name=found.name, key=_serializer().dumps(signed))
-    return redirect(url, 302)  # type: ignore[return-value]
+    return redirect(url, 302)
 
 
 def _serializer() -> URLSafeTimedSerializer:

@@ -14,25 +14,24 @@ from grader.services.leaderboards.board import Board, BoardRequest, ShownRow
 from grader.services.teams import rosters
 from grader.visibility import Phase
 from webapp.http import lookups
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of
 from webapp.kaggle_protocol.protocol import (
     SentFields,
     asked_paging,
-    call,
     next_token,
+    read,
     time_text,
 )
 
 PAGE_SIZE = 50
 
 
-@call("GetLeaderboard", old=["GET /competitions/<slug>/leaderboard/view"])
-def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
+@read("GetLeaderboard", old=["GET /competitions/<slug>/leaderboard/view"])
+def get_leaderboard(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return a page of the public leaderboard (after the reveal, the private one), without benchmarks."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
-    with reading() as session:
-        competition = competition_of(session, sent.text("competitionName"))
-        board = board_of(session, competition, BoardRequest(page=page, page_size=size))
+    competition = competition_of(session, sent.text("competitionName"))
+    board = board_of(session, competition, BoardRequest(page=page, page_size=size))
     listed = [
         {
             "teamId": row.team_id,
@@ -45,16 +44,15 @@ def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
     return {"submissions": listed, "nextPageToken": next_token(board.page, board.page_count)}
 
 
-@call("ListTeamPublicSubmissions")
-def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
+@read("ListTeamPublicSubmissions")
+def list_team_public_submissions(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return a team's best public scores over time, with submission ids only for the user's own team."""
-    with reading() as session:
-        team, submissions = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
-        competition = competition_of(session, submissions.slug)
-        own = rosters.find_team(session, competition=competition, user=g.user)
-        (steps,) = score_history.of_teams(session, competition=competition, team_ids=[team.id])
-        is_own = own is not None and own.id == team.id
-        scale = submissions.scale
+    team, submissions = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
+    competition = competition_of(session, submissions.slug)
+    own = rosters.find_team(session, competition=competition, user=g.user)
+    (steps,) = score_history.of_teams(session, competition=competition, team_ids=[team.id])
+    is_own = own is not None and own.id == team.id
+    scale = submissions.scale
     return {
         "submissions": [
             {

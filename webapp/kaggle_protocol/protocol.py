@@ -40,6 +40,8 @@ LOCALHOST = "localhost"  # the host name sent by a command that uses this site a
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
 
 Handler = Callable[["SentFields"], ResponseReturnValue]
+ReadHandler = Callable[[Any, "SentFields"], ResponseReturnValue]
+Convert = Callable[[Any], ResponseReturnValue]
 AWAY = "The site cannot check your token at the moment. Try again in a few seconds."
 log = logging.getLogger(__name__)
 
@@ -106,12 +108,8 @@ def require_token() -> None:
         raise Refusal("token_needed", ErrorKind.FORBIDDEN, message)
 
 
-def call(
-    method: str,
-    scope: Scope = Scope.READ,
-    *,
-    old: Sequence[str] = (),
-    as_before: Callable[[Any], Any] = lambda answer: answer,
+def act(
+    method: str, *, old: Sequence[str] = (), as_before: Convert | None = None, scope: Scope = Scope.SUBMIT
 ) -> Callable[[Handler], Handler]:
     """Register a function as the handler of a method, for tokens with this scope.
 
@@ -121,23 +119,32 @@ def call(
 
     def register(handler: Handler) -> Handler:
         @wraps(handler)
-        def view() -> ResponseReturnValue:
+        def view(**values: Any) -> ResponseReturnValue:
             api_tokens.require_scope(g.token, scope)
-            return handler(SentFields())
-
-        @wraps(handler)
-        def old_view(**values: Any) -> ResponseReturnValue:
-            api_tokens.require_scope(g.token, scope)
+            if request.endpoint == f"kaggle.{handler.__name__}":
+                return handler(SentFields())
             answered = handler(SentFields(_old_fields(values)))
-            result: ResponseReturnValue = as_before(answered) if isinstance(answered, dict) else answered
-            return result
+            return as_before(answered) if as_before else answered
 
-        path = f"/{COMPETITIONS}/{method}"
-        blueprint.add_url_rule(path, endpoint=handler.__name__, view_func=view, methods=["POST"])
-        for number, each in enumerate(old):
-            verb, _, path = each.partition(" ")
-            endpoint = f"old_{handler.__name__}" + ("" if number == 0 else f"_{number + 1}")
-            blueprint.add_url_rule(path, endpoint=endpoint, view_func=old_view, methods=[verb])
+        rules = [f"POST /{COMPETITIONS}/{method}", *old]
+        for number, (verb, _, path) in enumerate(rule.partition(" ") for rule in rules):
+            endpoint = handler.__name__ if number == 0 else f"old_{handler.__name__}_{number}"
+            blueprint.add_url_rule(path, endpoint=endpoint, view_func=view, methods=[verb])
+        return handler
+
+    return register
+
+
+def read(method: str, **declared: Any) -> Callable[[ReadHandler], ReadHandler]:
+    """Register a function of a session and the sent fields as the handler of a method, as `act` does."""
+
+    def register(handler: ReadHandler) -> ReadHandler:
+        @wraps(handler)
+        def read_and_answer(sent: SentFields) -> ResponseReturnValue:
+            with reading() as session:
+                return handler(session, sent)
+
+        act(method, scope=Scope.READ, **declared)(read_and_answer)
         return handler
 
     return register

@@ -12,7 +12,6 @@ from grader.errors import ErrorKind, Refusal
 from grader.models import AnnouncedUpload, Competition, Split, Submission, SubmissionStatus
 from grader.services.competitions import lookup, phases
 from grader.services.identity import api_tokens
-from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.site.paging import Part
@@ -31,11 +30,12 @@ from webapp.http.errors import FileTooLarge
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
     SentFields,
+    act,
     address,
     blueprint,
-    call,
     not_offered,
     page_address,
+    read,
     time_text,
 )
 from webapp.submissions import uploads
@@ -52,9 +52,8 @@ STATUSES = {
 FAILED = "Scoring this file failed because of an error on our side. The organizers can see the error."
 
 
-@call(
+@act(
     "StartSubmissionUpload",
-    Scope.SUBMIT,
     old=[
         "POST /competitions/<slug>/submissions/url/<int:length>/<modified>",
         "POST /competitions/submission-url",
@@ -122,7 +121,7 @@ def _found() -> AnnouncedUpload:
         return announced.find(session, token=(request.view_args or {})["token"], now=db.now(session))
 
 
-@call("CreateSubmission", Scope.SUBMIT, old=["POST /competitions/submissions/submit/<slug>"])
+@act("CreateSubmission", old=["POST /competitions/submissions/submit/<slug>"])
 def create_submission(sent: SentFields) -> ResponseReturnValue:
     """Submit an uploaded file; repeated requests for the same upload submit it only once.
 
@@ -163,45 +162,42 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
     return {"message": message, "ref": accepted.submission.id}
 
 
-@call("CreateCodeSubmission", Scope.SUBMIT)
+@act("CreateCodeSubmission")
 def create_code_submission(sent: SentFields) -> ResponseReturnValue:
     """Reject code submissions, because notebooks are not supported."""
     return not_offered("Code submissions are not supported. Upload a file with predictions instead.")
 
 
-@call(
+@read(
     "ListSubmissions",
     old=["GET /competitions/submissions/list/<slug>"],
     as_before=lambda answer: [{**each, "status": each["status"].lower()} for each in answer["submissions"]],
 )
-def list_submissions(sent: SentFields) -> ResponseReturnValue:
+def list_submissions(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return the team's submissions, newest first, with the visible scores."""
     part = Part(sent.number("pageToken"), min(sent.number("pageSize") or PAGE_SIZE, 1000))
-    with reading() as session:
-        competition = competition_of(session, sent.text("competitionName"))
-        found = accepting.slice_of(session, team=lookups.own_team(session, competition), part=part)
-        results = _results(session, competition, [each.id for each in found.rows]) if found.rows else {}
-        listed = [submission_line(each, results.get(each.id, {})) for each in found.rows]
+    competition = competition_of(session, sent.text("competitionName"))
+    found = accepting.slice_of(session, team=lookups.own_team(session, competition), part=part)
+    results = _results(session, competition, [each.id for each in found.rows]) if found.rows else {}
+    listed = [submission_line(each, results.get(each.id, {})) for each in found.rows]
     return {"submissions": listed, "nextPageToken": str(found.following or "")}
 
 
-@call("GetSubmission")
-def get_submission(sent: SentFields) -> ResponseReturnValue:
+@read("GetSubmission")
+def get_submission(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return a submission of the user's team, or of a competition that the user organizes."""
-    with reading() as session:
-        opened = open_submission(session, sent.number("ref") or 0)
-        own = opened.submission
-        allowed = _allowed(session, own.competition, opened.viewer)
-        version = lookup.live(own.competition)
-        results = submission_results.split_results(session, submission=own, version=version, allowed=allowed)
-        return submission_line(own, results)
+    opened = open_submission(session, sent.number("ref") or 0)
+    own = opened.submission
+    allowed = _allowed(session, own.competition, opened.viewer)
+    version = lookup.live(own.competition)
+    results = submission_results.split_results(session, submission=own, version=version, allowed=allowed)
+    return submission_line(own, results)
 
 
-@call("GetSubmissionLimits")
-def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
+@read("GetSubmissionLimits")
+def get_submission_limits(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return how many submissions the team has used, and how many files it may submit now."""
-    with reading() as session:
-        state = situation_in(session, sent.text("competitionName"))
+    state = situation_in(session, sent.text("competitionName"))
     left = state.allowance.left
     allowed = NO_LIMIT if left is None or state.is_test else left
     return {

@@ -41,9 +41,8 @@ from webapp.http.errors import FileTooLarge
 from webapp.http.parameters import YES
 from webapp.http.site import current_site
 
-PAGE_ENDPOINT = "submissions.submit"
 CHECK_ENDPOINT = "api.check"  # this endpoint does not store the file
-ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
+ENDPOINTS = frozenset({"submissions.submit", "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
 TEXTS_BYTES = 512_000  # a figure is sent with the texts of its page, which are shown again
 # The largest files that editors may upload, by endpoint; None means the limit of a submission.
@@ -76,36 +75,28 @@ class Upload:
     description: str
 
 
-def limit_submission() -> ResponseReturnValue | None:
-    """Limit an upload to the competition's maximum size; raise NoSpace."""
+def limit_file(limit_bytes: int | None = None, *, role: Role | None = None) -> ResponseReturnValue | None:
+    """Limit an upload, by default to the competition's maximum size of a submission; raise NoSpace.
+
+    Users without a required role may send only a form, which the page rejects.
+    """
     if g.user is None:
-        return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
+        return None if request.blueprint == "api" else auth.ask_to_log_in()
     with reading() as session:
-        g.file_limit_bytes = accepting.size_cap(competition_of(session, (request.view_args or {})["slug"]))
+        competition = competition_of(session, (request.view_args or {})["slug"])
+    if role is not None and not organizers.reaches(g.organizer_role, role):
+        return None
+    g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     if request.endpoint != CHECK_ENDPOINT:
         require_room()
     return None
 
 
-def limit_organizers_file(limit_bytes: int | None) -> ResponseReturnValue | None:
-    """Accept an organizer's file; other users may send only a form, which the page rejects."""
-    if g.user is None:
-        return None if request.blueprint == "api" else auth.ask_to_log_in()
-    with reading() as session:
-        competition = competition_of(session, (request.view_args or {})["slug"])
-    if not organizers.reaches(g.organizer_role, Role.EDITOR):
-        return None
-    g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
-    request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
-    require_room()
-    return None
-
-
 # Checks by endpoint that run before the body of a POST request is received.
 BODY_LIMITS: Mapping[str, Callable[[], ResponseReturnValue | None]] = {
-    **dict.fromkeys(ENDPOINTS, limit_submission),
-    **{name: partial(limit_organizers_file, size) for name, size in ORGANIZERS_LIMITS.items()},
+    **dict.fromkeys(ENDPOINTS, limit_file),
+    **{name: partial(limit_file, size, role=Role.EDITOR) for name, size in ORGANIZERS_LIMITS.items()},
 }
 
 

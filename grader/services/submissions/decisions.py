@@ -1,5 +1,7 @@
 """Moderation decisions: disqualify or reinstate a team, mark a submission."""
 
+from datetime import datetime
+
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Submission, SubmissionKind, Team
 from grader.services.competitions.acting import Act
@@ -20,18 +22,7 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
     if target.disqualified_at is not None:
         message = f"{target.name} is already disqualified: {target.disqualification_reason}"
         raise OrganizerRefusal("already_disqualified", ErrorKind.CONFLICT, message)
-    target.disqualified_at, target.disqualification_reason = act.now, reason
-    _show(act, target.id)
-    mail.moderated(act.session, "disqualified", competition=act.competition, team=target, now=act.now)
-    act.record(
-        "team.disqualify",
-        f"team {log.mention(target)}",
-        before={"disqualified_at": None},
-        after={"disqualified_at": act.now},
-        reason=reason,
-        public_text=f"The team {log.mention(target)} was disqualified.",
-    )
-    return target
+    return _decide(act, target, "disqualify", disqualified_at=act.now, reason=reason)
 
 
 def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
@@ -40,17 +31,23 @@ def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
     if target.disqualified_at is None:
         message = f"{target.name} is not disqualified."
         raise OrganizerRefusal("not_disqualified", ErrorKind.CONFLICT, message)
+    return _decide(act, target, "reinstate", disqualified_at=None, reason=one_line(reason, REASON_MAX_LENGTH))
+
+
+def _decide(act: Act, target: Team, verb: str, *, disqualified_at: datetime | None, reason: str) -> Team:
     before = {"disqualified_at": target.disqualified_at, "reason": target.disqualification_reason}
-    target.disqualified_at, target.disqualification_reason = None, ""
+    target.disqualified_at = disqualified_at
+    target.disqualification_reason = reason if disqualified_at else ""
     _show(act, target.id)
-    mail.moderated(act.session, "reinstated", competition=act.competition, team=target, now=act.now)
+    done = "disqualified" if disqualified_at else "reinstated"
+    mail.moderated(act.session, done, competition=act.competition, team=target, now=act.now)
     act.record(
-        "team.reinstate",
+        f"team.{verb}",
         f"team {log.mention(target)}",
         before=before,
-        after={"disqualified_at": None, "reason": ""},
-        reason=one_line(reason, REASON_MAX_LENGTH),
-        public_text=f"The team {log.mention(target)} was reinstated.",
+        after={"disqualified_at": disqualified_at, "reason": target.disqualification_reason},
+        reason=reason,
+        public_text=f"The team {log.mention(target)} was {done}.",
     )
     return target
 
@@ -91,14 +88,12 @@ def _told(submission: Submission, before: SubmissionKind) -> str:
     """Return the public log's text about the changed kind of a submission."""
     if submission.kind is before:
         return ""
-    name = f"Submission #{submission.id}"
-    match submission.kind:
-        case SubmissionKind.BENCHMARK:
-            return f"{name} is now a benchmark: it is shown without a rank."
-        case SubmissionKind.HIDDEN:
-            return f"{name} is no longer on any leaderboard."
-        case _:
-            return f"{name} now competes for its team."
+    told = {
+        SubmissionKind.BENCHMARK: "is now a benchmark: it is shown without a rank",
+        SubmissionKind.HIDDEN: "is no longer on any leaderboard",
+        SubmissionKind.NORMAL: "now competes for its team",
+    }
+    return f"Submission #{submission.id} {told[submission.kind]}."
 
 
 def _show(act: Act, team_id: int) -> None:
