@@ -31,7 +31,6 @@ from webapp.leaderboards import charts, requests
 from webapp.leaderboards.views import BoardView, ResultsView, board_csv
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
-from webapp.submissions.views import SplitView
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
 WHOLE = 10**9
@@ -45,8 +44,8 @@ class CountedView:
         self.team = counted.team
         self.is_own = counted.team_id == own_team_id
         self.place = f"{formats.ordinal(counted.rank)} of {counted.team_count:,}"
-        self.public = SplitView.of(counted.results.get(Split.PUBLIC))
-        self.private = SplitView.of(counted.results.get(Split.PRIVATE))
+        self.public = counted.results.get(Split.PUBLIC)
+        self.private = counted.results.get(Split.PRIVATE)
 
 
 def stage_sentence(competition: Competition, stage: Stage, *, pending_count: int) -> str:

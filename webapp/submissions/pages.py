@@ -33,10 +33,11 @@ from webapp.submissions.answers import (
     TermCost,
 )
 from webapp.submissions.diagnosis import WaterfallView
-from webapp.submissions.views import SplitView
 from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
+blueprint.add_app_template_filter(views.shown_terms)
+blueprint.add_app_template_filter(views.weakest_first)
 TAG = "submissions"
 
 
@@ -82,8 +83,8 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "is_final": submission.status is not SubmissionStatus.PENDING,
         "is_selectable": selections.is_selectable(submission),
         "was_over_quota": rejected_files.was_over_quota(submission),
-        "public": SplitView.of(summary.public),
-        "private": SplitView.of(summary.private),
+        "public": summary.public,
+        "private": summary.private,
         "figures": views.figures(summary, is_organizers=is_organizers),
         "is_best": is_best,
         "compares_with": summary.best_before_id if is_best else summary.best_id or summary.best_before_id,

@@ -1,10 +1,8 @@
 """Submission view for pages and API: status, scores, problems."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from grader.ranking.order import SCALE, error_text, term_text
-from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.submissions.selections import Reason
 from webapp.presentation import formats
@@ -69,8 +67,7 @@ def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
     return (LargeFigure("Rank", place, ", ".join(notes)),)
 
 
-@dataclass(frozen=True, slots=True)
-class TermView:
+class TermView(NamedTuple):
     """A term: its value as text, and as a length from 0 to 100 on a scale from `low` to 1 if it is an AUC."""
 
     term: Term
@@ -81,41 +78,23 @@ class TermView:
     error: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class SplitView:
-    """The result of a submission on one split."""
-
-    score: str
-    terms: tuple[TermView, ...]
-    identities: tuple[IdentityRow, ...]
-    groups: tuple[GroupTable, ...]
-
-    @classmethod
-    def of(cls, result: SplitResult | None) -> "SplitView | None":
-        """Return a result as displayed, or None if no result is visible."""
-        if result is None:
-            return None
-        decimals = result.about.decimals_of_terms
-        is_shaded = result.about.is_weighted_sum
-        lowest = min(result.terms.values(), default=1.0)
-        low = next((low for low in TERM_SCALES if low < lowest), 0.0)
-        return cls(
-            score=result.score,
-            terms=tuple(
-                TermView(
-                    term,
-                    term_text(result.terms[term.key], decimals),
-                    low,
-                    f"{100 * (result.terms[term.key] - low) / (1 - low):.1f}" if is_shaded else "",
-                    term.key == result.weakest_term,
-                    result.errors.get(term.key),
-                )
-                for term in terms_of(result.about)
-                if term.key in result.terms
-            ),
-            identities=tuple(weakest_first(result)),
-            groups=result.groups,
+def shown_terms(result: SplitResult) -> list[TermView]:
+    """Return the visible terms of a score; all bars start at the highest round value below all terms."""
+    decimals, is_shaded = result.about.decimals_of_terms, result.about.is_weighted_sum
+    lowest = min(result.terms.values(), default=1.0)
+    low = next((low for low in TERM_SCALES if low < lowest), 0.0)
+    return [
+        TermView(
+            term,
+            term_text(value, decimals),
+            low,
+            f"{100 * (value - low) / (1 - low):.1f}" if is_shaded else "",
+            term.key == result.weakest_term,
+            result.errors.get(term.key),
         )
+        for term in terms_of(result.about)
+        if (value := result.terms.get(term.key)) is not None
+    ]
 
 
 def weakest_first(result: SplitResult) -> list[IdentityRow]:

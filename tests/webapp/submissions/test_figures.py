@@ -16,7 +16,7 @@ from fairboard.losses import term_costs
 from grader.ranking.order import SCALE, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from webapp.submissions.diagnosis import WaterfallView
-from webapp.submissions.views import SplitView, figures, weakest_first
+from webapp.submissions.views import figures, shown_terms, weakest_first
 
 METRIC = BiasMetric((), MetricSettings())
 TERMS = {"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93}
@@ -140,13 +140,7 @@ def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(
     assert view.marks[("b", cell)] == part.mark == "g0"
     assert found.weakest_term == cell
     assert weakest_first(found)[0].name == "b"
-    assert [term.term.key for term in split_of(found).terms if term.is_weakest] == [cell]
-
-
-def split_of(result: SplitResult) -> SplitView:
-    view = SplitView.of(result)
-    assert view is not None
-    return view
+    assert [each.term.key for each in shown_terms(found) if each.is_weakest] == [cell]
 
 
 def waterfall(result: SplitResult) -> WaterfallView:
@@ -210,9 +204,7 @@ def test_the_costliest_group_has_the_largest_sum_over_all_terms_and_a_clear_loss
 
 
 def test_bars_of_terms_start_at_the_highest_round_value_below_all_of_them():
-    lows = {
-        split_of(diagnosed([SAME], **dict.fromkeys(TERMS, low))).terms[0].low for low in (0.91, 0.97, 0.3)
-    }
+    lows = {shown_terms(diagnosed([SAME], **dict.fromkeys(TERMS, low)))[0].low for low in (0.91, 0.97, 0.3)}
     assert lows == {0.9, 0.95, 0.0}
 
 
