@@ -31,15 +31,6 @@ class ScoredAtOnce:
 
 
 @dataclass
-class CommandResult:
-    """The exit code and the output of a command."""
-
-    code: int
-    out: str
-    err: str
-
-
-@dataclass
 class Desk:
     """An API user with the kaggle command and their own working folder."""
 
@@ -49,7 +40,7 @@ class Desk:
     command: Sequence[str] = (sys.executable, "-m", "kaggle")
     more: dict[str, str] = field(default_factory=dict)
 
-    def run(self, *arguments: str) -> CommandResult:
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `kaggle ARGUMENTS` with the environment variables given on the site's kaggle page."""
         environment = {
             "PATH": os.environ["PATH"],
@@ -62,7 +53,7 @@ class Desk:
             "no_proxy": "",
             **self.more,
         }
-        done = subprocess.run(
+        return subprocess.run(
             [*self.command, *arguments],
             cwd=self.folder,
             env=environment,
@@ -71,7 +62,6 @@ class Desk:
             timeout=HANG_SECONDS,
             check=False,
         )
-        return CommandResult(done.returncode, done.stdout, done.stderr)
 
     def join(self, slug: str):
         """Join a competition through Fairboard's API, because the kaggle command cannot."""
@@ -86,8 +76,8 @@ class Desk:
     def ok(self, *arguments: str) -> str:
         """Run a command that must succeed and return its output."""
         told = self.run(*arguments)
-        assert told.code == 0, told
-        return told.out
+        assert told.returncode == 0, told
+        return told.stdout
 
     def write(self, name: str, content: bytes) -> str:
         """Write a file to the folder and return its name."""

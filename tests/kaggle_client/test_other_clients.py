@@ -46,8 +46,8 @@ def test_the_current_command_waits_for_its_score(desk_with: Callable[..., Desk],
     ann.ok("competitions", "submission-download", line["ref"])
     ann.write("bad.csv", b"id,prediction\n7000000,x\n")
     refused = ann.run("competitions", "submit", SLUG, "-f", "bad.csv", "-m", "bad", "--wait", "60", "-q")
-    assert refused.code == 1
-    assert "7000000" in refused.err + refused.out or "number" in refused.err + refused.out
+    assert refused.returncode == 1
+    assert "7000000" in refused.stderr + refused.stdout or "number" in refused.stderr + refused.stdout
     ann.ok("competitions", "download", SLUG, "--unzip")
     assert (ann.folder / "sample_submission.csv").read_bytes().startswith(b"id,prediction")
 
@@ -74,8 +74,8 @@ def test_the_old_command_works_with_any_server_url(desk_with: Callable[..., Desk
     assert "Old" in old.ok("competitions", "leaderboard", SLUG, "--show")
     old.ok("competitions", "leaderboard", SLUG, "--download")
     told = old.run("competitions", "files", "nowhere")
-    assert told.code == 1
-    assert "There is no competition 'nowhere'." in told.err + told.out
+    assert told.returncode == 1
+    assert "There is no competition 'nowhere'." in told.stderr + told.stdout
 
 
 def test_kagglehub_downloads_a_competition(desk_with: Callable[..., Desk]):

@@ -36,8 +36,8 @@ def ann(hall: Hall) -> Desk:
         file.check_state, file.findings = DataCheckState.PASSED, {"sha256": blob.sha256}
     ann = hall.desk("Ann")
     told = ann.run("competitions", "download", SLUG)
-    assert told.code == 1
-    assert told.err == "You have not joined this competition yet. Join it on its Rules page.\n"
+    assert told.returncode == 1
+    assert told.stderr == "You have not joined this competition yet. Join it on its Rules page.\n"
     ann.join(SLUG)
     return ann
 
@@ -61,7 +61,7 @@ def test_files_are_listed_and_downloaded_individually_and_together(ann: Desk):
         assert packed.read("sample_submission.csv").startswith(b"id,prediction")
     assert "Skipping" in ann.ok("competitions", "download", SLUG)
     told = ann.run("competitions", "download", SLUG, "-f", "guessed.csv")
-    assert (told.code, told.err) == (1, "This competition has no file 'guessed.csv'.\n")
+    assert (told.returncode, told.stderr) == (1, "This competition has no file 'guessed.csv'.\n")
 
 
 def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall):
@@ -102,21 +102,21 @@ def test_errors_of_a_file_are_reported_and_use_no_submission(hall: Hall):
 def test_only_organizers_send_test_submissions(ann: Desk, hall: Hall):
     ann.write("test.csv", hall.arena.truth.predictions(noise=1.6, seed=2))
     told = ann.run("competitions", "submit", SLUG, "-f", "test.csv", "-m", "test", "--sandbox", "-q")
-    assert told.code == 1
-    assert told.err.startswith("Only organizers can send test submissions")
+    assert told.returncode == 1
+    assert told.stderr.startswith("Only organizers can send test submissions")
 
 
 def test_errors_are_readable(ann: Desk, hall: Hall):
     told = ann.run("competitions", "files", "nowhere")
-    assert (told.code, told.err) == (1, "There is no competition 'nowhere'.\n")
+    assert (told.returncode, told.stderr) == (1, "There is no competition 'nowhere'.\n")
     told = ann.run("datasets", "list")
-    assert told.code == 1
-    assert "Fairboard does not support this" in told.err
+    assert told.returncode == 1
+    assert "Fairboard does not support this" in told.stderr
     reader = hall.desk("Rea", scopes=[Scope.READ])
     reader.write("sub.csv", b"id,prediction\n")
     told = reader.run("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "x")
-    assert told.code == 1
-    assert "This request requires the scope submit" in told.err
+    assert told.returncode == 1
+    assert "This request requires the scope submit" in told.stderr
 
 
 def test_the_pages_of_a_competition_are_printed(ann: Desk):

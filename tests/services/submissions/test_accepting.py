@@ -38,19 +38,6 @@ def accept(
         return accepting.accept(session, competition=competition, **options)
 
 
-def test_accepted_file_is_pending_with_one_job_under_the_live_version(service):
-    competition = service.competition()
-    accepted = accept(service, competition, description="first try")
-    submission = service.submission(accepted)
-    assert submission.status is SubmissionStatus.PENDING
-    assert (submission.sha256, submission.size_bytes) == ("0" * 64, 10)
-    assert (submission.submitted_at, submission.description) == (service.now, "first try")
-    with service.database.read() as session:
-        job = session.scalars(select(ScoringJob)).one()
-        assert accepted.job_ids == (job.id,)
-        assert job.scoring_version_id == service.reload(competition).live_scoring_version_id
-
-
 @pytest.mark.both_databases
 def test_databases_clock_is_used_without_a_given_time(service):
     before = accept(service, service.competition(), now=None).submission.submitted_at
@@ -84,23 +71,15 @@ def test_late_file_is_scored_and_is_on_no_leaderboard(service):
         assert late.submission.id not in session.scalars(select(Standing.submission_id)).all()
 
 
-def test_first_file_creates_a_one_person_team_that_is_kept(service):
+def test_first_file_creates_a_one_person_team_with_a_free_name(service):
     competition = service.competition()
+    with service.database.write() as session:
+        session.add(Team(competition_id=competition.id, name="Ada", name_key="ada", created_at=service.now))
     first, second = accept(service, competition), accept(service, competition)
     assert first.submission.team_id == second.submission.team_id
     with service.database.read() as session:
-        assert session.scalars(select(Team)).one().name == "ada"
+        assert session.get_one(Team, first.submission.team_id).name == "ada (2)"
         assert session.scalars(select(TeamMember)).one().user_id == service.user().id
-
-
-def test_duplicate_team_name_gets_a_number(service):
-    competition = service.competition()
-    with service.database.write() as session:
-        names = {"name_key": "ada"}
-        session.add(Team(competition_id=competition.id, name="Ada", created_at=service.now, **names))
-    team_id = accept(service, competition).submission.team_id
-    with service.database.read() as session:
-        assert session.get_one(Team, team_id).name == "ada (2)"
 
 
 @pytest.mark.both_databases
@@ -157,20 +136,18 @@ def test_only_one_of_many_simultaneous_claims_of_a_job_succeeds(service):
     assert claimed.job_id == job_id
 
 
-def test_file_identical_to_an_earlier_one_is_reported_and_uses_no_submission(service):
+def test_newest_identical_file_is_reported_and_uses_no_submission(service):
     competition = service.competition()
-    first = service.submit(competition, after=timedelta(hours=2, minutes=2))
-    with pytest.raises(IdenticalFile, match="That submission is not scored yet"):
-        service.submit(competition, after=3 * HOUR, again=False)
-    service.score(first)
+    first, second, third = (accept(service, competition, now=service.now + each * HOUR) for each in (1, 2, 0))
+    with pytest.raises(IdenticalFile, match="That submission is not scored yet") as told:
+        accept(service, competition, again=False)
+    assert told.value.submission_id == second.submission.id
+    with service.database.write() as session:
+        for each in (first, third):
+            session.get_one(Submission, each.submission.id).submitted_at = service.now + 2 * HOUR
     with pytest.raises(IdenticalFile) as told:
-        service.submit(competition, after=3 * HOUR, again=False)
-    number = first.submission.id
-    assert told.value.message == (
-        f"This file is identical to submission #{number} from 2026-01-05 14:02 UTC. It does not count "
-        "as a submission."
-    )
-    assert service.submit(competition, again=True).submission.id != first.submission.id
+        accept(service, competition, again=False)
+    assert told.value.submission_id == third.submission.id
 
 
 def test_same_file_is_accepted_again_after_a_failure_or_a_rejection(service):
@@ -232,7 +209,7 @@ def test_file_gets_a_job_under_its_competitions_live_and_prepared_versions(servi
     retired, prepared, elsewhere = (prepare_version(each) for each in (competition, competition, other))
     with service.database.write() as session:
         session.get_one(ScoringVersion, retired.id).state = ScoringVersionState.RETIRED
-    accepted = accept(service, competition, file_name="C:\\data\\", key="x" * 128)
+    accepted = accept(service, competition, file_name="C:\\data\\", key="x" * 128, description="first try")
     with service.database.read() as session:
         jobs = [session.get_one(ScoringJob, job_id) for job_id in accepted.job_ids]
         assert [job.scoring_version_id for job in jobs] == [competition.live_scoring_version_id, prepared.id]
@@ -242,22 +219,9 @@ def test_file_gets_a_job_under_its_competitions_live_and_prepared_versions(servi
     submission = service.submission(accepted)
     assert (submission.file_name, submission.idempotency_key) == ("submission.csv", "x" * 128)
     assert (submission.user_id, submission.slot_day) == (service.user().id, service.now.date())
+    assert (submission.status, submission.description) == (SubmissionStatus.PENDING, "first try")
+    assert (submission.sha256, submission.size_bytes) == ("0" * 64, 10)
     assert accepted.is_new and elsewhere.id not in {job.scoring_version_id for job in jobs}
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_newest_of_two_identical_earlier_submissions_is_reported(service):
-    competition = service.competition()
-    first, second, third = (accept(service, competition, now=service.now + each * HOUR) for each in (1, 2, 0))
-    with pytest.raises(IdenticalFile) as told:
-        accept(service, competition, again=False)
-    assert told.value.submission_id == second.submission.id
-    with service.database.write() as session:
-        for each in (first, third):
-            session.get_one(Submission, each.submission.id).submitted_at = service.now + 2 * HOUR
-    with pytest.raises(IdenticalFile) as told:
-        accept(service, competition, again=False)
-    assert told.value.submission_id == third.submission.id
 
 
 def test_accepted_file_is_returned_with_the_remaining_submissions(service):
