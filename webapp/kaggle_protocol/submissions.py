@@ -138,7 +138,7 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
                     "submission, check it on the Submissions page."
                 )
                 raise Refusal("no_sandbox", ErrorKind.FORBIDDEN, message)
-            upload = announced.whole(
+            upload = announced.use(
                 session, token=token, user=g.user, competition=competition, now=db.now(session)
             )
             accepted = uploads.enter(
@@ -153,7 +153,6 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
                 file_name=upload.name,
                 description=sent.text("submissionDescription"),
             )
-            announced.note_use(session, token=token, now=db.now(session))
     except BlobMissing as error:  # the file was rejected, or its blob is missing after a restore
         raise UnknownUpload from error
     uploads.hinted(accepted)

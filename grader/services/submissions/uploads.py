@@ -79,12 +79,12 @@ def receive(session: Session, *, token: str, file: StoredBlob, now: datetime) ->
     return upload
 
 
-def whole(
+def use(
     session: Session, *, token: str, user: User, competition: Competition, now: datetime
 ) -> AnnouncedUpload:
-    """Return a person's complete upload for a competition.
+    """Return a person's complete upload for a competition, which is submitted in this transaction.
 
-    Raises UnknownUpload or Refusal.
+    Its token may be used again until it expires. Raises UnknownUpload or Refusal.
     """
     upload = _one(session, token, now, is_locked=True)
     if upload.user_id != user.id or upload.competition_id != competition.id:
@@ -92,14 +92,8 @@ def whole(
     if upload.sha256 is None:
         message = f"{upload.name} has not arrived completely. Upload the file again."
         raise Refusal("upload_incomplete", ErrorKind.CONFLICT, message)
-    return upload
-
-
-def note_use(session: Session, *, token: str, now: datetime) -> None:
-    """Mark an upload as used; its token may be used again until it expires."""
-    upload = _one(session, token, now, is_locked=True)
     upload.used_at = upload.used_at or now
-    session.flush()
+    return upload
 
 
 def key_of(token: str) -> str:
