@@ -118,8 +118,8 @@ def test_organizers_see_everything_in_each_mode(world: World):
         board = board_of(session, competition=competition, viewer=Viewer.ORGANIZER)
         assert all(set(row.terms) == set(TERMS) for row in board.rows)
         scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC)).all()
-        found = submission_results.public_scores(
-            session, submissions=(), version=lookup.live(competition), allowed=()
+        found = submission_results.split_results_of(
+            session, submission_ids=(), version=lookup.live(competition), allowed=()
         )
         assert (len(scores) > 5, found) == (True, {})
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from grader.models import JobState, Split, Submission, SubmissionKind, SubmissionStatus
+from grader.ranking.order import Scale
 from grader.services.leaderboards.submission_results import Overview, SplitResult
 from grader.services.submissions.selections import CurrentSelection, Reason
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
@@ -245,9 +246,9 @@ def selection(choice: CurrentSelection) -> Selection:
     )
 
 
-def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:
-    """Return the list entry of a submission."""
-    return SubmissionLine.of(submission, public_score=float(result.score) if result else None)
+def line(submission: Submission, units: int | None, scale: Scale) -> SubmissionLine:
+    """Return the list entry of a submission with its displayed score, if any."""
+    return SubmissionLine.of(submission, public_score=None if units is None else float(scale.text(units)))
 
 
 def details(submission: Submission, summary: Overview) -> SubmissionDetails:

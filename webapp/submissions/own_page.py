@@ -8,8 +8,9 @@ from flask import request, url_for
 from grader.errors import FairboardError, ParticipantError
 from grader.models import Split
 from grader.services.competitions import lookup, phases
-from grader.services.leaderboards import score_history, shown_scores, submission_results, team_results
+from grader.services.leaderboards import score_history, shown_scores, team_results
 from grader.services.leaderboards.ranks import Standings
+from grader.services.leaderboards.score_history import OwnScore
 from grader.services.solutions import intake
 from grader.services.submissions import accepting, selections
 from grader.services.submissions import refusal as rules
@@ -83,9 +84,8 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
     """Return what the page shows beside the list: the form or its absence, the selection and ranks."""
     session, state, choice = ask.session, ask.shown["state"], ask.shown["would_count"]
     competition, team, view = state.competition, state.team, ask.competition_view
-    version, allowed = lookup.live(competition), ask.shown["allowed"]
-    scores = score_history.own_scores(session, team=team, version=version, allowed=allowed) if team else []
-    standing = Standings(session, version.id, Split.PUBLIC).entry_of(team.id) if team else None
+    standings = Standings(session, lookup.live(competition).id, Split.PUBLIC)
+    standing = standings.entry_of(team.id) if team else None
     is_out = team is not None and team.is_disqualified
     outcome = None
     if team is not None and view.is_revealed and not state.is_test:
@@ -97,8 +97,6 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
         "file_limit_bytes": accepting.size_cap(competition),
         "other_labels": intake.other_labels(session, competition_id=competition.id),
         "choice": None if is_out else choice,
-        "known": {each.submission_id: each for each in scores},
-        "scale": competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition),
         "best_id": standing.submission_id if standing else None,
         "selectable": {each.id for each in ask.shown["rows"] if selections.is_selectable(each)},
         "outcome": outcome,
@@ -117,22 +115,24 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     ask.competition, ask.now = competition, now = state.competition, state.now
     found = accepting.slice_of(session, team=state.team, part=query.part)
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
-    results = submission_results.public_scores(
-        session, submissions=found.rows, version=lookup.live(competition), allowed=allowed
-    )
-    choice = None
-    if state.team is not None and not state.is_test:
-        choice = selections.would_count(session, competition=competition, team=state.team, now=now)
+    choice, known = None, dict[int, OwnScore]()
+    if state.team is not None:
+        version = lookup.live(competition)
+        scores = score_history.own_scores(session, team=state.team, version=version, allowed=allowed)
+        known = {each.submission_id: each for each in scores}
+        if not state.is_test:
+            choice = selections.would_count(session, competition=competition, team=state.team, now=now)
+    scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
     ask.shown |= {
         "state": state,
-        "allowed": allowed,
         "rows": found.rows,
         "would_count": choice,
-        "results": results,
+        "known": known,
+        "scale": scale,
     }
     return SubmissionList.of(
         found,
-        submissions=[answers.line(each, results.get(each.id)) for each in found.rows],
+        submissions=[answers.line(each, known[each.id].units, scale) for each in found.rows],
         selection=answers.selection(choice) if choice else None,
         limits=state.allowance,
         **ending(found),

@@ -4,11 +4,11 @@ from typing import Any
 
 from flask import Blueprint, Response, request, send_file, url_for
 
-from grader.models import Competition, SubmissionStatus
+from grader.models import Competition, SubmissionStatus, Team
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.identity.api_tokens import Scope
-from grader.services.leaderboards import submission_results
+from grader.services.leaderboards import score_history, shown_scores, submission_results
 from grader.services.rescoring import mail
 from grader.services.submissions import accepting, receipts, rejected_files, retries, selections
 from grader.services.submissions import scoring_jobs as jobs
@@ -96,16 +96,22 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "can_select": can_select,
         "would_count": choice is not None and submission.id in choice.reasons,
         "to_replace": to_replace,
-        "scores": submission_results.public_scores(
-            session, submissions=to_replace, version=lookup.live(competition), allowed=allowed
-        )
-        if to_replace
-        else {},
+        "scores": _scores(ask, submission.team) if to_replace else {},
         "chart": WaterfallView.of(
             summary.public, ask.competition_view, whose="this model" if is_organizers else "your model"
         ),
         "identity_terms": IDENTITY_TERMS,
     }
+
+
+def _scores(ask: Ask, team: Team) -> dict[int, str]:
+    """Return the displayed scores of a team's submissions by id."""
+    competition = ask.competition
+    allowed = visible_fields(Viewer.TEAM, phases.phase(competition, ask.now), competition.feedback)
+    scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
+    version = lookup.live(competition)
+    found = score_history.own_scores(ask.session, team=team, version=version, allowed=allowed)
+    return {each.submission_id: scale.text(each.units) for each in found if each.units is not None}
 
 
 @ONE.read(

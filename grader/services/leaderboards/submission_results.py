@@ -1,7 +1,7 @@
 """Submission results visible to the viewer: scores, terms, identities, rank."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -227,25 +227,6 @@ def split_results_of(
                 continue
             results[row.submission_id][row.split] = result
     return results
-
-
-def public_scores(
-    session: Session,
-    *,
-    submissions: Iterable[Submission],
-    version: ScoringVersion,
-    allowed: Collection[Field],
-    with_tables: bool = False,
-) -> dict[int, SplitResult]:
-    """Return the public scores of several submissions by id, with terms and tables on request."""
-    wanted = {Field.PUBLIC_SCORE, Field.PUBLIC_EXACT}
-    if with_tables:
-        wanted |= {Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS}
-    ids = [submission.id for submission in submissions]
-    by_submission = split_results_of(
-        session, submission_ids=ids, version=version, allowed=wanted & set(allowed)
-    )
-    return {each: results[Split.PUBLIC] for each, results in by_submission.items() if results}
 
 
 def _cells(split: Split, allowed: Collection[Field], about: Description) -> tuple[str, ...]:

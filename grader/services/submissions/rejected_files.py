@@ -8,7 +8,7 @@ about to reference the blob, and only if the blob is too old to belong to an upl
 from datetime import datetime, timedelta
 
 from sqlalchemy import func, or_, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from grader import db
 from grader.db import Database
@@ -24,6 +24,13 @@ UNTOUCHED_FOR = timedelta(minutes=10)
 # Blobs released earlier are ordinary orphans, which the daily collection deletes.
 REMEMBERED_FOR = timedelta(hours=3)
 MOST = 500
+# Whether any scoring version has a result other than `rejected` for a file.
+_IS_NEEDED = (
+    select(ScoringJob.id)
+    .where(ScoringJob.submission_id == Submission.id, ScoringJob.state != JobState.REJECTED)
+    .correlate(Submission)
+    .exists()
+)
 
 
 def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int, now: datetime) -> bool:
@@ -48,7 +55,8 @@ def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int
         Submission.finished_at > now - QUOTA_WINDOW,
     )
     kept_bytes = int(session.scalar(others) or 0)
-    if kept_bytes + submission.size_bytes <= quota_bytes or _is_needed_by_a_job(session, submission.id):
+    is_needed = session.scalar(select(_IS_NEEDED).where(Submission.id == submission.id))
+    if kept_bytes + submission.size_bytes <= quota_bytes or is_needed:
         return False
     submission.file_deleted_at = submission.finished_at
     session.flush()
@@ -62,15 +70,13 @@ def was_over_quota(submission: Submission) -> bool:
 
 def release_old(session: Session, *, now: datetime, limit: int = MOST, kept_for: timedelta = KEPT_FOR) -> int:
     """Release the bytes of files that were rejected more than `kept_for` ago; return their number."""
-    job = aliased(ScoringJob)
-    is_needed = select(job.id).where(job.submission_id == Submission.id, job.state != JobState.REJECTED)
     old = (
         select(Submission.id)
         .where(
             Submission.status == SubmissionStatus.REJECTED,
             Submission.file_deleted_at.is_(None),
             Submission.finished_at <= now - kept_for,
-            ~is_needed.exists(),
+            ~_IS_NEEDED,
         )
         .order_by(Submission.id)
         .limit(limit)
@@ -101,11 +107,3 @@ def delete(database: Database, storage: Storage, *, kept_for: timedelta = KEPT_F
             .order_by(Submission.sha256)
         ).all()
     return blobs.delete_unnamed(database, storage, released, age=UNTOUCHED_FOR)
-
-
-def _is_needed_by_a_job(session: Session, submission_id: int) -> bool:
-    """Return whether any scoring version has a result other than `rejected` for a file."""
-    jobs = select(ScoringJob.id).where(
-        ScoringJob.submission_id == submission_id, ScoringJob.state != JobState.REJECTED
-    )
-    return session.scalar(jobs.limit(1)) is not None
