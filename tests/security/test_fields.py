@@ -171,10 +171,6 @@ READERS: dict[str, Fields] = {
     "own_results": (Viewer.TEAM, RESULTS),
     "team": (Viewer.TEAM, TEAM),
     "team_of_link": (Viewer.TEAM, dict.fromkeys(("name", "members", "invited_by"), Field.TEAM_AFFAIRS)),
-    "merger_outlook": (
-        Viewer.TEAM,
-        dict.fromkeys(("taken", "into", "sum", "max_daily", "selection_count"), Field.TEAM_AFFAIRS),
-    ),
     "waiting_list": (Viewer.TEAM, {"waiting": Field.TEAM_AFFAIRS}),
     "submission_list": (Viewer.TEAM, LIST),
     "submission": (Viewer.TEAM, OWN),

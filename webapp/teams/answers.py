@@ -86,31 +86,6 @@ class InvitingTeam(Answer):
     invited_by: str
 
 
-class MergedTogether(Answer):
-    """The combined numbers of two teams, and the limits of one team; null without a limit."""
-
-    member_count: int
-    max_members: int
-    used_total: int
-    max_used: int | None
-
-
-class MergerSide(Answer):
-    """One team's side of a merger."""
-
-    name: str
-    division: str | None
-
-
-class MergerOutlook(Answer):
-    """The effects of accepting a merge request: both teams, and their combined numbers."""
-
-    taken: MergerSide
-    into: MergerSide
-    sum: MergedTogether
-    selection_count: int
-
-
 class EntryAndTeam(Entry):
     """A user's entry, team, remaining submissions, and current selection."""
 

@@ -160,14 +160,9 @@ def _grant_line(given: GivenGrant) -> Grant:
     return Grant.of(given.grant, team=given.team, ends_at=given.ends_at)
 
 
-def _days(ask: Ask, _team: Answer) -> dict[str, Any]:
-    """Return the days for which extra submissions can be granted."""
-    return {"days": grants.choice(ask.competition, now=ask.now)}
-
-
-def _grants(ask: Ask, teams: Answer) -> dict[str, Any]:
-    """Return the extra submissions of all teams, and the days for which more can be granted."""
-    return {"carried": None, "given": grant_list(ask).grants, **_days(ask, teams)}
+def _grants(ask: Ask, _teams: Answer) -> dict[str, Any]:
+    """Return the extra submissions of all teams."""
+    return {"carried": None, "given": grant_list(ask).grants, "today": ask.now.date()}
 
 
 TEAMS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
@@ -189,16 +184,14 @@ def organized_teams(ask: Ask, query: TeamQuery) -> OrganizersTeamList:
     )
 
 
-@TEAMS.read(
-    "/<int:team_id>", OrganizersTeamDetails, endpoint="show", page="teams/organized_team.html", extra=_days
-)
+@TEAMS.read("/<int:team_id>", OrganizersTeamDetails, endpoint="show", page="teams/organized_team.html")
 def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
     """Return a team with its remaining submissions and its extra submissions."""
     session, competition = ask.session, ask.competition
     line = team_search.get(session, competition=competition, team_id=team_id)
     given = grants.list_newest(session, competition=competition, team=line.team)
     left = limits.allowance(session, competition=competition, team=line.team, now=ask.now)
-    ask.shown |= {"team": line.team, "members": line.members, "allowance": left}
+    ask.shown |= {"team": line.team, "members": line.members, "allowance": left, "today": ask.now.date()}
     return OrganizersTeamDetails(
         **_fields(line, competition),
         is_name_fixed=line.team.is_name_fixed,

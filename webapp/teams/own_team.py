@@ -6,7 +6,8 @@ from typing import Any
 
 from flask import Blueprint, url_for
 
-from grader.models import Competition
+from grader.models import Competition, MergeRequest
+from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.competitions.phases import phase
@@ -15,7 +16,7 @@ from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import team_results
 from grader.services.submissions import selections
 from grader.services.teams import divisions, invitations, limits, memberships, mergers, rosters, teams
-from grader.services.teams.mergers import Outlook
+from grader.services.teams.mergers import Sum
 from grader.services.teams.waiting import WaitingKind
 from grader.text import counted
 from webapp.http import open_requests
@@ -30,7 +31,6 @@ from webapp.teams.answers import (
     Divided,
     EntryAndTeam,
     InvitingTeam,
-    MergerOutlook,
     Named,
     NewLeader,
     TeamLink,
@@ -105,13 +105,6 @@ def certificate(ask: Ask, team_id: int) -> dict[str, Any]:
         "revealed_at": competition.revealed_at,
         "link": site_link("leaderboards.private", slug=competition.slug),
     }
-
-
-@TEAM.read("/team/mergers/<int:request_id>", MergerOutlook)
-def merger_outlook(ask: Ask, request_id: int) -> MergerOutlook:
-    """Return the effects that accepting a merge request would have."""
-    person: dict[str, Any] = {"competition": ask.competition, "user": ask.user, "now": ask.now}
-    return MergerOutlook.model_validate(mergers.outlook(ask.session, request_id=request_id, **person))
 
 
 @TEAM.act("/team", form="create", back=team, done="Team created.", status=201)
@@ -208,11 +201,16 @@ def ask_to_merge(act: Act, sent: Named) -> None:
 def answer_merger(act: Act, sent: Confirmation, request_id: int, verb: str) -> None:
     """Accept, decline (`refuse`) or withdraw a merge request. A merger cannot be undone."""
     if verb == "accept":
-        outlook = mergers.outlook(
-            act.session, competition=act.competition, user=act.user, request_id=request_id, now=act.now
+        asked, both = mergers.acceptable(act, request_id=request_id)
+        into = team_names.shown(asked.from_team, act.competition)
+        heading = f"Merge {asked.to_team.name} into {into}?"
+        _ask(
+            act,
+            heading,
+            _merger_consequences(asked, into, both, act.competition.selection_count),
+            "Merge teams",
+            is_final=True,
         )
-        heading = f"Merge {outlook.taken.name} into {outlook.into.name}?"
-        _ask(act, heading, _merger_consequences(outlook), "Merge teams", is_final=True)
         mergers.accept(act, request_id=request_id)
     else:
         (mergers.refuse if verb == "refuse" else mergers.withdraw)(act, request_id=request_id)
@@ -226,18 +224,18 @@ def _ask(
     confirm(Question(heading, tuple(sentences), button, back, is_final=is_final))
 
 
-def _merger_consequences(outlook: Outlook) -> Iterator[str]:
+def _merger_consequences(asked: MergeRequest, into: str, both: Sum, selection_count: int) -> Iterator[str]:
     """Describe the effects of a merger on members, limits and selections."""
-    taken, into, both = outlook.taken, outlook.into, outlook.sum
+    taken, division = asked.to_team, asked.from_team.division
     yield (
-        f"Your team {taken.name} becomes part of {into.name} and keeps its members and submissions. All "
+        f"Your team {taken.name} becomes part of {into} and keeps its members and submissions. All "
         f"members see all submissions. {taken.name} will no longer exist."
     )
-    if into.division and taken.division not in (None, into.division):
-        yield f"The merged team is in the division {into.division}, not in {taken.division}."
+    if division and taken.division not in (None, division):
+        yield f"The merged team is in the division {division}, not in {taken.division}."
     limit = "" if both.max_used is None else f" of the {both.max_used:,} that one team could have used so far"
     yield f"Together: {counted(both.member_count, 'member')}, {both.used_total:,} used submissions{limit}."
-    yield f"Of all selected submissions, at most {outlook.selection_count:,} may compete."
+    yield f"Of all selected submissions, at most {selection_count:,} may compete."
 
 
 class WaitingItem(Answer):
@@ -262,14 +260,7 @@ def waiting_list(ask: Ask) -> WaitingList:
     """List open requests: merge requests, and requests to join for organizers."""
     return WaitingList(
         waiting=[
-            WaitingItem(
-                kind=item.kind,
-                competition=item.slug,
-                count=item.count,
-                team=item.team or None,
-                person=item.person or None,
-                since=item.since,
-            )
+            WaitingItem.of(item, competition=item.slug, team=item.team or None, person=item.person or None)
             for item in open_requests.items()
         ]
     )

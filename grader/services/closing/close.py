@@ -338,9 +338,9 @@ def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -
         )
         for user, team_id, team, division in readers
     )
-    outbox.notify_each(
+    outbox.notify(
         session,
-        letters=bodies,
+        bodies,
         kind=outbox.Notice.RESULTS,
         key=f"results:{competition.id}",
         subject=letters.subject("revealed", competition=competition),

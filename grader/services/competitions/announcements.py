@@ -16,7 +16,8 @@ from grader.models import (
     User,
 )
 from grader.services.competitions.acting import Act
-from grader.services.site import letters, outbox
+from grader.services.site import letters
+from grader.services.site.outbox import Notice
 from grader.text import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200
@@ -112,13 +113,14 @@ def _problems(title: str, body: str) -> Iterable[str]:
 
 
 def _mail(session: Session, competition: Competition, announcement: Announcement, now: datetime) -> int:
-    text = letters.body("announcement", competition=competition, announcement=announcement)
-    return outbox.notify_each(
+    return letters.send(
         session,
-        letters=((user, text) for user in session.scalars(_participants(competition))),
-        kind=outbox.Notice.ORGANIZER,
+        "announcement",
+        session.scalars(_participants(competition)),
+        kind=Notice.ORGANIZER,
         key=f"announcement:{announcement.id}",
-        subject=letters.subject("announcement", competition=competition, announcement=announcement),
+        competition=competition,
+        announcement=announcement,
         now=now,
     )
 

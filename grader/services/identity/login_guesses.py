@@ -27,7 +27,6 @@ DEVICES = (RateLimit(300, DAY),)
 # An app accepts three of a million codes at any time, so 90 guesses a day find one in 10 years on average.
 CODES = (RateLimit(10, HOUR), RateLimit(30, DAY))
 DEVICES_CODES = (RateLimit(60, DAY),)
-MOST_PER_DAY = 800
 NETWORK = (RateLimit(20, MINUTE), RateLimit(200, HOUR))  # over all account names
 
 

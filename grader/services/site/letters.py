@@ -38,14 +38,14 @@ def send(
     key: str,
     now: datetime,
     **values: Any,
-) -> None:
-    """Queue an e-mail to each of these users who wants it, as `outbox.notify` does."""
+) -> int:
+    """Queue an e-mail to each of these users who wants it, as `outbox.notify` does; return their number."""
     wanted = [user for user in users if outbox.is_wanted(user, kind)]
     if not wanted:  # on sites without e-mail, no address is verified
-        return
+        return 0
     about, text = subject(letter, **values), body(letter, **values)
-    for user in wanted:
-        outbox.notify(session, user=user, kind=kind, key=key, subject=about, body=text, now=now)
+    same = ((user, text) for user in wanted)
+    return outbox.notify(session, same, kind=kind, key=key, subject=about, now=now)
 
 
 def send_to_address(session: Session, letter: str, address: str, /, *, now: datetime, **values: Any) -> None:

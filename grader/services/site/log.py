@@ -86,19 +86,6 @@ ORIGIN_MAX_LENGTH = 64
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")
 
 
-class UnknownAction(ValueError):
-    """An action has no description in `WORDS`."""
-
-    def __init__(self, action: str) -> None:
-        super().__init__(f"The audit log has no description of the action {action!r}.")
-
-
-def require_known(action: str) -> None:
-    """Raise UnknownAction for an action without a description."""
-    if action not in WORDS:
-        raise UnknownAction(action)
-
-
 def action_label(action: str) -> str:
     """Return the description of an action without a subject, for a list of choices."""
     return action_text(action, "…")
@@ -155,13 +142,14 @@ def record(
     public_text: str = "",
     now: datetime,
 ) -> AuditEntry:
-    """Add an entry to the audit log; raise UnknownAction.
+    """Add an entry to the audit log; raise KeyError for an action without a description.
 
     `action` is a key of `WORDS`. Only the fields that differ between `before` and `after` are stored. With a
     `public_text`, the entry also appears in the public log. Actions that concern the whole site have no
     competition.
     """
-    require_known(action)
+    if action not in WORDS:
+        raise KeyError(action)
     values = [*(before or {}).items(), *(after or {}).items()]
     times = sorted({name for name, value in values if isinstance(value, datetime)})
     before, after = _differing(_stored(before or {}), _stored(after or {}))

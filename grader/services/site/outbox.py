@@ -4,11 +4,12 @@ An e-mail whose key was used before is not queued.
 """
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Select, delete, insert, select
+from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session
 
 from grader.db import insert_new
@@ -16,7 +17,7 @@ from grader.models import Mail, User
 from grader.text import one_line
 
 SUBJECT_MAX_LENGTH = 200
-CHUNK = 1000
+CHUNK = 1000  # e-mails per statement
 LEASE = timedelta(minutes=5)
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=4)
 GIVEN_UP_AFTER = timedelta(days=2)
@@ -49,53 +50,28 @@ class Letter:
 
 
 def notify(
-    session: Session, *, user: User, kind: Notice | str, key: str, subject: str, body: str, now: datetime
-) -> None:
-    """Queue an e-mail to a user with a verified address who has not switched off its kind.
-
-    `key` is unique for the user and the event, such as `scored:17`. `SITE` in the body is replaced with the
-    site's public URL.
-    """
-    if is_wanted(user, kind):
-        write(
-            session,
-            to_address=user.email or "",
-            subject=subject,
-            body=body.rstrip() + _NOTICE_FOOTER,
-            now=now,
-            key=f"{user.id}:{key}",
-            user=user,
-        )
-
-
-def notify_each(
     session: Session,
-    *,
     letters: Iterable[tuple[User, str]],
-    kind: Notice | str,
+    *,
+    kind: Notice,
     key: str,
     subject: str,
     now: datetime,
 ) -> int:
-    """Queue an individual e-mail for each user, unless its key was used before; return their number."""
+    """Queue a letter to each user with a verified address who wants its kind; return their number.
+
+    `key` is unique for the user and the event, such as `scored:17`. `SITE` in a letter is replaced with the
+    site's public URL.
+    """
     rows = [
-        {
-            "key": f"{user.id}:{key}",
-            "user_id": user.id,
-            "to_address": one_line(user.email or "", 254),
-            "subject": one_line(subject, SUBJECT_MAX_LENGTH),
-            "body": body.rstrip() + _NOTICE_FOOTER,
-            "created_at": now,
-            "available_at": now,
-            "attempt_count": 0,
-        }
+        _row(
+            user.email or "", subject, body.rstrip() + _NOTICE_FOOTER, now, key=f"{user.id}:{key}", user=user
+        )
         for user, body in letters
         if is_wanted(user, kind)
     ]
-    used = _used(session, [str(row["key"]) for row in rows])
-    rows = [row for row in rows if row["key"] not in used]
-    if rows:
-        session.execute(insert(Mail), rows)
+    for start in range(0, len(rows), CHUNK):
+        insert_new(session, Mail, rows[start : start + CHUNK])
     return len(rows)
 
 
@@ -110,20 +86,22 @@ def write(
     user: User | None = None,
 ) -> None:
     """Queue an e-mail, unless its key was used before."""
-    insert_new(
-        session,
-        Mail,
-        {
-            "key": key,
-            "user_id": None if user is None else user.id,
-            "to_address": one_line(to_address, 254),
-            "subject": one_line(subject, SUBJECT_MAX_LENGTH),
-            "body": body,
-            "created_at": now,
-            "available_at": now,
-            "attempt_count": 0,
-        },
-    )
+    insert_new(session, Mail, _row(to_address, subject, body, now, key=key, user=user))
+
+
+def _row(
+    to_address: str, subject: str, body: str, now: datetime, *, key: str | None, user: User | None
+) -> dict[str, Any]:
+    return {
+        "key": key,
+        "user_id": None if user is None else user.id,
+        "to_address": one_line(to_address, 254),
+        "subject": one_line(subject, SUBJECT_MAX_LENGTH),
+        "body": body,
+        "created_at": now,
+        "available_at": now,
+        "attempt_count": 0,
+    }
 
 
 def something_waits(session: Session, *, now: datetime) -> bool:
@@ -171,21 +149,13 @@ def forget_old(session: Session, *, now: datetime) -> None:
     session.execute(delete(Mail).where(Mail.created_at <= now - KEPT))
 
 
-def _used(session: Session, keys: Sequence[str]) -> set[str]:
-    used: set[str] = set()
-    for start in range(0, len(keys), CHUNK):
-        query = select(Mail.key).where(Mail.key.in_(keys[start : start + CHUNK]))
-        used.update(key for key in session.scalars(query) if key is not None)
-    return used
-
-
-def is_wanted(user: User, kind: Notice | str) -> bool:
+def is_wanted(user: User, kind: Notice) -> bool:
     """Return whether a user with a verified address has not switched off a kind of e-mail.
 
     Suspended users receive none, because they can no longer see the pages that it is about.
     """
     can_have_it = user.email and user.email_verified_at and not (user.deleted_at or user.suspended_at)
-    return bool(can_have_it) and Notice(kind).value not in user.unwanted_notices
+    return bool(can_have_it) and kind.value not in user.unwanted_notices
 
 
 def _waiting(now: datetime) -> Select[Mail]:

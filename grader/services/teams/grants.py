@@ -17,7 +17,6 @@ MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500
 LISTED = 50
 LAST_DAY = date.max - timedelta(days=1)  # A datetime cannot represent the end of a later day.
-SHORT = timedelta(hours=3)  # With less time left, the day may end before a team notices the grant.
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +26,6 @@ class GivenGrant:
     grant: SubmissionGrant
     team: str | None
     ends_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DayChoice:
-    """Data for the grant form: the end of a grant for today, and the suggested day."""
-
-    today: date
-    today_ends_at: datetime
-    left: timedelta
-    is_short: bool
-    suggested: date
-    closes_at: datetime | None
 
 
 def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: str) -> SubmissionGrant:
@@ -84,23 +71,6 @@ def ends_at(competition: Competition, *, day: date, closes_at: datetime | None =
     if closes_at is None or competition.takes_late_submissions:
         return end
     return min(end, closes_at.astimezone(UTC))
-
-
-def choice(competition: Competition, *, now: datetime) -> DayChoice:
-    """Return the days for the form: today, or tomorrow if too little of today is left."""
-    today = now.astimezone(UTC).date()
-    tomorrow = today + timedelta(days=1)
-    left = ends_at(competition, day=today) - now
-    tomorrow_fits = ends_at(competition, day=tomorrow) > datetime.combine(tomorrow, time(tzinfo=UTC))
-    is_short = left < SHORT
-    return DayChoice(
-        today=today,
-        today_ends_at=ends_at(competition, day=today),
-        left=max(left, timedelta()),
-        is_short=is_short,
-        suggested=tomorrow if is_short and tomorrow_fits else today,
-        closes_at=None if competition.takes_late_submissions else competition.closes_at,
-    )
 
 
 def list_newest(session: Session, *, competition: Competition, team: Team | None = None) -> list[GivenGrant]:

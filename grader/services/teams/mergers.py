@@ -22,7 +22,6 @@ from grader.models import (
     SubmissionGrant,
     Team,
     TeamMember,
-    User,
 )
 from grader.services.competitions import team_names
 from grader.services.competitions.acting import Act
@@ -40,24 +39,6 @@ class Sum:
     max_members: int
     used_total: int
     max_used: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class MergingTeam:
-    """One team's side of a merger."""
-
-    name: str
-    division: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """The effect of accepting a merge request: the absorbed and the remaining team, and combined figures."""
-
-    taken: MergingTeam
-    into: MergingTeam
-    sum: Sum
-    selection_count: int
 
 
 def request(act: Act, *, name: str) -> MergeRequest:
@@ -85,23 +66,16 @@ def request(act: Act, *, name: str) -> MergeRequest:
     return made
 
 
-def outlook(
-    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime
-) -> Outlook:
-    """Return the effect of accepting a request to the person's team; raise Refusal."""
-    merge_request = _acceptable(session, competition, user, request_id, now)
-    taken, into = merge_request.to_team, merge_request.from_team
-    return Outlook(
-        taken=MergingTeam(taken.name, taken.division),
-        into=MergingTeam(team_names.shown(into, competition), into.division),
-        sum=together(session, competition=competition, teams=(into, taken), now=now),
-        selection_count=competition.selection_count,
-    )
+def acceptable(act: Act, *, request_id: int) -> tuple[MergeRequest, Sum]:
+    """Return a request that the person can accept, and the combined figures of the teams; raise Refusal."""
+    merge_request = _acceptable(act, request_id)
+    teams = merge_request.from_team, merge_request.to_team
+    return merge_request, together(act.session, competition=act.competition, teams=teams, now=act.now)
 
 
 def accept(act: Act, *, request_id: int) -> Team:
     """Merge the person's team into the requesting team, and return the merged team; raise Refusal."""
-    merge_request = _acceptable(act.session, act.competition, act.user, request_id, act.now)
+    merge_request = _acceptable(act, request_id)
     merge_request.state = RequestState.ACCEPTED
     taken, into = merge_request.to_team, merge_request.from_team
     _merge(act.session, act.competition, taken=taken, into=into, now=act.now)
@@ -181,14 +155,11 @@ def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     return min(possible, default=None)
 
 
-def _acceptable(
-    session: Session, competition: Competition, user: User, request_id: int, now: datetime
-) -> MergeRequest:
-    """Return an open request to the team that the person leads and that can be accepted; raise Refusal."""
-    own_team = rosters.require_led_team(session, competition=competition, user=user)
-    merge_request = _open(session, request_id, MergeRequest.to_team_id == own_team.id)
-    rosters.require_changeable(competition, now)
-    _require_mergeable(session, competition, merge_request.from_team, own_team, now)
+def _acceptable(act: Act, request_id: int) -> MergeRequest:
+    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
+    rosters.require_changeable(act.competition, act.now)
+    _require_mergeable(act.session, act.competition, merge_request.from_team, own_team, act.now)
     return merge_request
 
 

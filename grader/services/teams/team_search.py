@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
-from grader.services.site.paging import FIRST, Part, Slice, slice_of_list
+from grader.services.identity import names
+from grader.services.site.paging import FIRST, Part, Slice, slice_of_query
 from grader.text import folded
 
 
@@ -33,14 +34,28 @@ def find(
     part: Part = FIRST,
 ) -> Slice[TeamMatch]:
     """Return a slice of the unmerged teams with `text` in a team's name or alias, or a member's name."""
-    ids = _ids(session, competition, folded(text.strip()), disqualified_only)
-    matching = slice_of_list(list(ids), key=int, part=part)
-    return matching.with_rows(_lines(session, matching.rows))
+    query = select(Team).where(
+        Team.competition_id == competition.id, Team.merged_into_id.is_(None), Team.is_organizers.is_(False)
+    )
+    if disqualified_only:
+        query = query.where(Team.disqualified_at.is_not(None))
+    if wanted := folded(text.strip()):
+        members = exists().where(
+            TeamMember.team_id == Team.id,
+            TeamMember.user_id == User.id,
+            User.name_folded.contains(wanted, autoescape=True),
+        )
+        is_found = or_(Team.name_key.contains(names.name_key(wanted), autoescape=True), members)
+        if competition.is_anonymous:
+            is_found |= func.lower(Team.alias).contains(wanted, autoescape=True)
+        query = query.where(is_found)
+    found = slice_of_query(session, query, key=Team.__table__.c.id, part=part)
+    return found.with_rows(_lines(session, found.rows))
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> TeamMatch:
     """Return one team with its members and counts; raise OrganizerRefusal."""
-    return _lines(session, [get_team(session, competition=competition, team_id=team_id).id])[0]
+    return _lines(session, [get_team(session, competition=competition, team_id=team_id)])[0]
 
 
 def get_team(session: Session, *, competition: Competition, team_id: int) -> Team:
@@ -52,31 +67,8 @@ def get_team(session: Session, *, competition: Competition, team_id: int) -> Tea
     return team
 
 
-def _ids(session: Session, competition: Competition, wanted: str, disqualified_only: bool) -> set[int]:
-    conditions: list[ColumnElement[bool]] = [
-        Team.competition_id == competition.id,
-        Team.merged_into_id.is_(None),
-        Team.is_organizers.is_(False),
-    ]
-    if disqualified_only:
-        conditions.append(Team.disqualified_at.is_not(None))
-    rows = session.execute(select(Team.id, Team.name, Team.alias).where(*conditions)).all()
-    names = {team_id: folded(name) for team_id, name, _ in rows}
-    matching = {team_id for team_id, name in names.items() if wanted in name}
-    if wanted and competition.is_anonymous:
-        matching |= {team_id for team_id, _, alias in rows if wanted in folded(alias)}
-    if wanted:
-        members = session.execute(
-            select(TeamMember.team_id, User.name)
-            .join(User, User.id == TeamMember.user_id)
-            .where(TeamMember.competition_id == competition.id)
-        )
-        matching |= {team_id for team_id, name in members if team_id in names and wanted in folded(name)}
-    return matching
-
-
-def _lines(session: Session, ids: Sequence[int]) -> tuple[TeamMatch, ...]:
-    teams = {team.id: team for team in session.scalars(select(Team).where(Team.id.in_(ids)))}
+def _lines(session: Session, teams: Sequence[Team]) -> tuple[TeamMatch, ...]:
+    ids = [team.id for team in teams]
     members: dict[int, list[User]] = defaultdict(list)
     for team_id, user in session.execute(
         select(TeamMember.team_id, User)
@@ -94,4 +86,6 @@ def _lines(session: Session, ids: Sequence[int]) -> tuple[TeamMatch, ...]:
     ):
         counts[team_id][status] = count
         last[team_id] = max(newest, last.get(team_id, newest))
-    return tuple(TeamMatch(teams[each], tuple(members[each]), counts[each], last.get(each)) for each in ids)
+    return tuple(
+        TeamMatch(team, tuple(members[team.id]), counts[team.id], last.get(team.id)) for team in teams
+    )

@@ -140,14 +140,6 @@ def test_an_invitation_is_valid_once_for_one_student_per_account_and_for_14_days
             claim(invitation, user, **options)
 
 
-def test_a_person_who_has_joined_before_enters_the_team_with_the_invitation(service, load, claim, act):
-    competition = service.competition()
-    act(participations.join, competition, "eve")
-    (ada, _, _), _ = load(competition, sections=SectionUse.TEAMS)
-    claim(ada, "eve")
-    assert members(service, competition) == {"A": ["eve"]}
-
-
 def test_the_address_of_a_suspended_person_cannot_join(service, load, claim):
     verify(service, "mallory", "ada@example.org")
     suspended = {"user": service.user("mallory"), "reason": "Spam.", "secret": SECRET}
@@ -222,14 +214,6 @@ def test_students_who_have_joined_are_placed_when_sections_become_teams(service,
         act(participations.join, competition, invitation.entry.name)
     load(competition, sections=SectionUse.TEAMS)
     assert members(service, competition) == {"A": ["Ada", "Bob"], "B": ["Cem"]}
-
-
-def test_requested_use_of_sections_needs_sections(service, load):
-    competition = service.competition()
-    with refused("invalid_class", match="The roster has no sections"):
-        load(competition, ["name,class room", "Ada,7"], sections=SectionUse.DIVISIONS)
-    load(competition, ["name,Gruppe", "Ada,A"], sections=SectionUse.DIVISIONS)
-    load(competition, ["name", "Bob"])
 
 
 def test_sections_that_are_too_large_for_a_team_are_listed_before_anything_is_created(service, load):

@@ -65,12 +65,6 @@ def test_codes_have_their_own_smaller_limits(service):
     assert guess(service, guesser())
 
 
-def test_at_most_800_guesses_per_day_at_one_account_are_checked():
-    days = (login_guesses.STRANGERS, login_guesses.DEVICES)
-    assert sum(limit.count for limits in days for limit in limits if limit.within == DAY) == 800
-    assert login_guesses.MOST_PER_DAY == 800
-
-
 @pytest.mark.both_databases
 def test_simultaneous_guesses_are_counted_individually(service):
     for place in range(55):

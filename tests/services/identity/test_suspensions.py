@@ -17,10 +17,8 @@ from grader.services.identity import (
     email_addresses,
     logins,
     one_time_links,
-    sign_ups,
     suspensions,
 )
-from grader.services.leaderboards.board import board_of
 from grader.services.site import outbox
 from grader.services.site.log import Actor
 from grader.services.site.outbox import Notice
@@ -103,15 +101,6 @@ def test_session_or_token_added_during_a_suspension_is_not_valid(service):
             session.get_one(User, service.user("ada").id).suspended_at = service.now
 
 
-def test_team_of_a_suspended_or_deleted_user_keeps_its_results(service):
-    competition = service.competition()
-    service.score(service.submit(competition, user="ada"))
-    suspend(service, "ada")
-    moderate(service, suspensions.remove, "ada", secret=SECRET)
-    with service.database.read() as session:
-        assert len(board_of(session, competition=competition, now=service.now).rows) == 1
-
-
 @pytest.mark.parametrize("is_deleted", [False, True], ids=["suspended", "deleted"])
 def test_suspended_person_cannot_return_with_the_same_identity_or_address(service, is_deleted):
     arrive(service, sub="17", email=None)
@@ -178,27 +167,6 @@ def test_only_suspended_accounts_can_be_reinstated_and_only_others_suspended(ser
     suspend(service, "ada")
     with refused("not_suspended", match="already suspended"):
         suspend(service, "ada")
-
-
-def test_sign_up_link_of_a_deleted_suspended_person_creates_no_account(service):
-    verify(service, "ada", "ada@example.org")
-    suspend(service, "ada")
-    moderate(service, suspensions.remove, "ada", secret=SECRET)
-    token = service.act(
-        one_time_links.create,
-        purpose=LinkPurpose.SIGN_UP,
-        address="ada@example.org",
-        lifetime=timedelta(days=1),
-    )
-    with refused("suspended_person"):
-        service.act(
-            sign_ups.use,
-            token=token,
-            name="Ada again",
-            password="a long enough passphrase",
-            passwords=accounts.password_hasher(service.settings),
-            secret=SECRET,
-        )
 
 
 def test_suspended_user_cannot_become_an_administrator(service):

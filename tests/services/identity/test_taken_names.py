@@ -3,7 +3,7 @@
 import pytest
 
 from grader.models import User
-from grader.services.identity import accounts, names
+from grader.services.identity import names
 from grader.services.identity.accounts import InvalidAccount
 from grader.services.teams import rosters, teams
 from tests.fixtures.refusals import refused
@@ -52,15 +52,6 @@ def test_user_with_an_already_reserved_name_participates_under_another_team_name
         session.get_one(User, admin.id).is_admin = False
     admin.is_admin = False
     assert service.submit(competition, user="admin").submission.team.name == "Team of admin"
-
-
-def test_deleted_account_frees_the_shape_of_its_name(service):
-    ada = service.user("Ada.")
-    service.act(accounts.delete_account, user=ada, secret="s")
-    service.user("Ada")
-    with service.database.read() as session:
-        gone = session.get_one(User, ada.id)
-    assert gone.name_key == names.name_key(f"deleted-{ada.id}")
 
 
 def test_free_name_has_no_similar_names(service):

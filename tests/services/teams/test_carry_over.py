@@ -25,7 +25,7 @@ from grader.services.site.log import Actor
 from grader.services.solutions import data_files as files
 from grader.services.solutions import intake
 from grader.services.submissions import decisions
-from grader.services.teams import carry_over, invitations, mergers, moderation, participations, rosters, teams
+from grader.services.teams import carry_over, invitations, mergers, participations, rosters, teams
 from grader.services.teams.participations import EntryState
 from grader.visibility import Anonymity
 from tests.fixtures.races import race
@@ -125,12 +125,6 @@ def test_copy_of_a_stage_has_no_link_and_no_name_and_a_deleted_draft_frees_its_p
     with service.database.read() as session:
         found = lookup.stages(session, competition=lookup.get(session, slug=again.slug))
         assert [each.slug for each in found] == ["toxicity", again.slug, third.slug]
-
-
-def test_only_one_of_two_simultaneous_next_stages_is_created(service):
-    competition = service.competition()
-    results = race(*(lambda: service.act(drafts.next_stage, competition=competition),) * 2)
-    assert [type(each) for each in results].count(InvalidCompetition) == 1
 
 
 @pytest.mark.both_databases
@@ -248,28 +242,6 @@ def test_another_account_of_a_rejected_person_is_not_carried(service, act, follo
     assert carry(service, stage).teams == []
 
 
-def test_people_who_asked_to_join_are_admitted_with_their_team(service, act, follow):
-    competition = service.competition()
-    act(teams.create, competition, "ada", name="Ada")
-    stage = follow(competition, entry_mode=EntryMode.APPROVAL)
-    service.act(participations.join, competition=stage, user=service.user("ada"))
-    assert entry_of(service, stage, "ada") is EntryState.WAITING
-    carry(service, stage)
-    assert entry_of(service, stage, "ada") is EntryState.JOINED
-
-
-def test_a_name_that_organizers_gave_stays_fixed(service, act, follow):
-    competition = service.competition()
-    act(teams.create, competition, "ada", name="Rude")
-    service.act(
-        moderation.rename, competition=competition, team="Rude", name="Kind", reason="Rude.", actor=SHELL
-    )
-    stage = follow(competition)
-    carry(service, stage)
-    with refused("name_fixed"):
-        act(teams.rename, stage, "ada", name="Rude")
-
-
 def test_teams_are_carried_to_published_stages_until_the_close(service, follow):
     competition = service.competition()
     with refused("not_carried", match="no previous stage"):
@@ -281,16 +253,6 @@ def test_teams_are_carried_to_published_stages_until_the_close(service, follow):
     carry(service, draft)
     with refused("teams_frozen"):
         service.act(carry_over.carry_over, competition=draft, after=2 * DAY)
-
-
-def test_last_member_of_a_carried_team_can_leave_the_original(service, act, follow):
-    competition = service.competition()
-    act(teams.create, competition, "ada", name="Ada")
-    stage = follow(competition)
-    carry(service, stage)
-    act(teams.leave, competition, "ada")
-    with service.database.read() as session:
-        assert rosters.find_team(session, competition=stage, user=service.user("ada")).carried_from_id
 
 
 @pytest.mark.both_databases

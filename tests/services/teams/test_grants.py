@@ -85,23 +85,6 @@ def test_public_log_shows_recipient_number_and_reason(service):
     assert given[0].grant.granted_at == datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("now", "suggested", "left"),
-    [
-        (datetime(2026, 1, 5, 12, tzinfo=UTC), TODAY, timedelta(hours=12)),
-        (datetime(2026, 1, 5, 21, tzinfo=UTC), TODAY, timedelta(hours=3)),
-        (datetime(2026, 1, 5, 23, 27, tzinfo=UTC), TODAY + DAY, timedelta(minutes=33)),
-    ],
-)
-def test_form_offers_the_next_day_shortly_before_midnight(
-    service, now: datetime, suggested: date, left: timedelta
-):
-    offered = grants.choice(service.competition(), now=now)
-    assert (offered.today, offered.suggested, offered.left) == (TODAY, suggested, left)
-    assert offered.is_short is (suggested != TODAY)
-    assert offered.today_ends_at == datetime(2026, 1, 6, tzinfo=UTC)
-
-
 def test_newest_grants_are_listed_and_a_team_sees_its_own_and_general_ones(service):
     close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
     competition = service.competition(max_daily_submissions=1, closes_at=close, takes_late_submissions=False)
@@ -157,19 +140,6 @@ def test_grant_ends_with_the_close_of_its_competition_in_utc():
         hours=1
     )
     assert grants.ends_at(open_ended, day=date.max) == datetime(9999, 12, 31, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("hours_before_close", "is_short", "suggested"),
-    [(3, False, TODAY), (2.9, True, TODAY), (14.5, False, TODAY)],
-)
-def test_days_that_start_after_the_close_are_not_offered(
-    hours_before_close: float, is_short: bool, suggested: date
-):
-    close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
-    strict = Competition(closes_at=close, takes_late_submissions=False)
-    offered = grants.choice(strict, now=close - timedelta(hours=hours_before_close))
-    assert (offered.is_short, offered.suggested, offered.closes_at) == (is_short, suggested, close)
 
 
 GRANT = {"team": None, "day": TODAY, "count": 1, "reason": "An outage"}

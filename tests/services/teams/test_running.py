@@ -10,9 +10,7 @@ from sqlalchemy import select
 
 from grader.models import (
     AuditEntry,
-    JobState,
     Mail,
-    ScoringJob,
     Standing,
     SubmissionKind,
     SubmissionStatus,
@@ -22,9 +20,7 @@ from grader.models import (
 from grader.services.closing import tables
 from grader.services.closing.tables import Format, NothingToExport, TableKind
 from grader.services.competitions import acting, lookup
-from grader.services.submissions import decisions, queue_health, retries, submission_search
-from grader.services.submissions import scoring_jobs as jobs
-from grader.services.submissions.queue_health import HealthSign
+from grader.services.submissions import decisions, retries, submission_search
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionSort
 from grader.services.teams import moderation, team_search, teams
 from tests.fixtures.refusals import refused
@@ -209,33 +205,6 @@ def test_identical_files_of_several_teams_are_listed_together(service):
     service.user("root", is_admin=True)
     service.submit(competition, user="root", seed=9)
     assert find(service, competition, is_shared=True) == [each.submission.id for each in (*ada[::-1], bob)]
-
-
-def test_queue_status_shows_waiting_jobs_and_active_workers(service):
-    competition = service.competition()
-    done, broken = service.submit(competition, seed=1), service.submit(competition, seed=2)
-    service.score(done)
-    service.fail(broken)
-    waiting = service.submit(competition, seed=3)
-
-    def health(after: timedelta):
-        with service.database.read() as session:
-            return queue_health.of_competition(session, competition=competition, now=service.now + after)
-
-    early = health(timedelta(seconds=30))
-    (live,) = early.queues
-    assert live.counts == {JobState.DONE: 1, JobState.FAILED: 1, JobState.WAITING: 1}
-    assert live.oldest_open_at == service.now
-    with service.database.write() as session:  # The results of this test's workers have real timestamps.
-        for job in session.scalars(select(ScoringJob).where(ScoringJob.finished_at.is_not(None))):
-            job.finished_at = service.now
-    assert health(timedelta(seconds=30)).sign is HealthSign.WORKING
-    stalled = health(timedelta(minutes=5))
-    assert (stalled.sign, stalled.overdue_since) == (HealthSign.STALLED, service.now)
-    service.act(jobs.claim, job_id=waiting.job_ids[0], lease=HOUR)
-    assert health(timedelta(minutes=5)).sign is HealthSign.WORKING
-    assert health(2 * HOUR).sign is HealthSign.STALLED
-    service.submit(competition, seed=3)
 
 
 @pytest.mark.parametrize("chunk", [1, 500])

@@ -69,11 +69,6 @@ def test_team_is_created_with_a_name_and_led_by_its_creator(service, act, roster
     assert service.submit(competition, user="ada").submission.team_id == team.id
 
 
-def test_team_names_are_unique_only_within_a_competition(service, together, act):
-    together()
-    assert act(teams.create, service.competition("other"), "bob", name="Lovelace").name == "Lovelace"
-
-
 def test_leader_can_rename_until_the_close(together, act, service):
     competition = together("bob", closes_at=service.now + 20 * DAY)
     assert act(teams.rename, competition, "ada", name="LOVELACE").name == "LOVELACE"
@@ -141,13 +136,6 @@ def test_team_with_a_counting_file_cannot_be_left(together, act, service, roster
     assert roster(competition, "bob") == ["cleo", "bob"]
 
 
-def test_member_who_left_before_the_first_submission_is_free(together, act, service):
-    competition = together("bob")
-    act(teams.leave, competition, "bob")
-    service.submit(competition, user="ada")
-    assert act(teams.create, competition, "bob", name="Bobs").name == "Bobs"
-
-
 def test_team_that_was_left_with_rejected_files_keeps_its_limit_but_not_its_name(together, act, service):
     competition = together(max_hourly_rejections=2)
     reject(service, *(service.submit(competition, user="ada") for _ in range(2)))
@@ -160,16 +148,6 @@ def test_team_that_was_left_with_rejected_files_keeps_its_limit_but_not_its_name
     act(teams.create, competition, "ada", name="Again")
     with refused("too_many_rejections"):
         service.submit(competition, user="ada")
-
-
-def test_team_that_absorbed_another_can_be_left(together, act, service):
-    competition = together()
-    act(teams.create, competition, "bob", name="Bobs")
-    request = act(mergers.request, competition, "ada", name="Bobs")
-    act(mergers.accept, competition, "bob", request_id=request.id)
-    for name in ("ada", "bob"):
-        act(teams.leave, competition, name)
-        act(teams.create, competition, name, name=f"Next {name}")
 
 
 def test_disqualified_team_keeps_its_members(together, act, service):

@@ -23,11 +23,6 @@ def test_only_administrators_list_people(root: Desk):
     root("POST", f"{API}/people/99999/reset-link", expect=404)
 
 
-def test_an_invitation_is_a_link_to_sign_up(root: Desk):
-    made = root("POST", f"{API}/invitations", expect=201).json
-    assert root.arena.app.test_client().get(made["url"]).status_code == 200
-
-
 def test_suspended_user_loses_the_session_and_token_and_sees_the_reason_at_login(root: Desk):
     ann = root.arena.person("Ann")
     person = f"{API}/people/{ann.user.id}"

@@ -11,10 +11,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from grader.models import AuditEntry, FactorKind, Identity, Login, SecondFactor, User
-from grader.services.identity import logins, openid_connect, password_resets, sign_ups
+from grader.services.identity import openid_connect, password_resets, sign_ups
 from tests.fixtures.arena import PASSWORD, Arena, Person
 from tests.fixtures.authenticators import code_at, secret_in
-from tests.fixtures.desk import Desk
 from tests.fixtures.identity_providers import DjangoProvider, log_in_with, sign_up_with
 
 pytestmark = pytest.mark.system
@@ -90,21 +89,6 @@ def test_a_new_person_chooses_a_name_and_logs_in_again(arena: Arena, campus: Dja
     again = arena.app.test_client()
     assert log_in_with(campus, again, "ada").location == "/"
     assert (who(again), names(arena), actions(arena)) == ("ada", ["ada"], ["identity.sign_up"])
-
-
-def test_a_suspended_person_can_neither_log_in_nor_return_after_a_deletion(
-    arena: Arena, campus: DjangoProvider
-):
-    root, browser = Desk(arena.person("Root", is_admin=True)), arena.app.test_client()
-    sign_up_with(arena, campus, browser, "ada")
-    person = f"/api/v1/people/{account(arena, 'ada').id}"
-    root("POST", f"{person}/suspend", json={"reason": "Shared accounts"}, expect=204)
-    assert who(browser) is None
-    refused = log_in_with(campus, arena.app.test_client(), "ada")
-    assert (refused.status_code, "Shared accounts" in refused.text) == (403, True)
-    root("DELETE", person, json={"reason": "Shared accounts"}, expect=204)
-    again = sign_up_with(arena, campus, arena.app.test_client(), "ada")
-    assert (again.status_code, "was suspended" in again.text) == (403, True)
 
 
 def test_a_verified_address_is_used_only_if_it_is_free_and_never_links_accounts(
@@ -480,49 +464,6 @@ def test_a_login_through_a_provider_needs_the_second_factor_and_stays_the_provid
         login = session.scalars(select(Login).order_by(Login.id.desc())).first()
         assert (login.provider, login.expires_at - login.created_at) == ("campus", timedelta(hours=8))
     assert Person(arena, ada.user, other, "").post("/logout").location == "/logged-out/campus"
-
-
-def test_a_login_through_a_provider_that_was_removed_before_the_second_step_starts_again(
-    arena: Arena, campus: DjangoProvider
-):
-    ann = arena.person("Ann")
-    link(arena, ann, campus, "ada")
-    assert ann.post("/account/second-factors/unlock", {"current_password": PASSWORD}).status_code == 302
-    secret = secret_in(ann.browser.get("/account/second-factors").text)
-    code = code_at(secret, arena.now(), steps=-1)
-    assert ann.post("/account/second-factors", {"code": code}).status_code == 201
-    browser = arena.app.test_client()
-    assert log_in_with(campus, browser, "ada").location == "/login/second-factor"
-    arena.app.extensions["fairboard"].providers.clear()
-    form = {"csrf_token": arena.form_token(browser), "code": code_at(secret, arena.now())}
-    assert browser.post("/login/second-factor", data=form).location.startswith("/login")
-    assert who(browser) is None
-
-
-def test_without_password_login_a_login_link_is_sufficient_to_link_a_provider(
-    make_arena: Callable[..., Arena], campus: DjangoProvider
-):
-    arena = make_arena(oidc_providers=campus.table())
-    ann = arena.person("Ann")
-    turn_off_passwords(arena)
-    with arena.database.write() as session:
-        token = logins.create_link(session, user=ann.user, now=arena.now())
-    browser = arena.app.test_client()
-    form = {"csrf_token": arena.form_token(browser)}
-    assert browser.post(f"/login/{token}", data=form).status_code == 302
-    ann = Person(arena, ann.user, browser, "")
-    assert 'name="current_password"' not in browser.get("/account").text
-    assert link(arena, ann, campus, "ada").location == "/account"
-
-
-def test_the_pages_that_call_a_provider_are_rate_limited(
-    make_arena: Callable[..., Arena], campus: DjangoProvider
-):
-    arena = make_arena(oidc_providers=campus.table(), rate_limits=True)
-    browser = arena.app.test_client()
-    for path in ("/login/with/campus", "/login/with/campus/callback", "/logged-out/campus"):
-        statuses = [browser.get(path).status_code for _ in range(61)]
-        assert (statuses.count(429), statuses[-1]) == (1, 429)
 
 
 def test_unlinking_ends_a_login_that_waits_for_a_second_factor(arena: Arena, campus: DjangoProvider):

@@ -4,9 +4,8 @@ import re
 from html import unescape
 
 import pytest
-from sqlalchemy import select
 
-from grader.models import Competition, EntryMode, Team
+from grader.models import EntryMode
 from tests.fixtures.arena import main_text
 
 HERE = "/competitions/toxicity"
@@ -47,28 +46,6 @@ def link_of(leader) -> str:
 def buttons(page) -> set[str]:
     main_part = page.text.partition("<main")[2]
     return set(re.findall(r"<button[^>]*>([^<]+)</button>", main_part))
-
-
-def test_a_leader_chooses_a_division_and_a_merger_names_both(arena, duo):
-    ann, bob, cleo = duo
-    assert 'name="division"' not in ann.browser.get(TEAM).text
-    with arena.database.write() as session:
-        competition = session.scalars(select(Competition)).one()
-        competition.divisions = "Open & free\nStaff"
-    assert 'name="division"' not in bob.browser.get(TEAM).text
-    page = ann.browser.get(TEAM).text
-    assert "<option>Open &amp; free</option>" in page
-    assert ann.post(f"{TEAM}/division", {"division": "Open & free"}).status_code == 303
-    assert "division Open & free" in main_text(ann.browser.get(TEAM))
-    refused = cleo.post(f"{TEAM}/division", {"division": "Nobody"})
-    assert refused.status_code == 400 and "Use one of these: Open & free" in main_text(refused)
-    with arena.database.write() as session:
-        session.scalars(select(Team).where(Team.name == "Solo")).one().division = "Staff"
-    assert ann.post(f"{TEAM}/mergers", {"name": "Solo"}).status_code == 303
-    asked = cleo.post(f"{TEAM}/mergers/1/accept")
-    assert "The merged team is in the division Open & free, not in Staff." in main_text(asked)
-    told = arena.app.test_client().get(f"{API}/team/mergers/1", headers=cleo.bearer).json
-    assert (told["taken"]["division"], told["into"]["division"]) == ("Staff", "Open & free")
 
 
 def test_the_rules_are_public_and_visitors_are_asked_to_log_in(arena):
@@ -133,19 +110,6 @@ def test_the_api_shows_the_rules_joins_and_shows_the_team(arena):
     assert team()["selection"]["counts"] == [{"submission": sent_id, "reason": "automatic"}]
 
 
-def test_a_new_user_returns_to_the_invitation_after_signing_up(arena, duo):
-    link, browser = link_of(duo[0]), arena.app.test_client()
-    page = browser.get(link, follow_redirects=True)
-    asked = next(each for each in re.findall(r'href="([^"]+)"', page.text) if each.startswith("/sign-up"))
-    address = unescape(asked)
-    form = {"name": "Dora", "password": "correct horse battery"}
-    token = re.search(r'name="csrf_token" value="([^"]+)"', browser.get(address).text)
-    assert token
-    answer = browser.post(address, data={**form, "csrf_token": token[1]})
-    assert answer.headers["Location"] == link
-    assert "Join Duo ?" in main_text(browser.get(link))
-
-
 def test_an_administrator_decides_on_entry_requests(arena, join):
     root = arena.person("Root", is_admin=True)
     arena.competition(entry_mode=EntryMode.APPROVAL)
@@ -163,16 +127,6 @@ def test_an_administrator_decides_on_entry_requests(arena, join):
     assert "did not admit you" in main_text(bob.browser.get(f"{HERE}/join"))
     unknown = root.post(f"{HERE}/entries", {"name": "Nobody", "admit": "yes"})
     assert (unknown.status_code, "no account named" in main_text(unknown)) == (404, True)
-
-
-def test_a_user_without_a_team_creates_one(arena):
-    arena.competition()
-    ann = arena.person("Ann")
-    assert buttons(ann.browser.get(TEAM)) == {"Create team"}
-    refused = ann.post(TEAM, {"name": "\u202eevil"})
-    assert (refused.status_code, "invisible character" in main_text(refused)) == (400, True)
-    assert ann.post(TEAM, {"name": "<b>Fair & square</b>"}).headers["Location"] == TEAM
-    assert "&lt;b&gt;Fair &amp; square&lt;/b&gt;" in ann.browser.get(TEAM).text
 
 
 def test_leader_and_member_see_the_actions_they_may_use(duo):
