@@ -23,7 +23,6 @@ from grader.hosts import ascii_name
 
 SLUG = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
 GOOGLE = "https://accounts.google.com"
-VALUE_MAX_LENGTH = 256
 
 
 class Attempt(NamedTuple):
@@ -104,7 +103,7 @@ class Provider(BaseModel):
         """Return whether the claims grant the administrator role; None if they do not decide it."""
         if self.admin_claim is None:
             return None
-        return self.admin_value in values_of(claims, self.admin_claim)
+        return self.admin_value in _values_of(claims, self.admin_claim)
 
     def verified_email(self, claims: Mapping[str, Any]) -> str | None:
         """Return the address in the claims if it is verified."""
@@ -132,18 +131,12 @@ def domain_of(address: str) -> str:
     return ""
 
 
-def values_of(claims: Mapping[str, Any], name: str) -> frozenset[str]:
-    """Return the values of a claim as texts; dots in the name lead into nested objects."""
+def _values_of(claims: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the values of a claim; dots in the name lead into nested objects."""
     value: Any = claims
-    if name in claims:
-        value = claims[name]
-    else:
-        for part in name.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-    values = value if isinstance(value, list) else [value]
-    texts = (str(each).lower() if isinstance(each, bool) else each for each in values)
-    kept = (str(each) for each in texts if isinstance(each, str | int))
-    return frozenset(each for each in kept if 0 < len(each) <= VALUE_MAX_LENGTH and "\0" not in each)
+    for part in [name] if name in claims else name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value if isinstance(value, list) else [value]
 
 
 def read(text: str) -> tuple[Provider, ...]:

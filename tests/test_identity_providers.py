@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from grader.identity_providers import GOOGLE, Provider, SignUp, read, values_of
+from grader.identity_providers import GOOGLE, Provider, SignUp, read
 from grader.settings import Settings
 
 CAMPUS = """
@@ -47,10 +47,7 @@ def test_all_problems_are_reported_at_once_without_the_secret():
         (CAMPUS.replace("[campus]", "[Campus]"), "lower-case letters"),
         (CAMPUS + "admin_claim = 'groups'", "must be set together"),
         (CAMPUS + "scopes = ['email']", "must contain openid"),
-        (CAMPUS + "session_hours = 0", "session_hours"),
-        (CAMPUS + "allowed_domains = ['@example.org']", "allowed_domains.0"),
         (CAMPUS.replace("https://", "https://user@"), "must be an https:// URL"),
-        (CAMPUS.replace("/main", "?x=1"), "must be an https:// URL"),
     ],
 )
 def test_an_invalid_text_is_rejected(text: str, problem: str):
@@ -67,20 +64,19 @@ def test_password_login_can_be_turned_off_only_if_someone_can_log_in():
 
 
 @pytest.mark.parametrize(
-    ("claims", "name", "values"),
+    ("claims", "name", "is_admin"),
     [
-        ({"groups": ["a", "b", 7, None, {}]}, "groups", {"a", "b", "7"}),
-        ({"role": "student"}, "role", {"student"}),
-        ({"member": True}, "member", {"true"}),
-        ({"realm": {"roles": ["x"]}}, "realm.roles", {"x"}),
-        ({"https://example.org/roles": ["x"]}, "https://example.org/roles", {"x"}),
-        ({"realm": ["x"]}, "realm.roles", set()),
-        ({"role": "x" * 257}, "role", set()),
-        ({}, "role", set()),
+        ({"groups": ["a", "x"]}, "groups", True),
+        ({"role": "x"}, "role", True),
+        ({"realm": {"roles": ["x"]}}, "realm.roles", True),
+        ({"https://example.org/roles": ["x"]}, "https://example.org/roles", True),
+        ({"realm": ["x"]}, "realm.roles", False),
+        ({"role": "xx"}, "role", False),
+        ({}, "role", False),
     ],
 )
-def test_values_of_claims_are_texts(claims: dict, name: str, values: set[str]):
-    assert values_of(claims, name) == values
+def test_a_value_of_a_claim_makes_an_administrator(claims: dict, name: str, is_admin: bool):
+    assert provider(admin_claim=name, admin_value="x").makes_admin(claims) is is_admin
 
 
 @pytest.mark.parametrize(
@@ -91,7 +87,6 @@ def test_values_of_claims_are_texts(claims: dict, name: str, values: set[str]):
         ({"email": "a@example.org"}, False),
         ({"email": "a@sub.example.org", "email_verified": True}, False),
         ({"email": "a@example.org@evil.example", "email_verified": True}, False),
-        ({"email": ["a@example.org"], "email_verified": True}, False),
         ({}, False),
     ],
 )
@@ -111,13 +106,7 @@ def test_domains_are_compared_in_ascii_without_merging_different_ones():
         assert campus.admits({"email": f"a@{domain}", "email_verified": True}) is is_admitted
         google = provider(issuer=GOOGLE, allowed_domains=["straße.example"])
         assert google.admits({"hd": domain}) is is_admitted
-
-
-def test_google_accounts_are_admitted_by_their_organization_only():
-    google = provider(issuer=GOOGLE, allowed_domains=["example.org"])
-    address = {"email": "a@example.org", "email_verified": True}
-    assert not google.admits(address)
-    assert google.admits(address | {"hd": "example.org"})
+        assert not google.admits({"email": f"a@{domain}", "email_verified": True})
 
 
 def test_an_operator_can_trust_addresses_that_a_provider_does_not_mark_as_verified():

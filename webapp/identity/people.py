@@ -1,7 +1,7 @@
 """User administration (pages and API)."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from flask import Blueprint, request, url_for
 from pydantic import Field
@@ -122,7 +122,12 @@ def unlink_identity(act: Act, user_id: int, identity_id: int) -> str:
     """
     person, settings = _person(act, user_id), current_site().settings
     identity = identities.unlink(
-        act.session, user=person, identity_id=identity_id, settings=settings, **_acting(act)
+        act.session,
+        user=person,
+        identity_id=identity_id,
+        settings=settings,
+        actor=act.actor,
+        now=act.now,
     )
     _ask(
         f"Unlink {person.name} from {identity.provider}?",
@@ -142,7 +147,7 @@ def suspend_person(act: Act, sent: Reasoned, user_id: int) -> str:
     The person cannot create another account with the same verified address or login.
     """
     person = _person(act, user_id)
-    suspensions.suspend(act.session, user=person, reason=sent.reason, secret=_secret(), **_acting(act))
+    suspensions.suspend(act, user=person, reason=sent.reason, secret=current_site().settings.secret())
     _ask(
         f"Suspend {person.name}?",
         "Suspend",
@@ -161,7 +166,7 @@ def suspend_person(act: Act, sent: Reasoned, user_id: int) -> str:
 def reinstate_person(act: Act, sent: Reasoned, user_id: int) -> str:
     """End the suspension of an account."""
     person = _person(act, user_id)
-    suspensions.reinstate(act.session, user=person, reason=sent.reason, **_acting(act))
+    suspensions.reinstate(act, user=person, reason=sent.reason)
     return f"{person.name} is reinstated."
 
 
@@ -177,7 +182,7 @@ def delete_person(act: Act, sent: Reasoned, user_id: int) -> str:
     """Delete an account by anonymizing it; its teams keep their results."""
     person = _person(act, user_id)
     name, was_suspended = person.name, person.suspended_at is not None
-    suspensions.remove(act.session, user=person, reason=sent.reason, secret=_secret(), **_acting(act))
+    suspensions.remove(act, user=person, reason=sent.reason, secret=current_site().settings.secret())
     back = "The person can create another account. To prevent that, suspend the account first."
     if was_suspended:
         back = "The person still cannot create another account, because this one is suspended."
@@ -202,7 +207,7 @@ def delete_person(act: Act, sent: Reasoned, user_id: int) -> str:
 def reset_second_factors(act: Act, user_id: int) -> str:
     """Remove all second factors and sessions of a user who cannot log in."""
     person = _person(act, user_id)
-    second_factors.reset(act.session, user=person, **_acting(act))
+    second_factors.reset(act.session, user=person, actor=act.actor, now=act.now)
     _ask(
         f"Reset the second factors of {person.name}?",
         "Reset second factors",
@@ -234,14 +239,6 @@ def _person(act: Act, user_id: int) -> User:
     if person is None:
         raise NotFound
     return person
-
-
-def _acting(act: Act) -> dict[str, Any]:
-    return {"actor": act.actor, "now": act.now}
-
-
-def _secret() -> str:
-    return current_site().settings.secret()
 
 
 def _ask(heading: str, button: str, *sentences: str, is_final: bool = False) -> None:

@@ -68,19 +68,14 @@ def import_lines(
     matched, problems = _matched(stored, found)
     missing = sorted({*stored} - {*matched}, key=lambda each: each.id)
     staying = [] if remove_missing else missing
-    if (count := len(found) + len(staying)) > roster_file.MOST:
-        problems.append(f"The roster would have {count:,} students. The limit is {roster_file.MOST:,}.")
     sizes = Counter([*(each.section for each in found), *(each.section for each in staying)])
-    problems += _section_problems(act, use, sizes)
     if sections not in (None, SectionUse.NOTHING) and not any(sizes):
         problems.append("The roster has no sections. Add a column named section.")
-    if problems:
+    if problems := [*problems, *_section_problems(act, use, sizes)]:
         raise roster_file.invalid(problems)
     if remove_missing:
         _revoke(session, missing)
-        for entry in missing:
-            session.delete(entry)
-        session.flush()
+        session.execute(delete(RosterEntry).where(RosterEntry.id.in_([each.id for each in missing])))
     entries = [known or RosterEntry(competition_id=competition.id) for known in matched]
     for entry, student in zip(entries, found, strict=True):
         entry.name, entry.section = student.name, student.section
@@ -97,21 +92,17 @@ def import_lines(
     new = {entry for entry, known in zip(entries, matched, strict=True) if known is None and not own_accounts}
     wanted = [each for each in entries if each in new or (renew_links and each.user_id is None)]
     invitations, limited = _invite(act, wanted, by_mail=by_mail)
-    added = matched.count(None)
-    act.record(
-        "roster.import",
-        counted(len(found), "student"),
-        after={"added": added, "changed": changed, "removed": len(missing) - len(staying),
-               "invited": len(invitations), "sections": use},
-    )  # fmt: skip
+    added, removed = matched.count(None), len(missing) - len(staying)
+    after = {"added": added, "changed": changed, "removed": removed, "invited": len(invitations)}
+    act.record("roster.import", counted(len(found), "student"), after={**after, "sections": use})
+    verb = "Removed" if remove_missing else "Not in the list, but still on the roster"
+    unsent = "Not e-mailed, because too many links were sent to the address today"
     notes.insert(0, f"{counted(added, 'student')} added, {changed:,} changed.")
-    if missing:
-        shown = listed([each.name for each in missing], most=MOST_LISTED)
-        verb = "Removed" if remove_missing else "Not in the list, but still on the roster"
-        notes.append(f"{verb}: {shown}.")
-    if limited:
-        shown = listed([each.name for each in limited], most=MOST_LISTED)
-        notes.append(f"Not e-mailed, because too many links were sent to the address today: {shown}.")
+    notes += [
+        f"{words}: {listed([each.name for each in students], most=MOST_LISTED)}."
+        for words, students in ((verb, missing), (unsent, limited))
+        if students
+    ]
     return invitations, notes
 
 
@@ -138,6 +129,8 @@ def _matched(
 
 def _section_problems(act: Act, use: SectionUse, sizes: Counter[str]) -> Iterator[str]:
     most = act.competition.max_team_size
+    if (count := sizes.total()) > roster_file.MOST:
+        yield f"The roster would have {count:,} students. The limit is {roster_file.MOST:,}."
     if use is SectionUse.TEAMS:
         try:
             if not rosters.is_running(act.competition, act.now):

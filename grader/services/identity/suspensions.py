@@ -1,16 +1,13 @@
 """Suspension, reinstatement and deletion of accounts by administrators."""
 
-from datetime import datetime
-from typing import Any
-
 from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
 from grader.models import AccountLink, AnnouncedUpload, ApiToken, User
+from grader.services.competitions.acting import Act
 from grader.services.identity import accounts, kept_identities, logins
 from grader.services.site import log
-from grader.services.site.log import Actor
 from grader.services.teams.moderation import REASON_MAX_LENGTH
 from grader.text import one_line
 
@@ -18,13 +15,14 @@ from grader.text import one_line
 KEY_SHARED = {"key_share": True}
 
 
-def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
+def suspend(act: Act, *, user: User, reason: str, secret: str) -> None:
     """Suspend an account: end its sessions, tokens and links; keep its teams and results.
 
     Other members lead its teams from now on. Raises Refusal.
     """
+    session, now = act.session, act.now
     reason = one_line(reason, REASON_MAX_LENGTH)
-    person = _held(session, user, reason, actor)
+    person = _held(act, user, reason)
     if person.suspended_at is not None:
         raise _refusal("not_suspended", f"The account {person.name} is already suspended.")
     kept_identities.keep(session, user=person, secret=secret)
@@ -35,39 +33,40 @@ def suspend(session: Session, *, user: User, reason: str, actor: Actor, secret: 
     for table in (AccountLink, AnnouncedUpload):  # the URL of an upload is its secret
         session.execute(delete(table).where(table.user_id == person.id))
     accounts.hand_over_teams(session, user=person)
-    _record(session, "account.suspend", person, reason, actor, now)
+    act.record("account.suspend", f"person {log.mention(person)}", reason=reason)
 
 
-def reinstate(session: Session, *, user: User, reason: str, actor: Actor, now: datetime) -> None:
+def reinstate(act: Act, *, user: User, reason: str) -> None:
     """End a suspension; sessions and tokens stay ended. Raises Refusal."""
-    person = _locked(session, user)
+    person = _locked(act.session, user)
     if person.suspended_at is None:
         raise _refusal("not_suspended", f"The account {person.name} is not suspended.")
     person.suspended_at, person.suspension_reason = None, ""
-    _record(session, "account.reinstate", person, one_line(reason, REASON_MAX_LENGTH), actor, now)
+    reason = one_line(reason, REASON_MAX_LENGTH)
+    act.record("account.reinstate", f"person {log.mention(person)}", reason=reason)
 
 
-def remove(session: Session, *, user: User, reason: str, actor: Actor, secret: str, now: datetime) -> None:
+def remove(act: Act, *, user: User, reason: str, secret: str) -> None:
     """Delete another person's account by anonymizing it; see `accounts.delete_account`.
 
     Raises Refusal or OnlyOwner.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
-    person = _held(session, user, reason, actor)
-    accounts.delete_account(session, user=person, secret=secret, actor=actor, now=now)
-    _record(session, "account.delete", person, reason, actor, now)
+    person = _held(act, user, reason)
+    accounts.delete_account(act.session, user=person, secret=secret, actor=act.actor, now=act.now)
+    act.record("account.delete", f"person {log.mention(person)}", reason=reason)
 
 
 def _refusal(name: str, message: str) -> Refusal:
     return Refusal(name, ErrorKind.CONFLICT, message)
 
 
-def _held(session: Session, user: User, reason: str, actor: Actor) -> User:
+def _held(act: Act, user: User, reason: str) -> User:
     if not reason:
         message = "Enter a reason. The audit log stores it, and a suspended user sees it at the next login."
         raise Refusal("reason_missing", ErrorKind.INVALID, message)
-    person = _locked(session, user)
-    if actor.user is not None and actor.user.id == person.id:
+    person = _locked(act.session, user)
+    if act.actor.user is not None and act.actor.user.id == person.id:
         message = "You cannot suspend or delete your own account here. Use your account page."
         raise _refusal("not_suspendable", message)
     if person.is_admin:
@@ -80,9 +79,3 @@ def _locked(session: Session, user: User) -> User:
     if person.deleted_at is not None:
         raise _refusal("not_suspended", "The account was deleted in the meantime.")
     return person
-
-
-def _record(session: Session, action: str, person: User, reason: str, actor: Actor, now: datetime) -> None:
-    session.flush()
-    what: dict[str, Any] = {"action": action, "subject": f"person {log.mention(person)}", "reason": reason}
-    log.record(session, competition=None, actor=actor, now=now, **what)

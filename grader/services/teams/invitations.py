@@ -1,7 +1,5 @@
 """Team invitations by link: create, revoke, accept."""
 
-import hashlib
-import secrets
 from datetime import datetime
 
 from sqlalchemy import select, update
@@ -10,6 +8,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ErrorKind, Refusal
 from grader.models import Competition, Team, TeamInvite
 from grader.services.competitions.acting import Act
+from grader.services.identity import one_time_links
 from grader.services.site import mail_limits as limits
 from grader.services.teams import participations, rosters
 
@@ -32,10 +31,13 @@ def make_link(act: Act) -> str:
     rosters.require_changeable(act.competition, act.now)
     limits.count_link(act.session, team=team, now=act.now)
     end(act.session, team=team, now=act.now)
-    token = secrets.token_urlsafe(24)
+    token = one_time_links.new_secret()
     act.session.add(
         TeamInvite(
-            team_id=team.id, token_sha256=_sha256(token), created_by_id=act.user.id, created_at=act.now
+            team_id=team.id,
+            token_sha256=one_time_links.sha256_of(token),
+            created_by_id=act.user.id,
+            created_at=act.now,
         )
     )
     act.session.flush()
@@ -82,7 +84,7 @@ def open_link(session: Session, *, competition: Competition, token: str, now: da
         select(TeamInvite)
         .join(TeamInvite.team)
         .where(
-            TeamInvite.token_sha256 == _sha256(token),
+            TeamInvite.token_sha256 == one_time_links.sha256_of(token),
             TeamInvite.ended_at.is_(None),
             Team.competition_id == competition.id,
         )
@@ -120,7 +122,3 @@ def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:
     if rosters.count_members(session, team=present) > 1:
         message = f"You are in the team {present.name}. Leave it before you join another."
         raise Refusal("must_leave", ErrorKind.CONFLICT, message)
-
-
-def _sha256(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

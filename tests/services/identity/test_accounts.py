@@ -8,9 +8,10 @@ from argon2 import PasswordHasher
 from pydantic import SecretStr
 from sqlalchemy import func, select
 
-from grader.models import Login, User
+from grader.models import AuditEntry, Login, User
 from grader.services.identity import accounts, administrators, api_tokens, logins, names
 from grader.services.identity.accounts import InvalidAccount
+from grader.services.site.log import Actor
 from tests.fixtures.races import race
 from tests.fixtures.refusals import refused
 
@@ -201,3 +202,28 @@ def test_unusable_administrator_in_the_settings_is_reported_without_the_password
         create_from_settings(name, password)
     assert "FAIRBOARD_ADMIN_NAME and FAIRBOARD_ADMIN_PASSWORD" in caught.value.message
     assert password not in caught.value.message
+
+
+def change(service, name: str, is_admin: bool) -> User:
+    user = service.user(name)
+    return service.act(administrators.change, user=user, is_admin=is_admin, actor=Actor(None, "tests"))
+
+
+def test_account_becomes_an_administrator_and_an_ordinary_account_again(service):
+    service.user("root", is_admin=True)
+    assert change(service, "ada", True).is_admin
+    assert not change(service, "ada", False).is_admin
+    change(service, "ada", False)  # This changes nothing.
+    ada = service.user("ada")
+    with service.database.read() as session:
+        found = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
+    assert [(entry.action, entry.subject, entry.competition_id) for entry in found] == [
+        ("administrator.make", f"person [person {ada.id}]", None),
+        ("administrator.unmake", f"person [person {ada.id}]", None),
+    ]
+
+
+def test_last_administrator_cannot_be_demoted(service):
+    service.user("root", is_admin=True)
+    with pytest.raises(administrators.LastAdministrator):
+        change(service, "root", False)

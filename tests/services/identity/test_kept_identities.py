@@ -9,7 +9,6 @@ from sqlalchemy import select
 from grader.models import KeptIdentity, LinkPurpose, TeamMember, User
 from grader.services.identity import accounts, email_addresses, identities, one_time_links, sign_ups
 from grader.services.site.log import Actor
-from grader.services.submissions import decisions
 from grader.services.teams import invitations, mergers, participations, teams
 from grader.worker.scheduled_tasks import forget_records
 from tests.fixtures.races import race
@@ -83,17 +82,6 @@ def test_limits_hold_for_a_new_account_of_the_person(service, sign_up, act, leav
     sign_up("third")
     with refused("competes_elsewhere"):
         service.submit(competition, user="third")
-
-
-def test_disqualification_applies_to_other_accounts_of_the_person(service, sign_up, act):
-    competition = service.competition()
-    sign_up("first")
-    act(teams.create, competition, "first", name="Team")
-    service.act(decisions.disqualify, competition=competition, team="Team", reason="Copied.")
-    delete(service, "first")
-    sign_up("second")
-    with refused("competes_elsewhere"):
-        service.submit(competition, user="second")
 
 
 @pytest.mark.parametrize("leave", LEAVE)

@@ -9,8 +9,7 @@ from pydantic import ValidationError
 from fairboard import MetricSettings, Weights
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.site.stored_json import StoredJson
-from grader.services.solutions.check_jobs import CheckParameters, SettingsCheckParameters
-from grader.services.solutions.intake import Commitment, StoredSolution
+from grader.services.solutions.check_jobs import SettingsCheckParameters
 
 WEIGHTS = {"overall_auc": 0.25, "subgroup_auc": 0.25, "bpsn_auc": 0.25, "bnsp_auc": 0.25}
 METRIC = {
@@ -22,49 +21,10 @@ METRIC = {
 }
 RULES = {"identities": ["female", "muslim"], "metric": METRIC}
 CHOICE = {"identities": None, "min_class_rows": 25, "metric": METRIC}
-FILE = {"name": "s.csv", "sha256": "ab" * 32, "size_bytes": 12}
-SOLUTION = {
-    "row_ids_sha256": "a" * 64,
-    "prepared_sha256": "b" * 64,
-    "sample_submission_sha256": "c" * 64,
-    "row_count": 400,
-    "public_row_count": 200,
-    "private_row_count": 200,
-    "rules": RULES,
-    "metric_code_version": "1",
-    "report": {"label": "target", "identities": []},
-    "digest": "d" * 64,
-    "commitment": {"nonce": "00", "value": "ff"},
-}
 STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
     (Rules, RULES),
     (Rules, RULES | {"metric": METRIC | {"power": "-inf"}}),
-    (MetricChoice, CHOICE),
     (MetricChoice, CHOICE | {"identities": ["female"]}),
-    (Commitment, {"nonce": "00", "value": "ff"}),
-    (StoredSolution, SOLUTION),
-    (
-        CheckParameters,
-        {
-            "purpose": "draft",
-            "file": FILE,
-            "test": None,
-            "roles": None,
-            "choice": CHOICE,
-            "live_scoring_version_id": None,
-        },
-    ),
-    (
-        CheckParameters,
-        {
-            "purpose": "corrected",
-            "file": FILE,
-            "test": FILE,
-            "roles": {"target": "label", "female": "identity"},
-            "choice": CHOICE,
-            "live_scoring_version_id": 7,
-        },
-    ),
     (SettingsCheckParameters, {"rules": RULES, "live_scoring_version_id": 7}),
 ]
 NAMES = [kind.__name__ for kind, _ in STORED]
@@ -117,5 +77,5 @@ def test_infinite_power_is_stored_as_text():
 
 def test_error_does_not_show_the_stored_values():
     with pytest.raises(ValidationError) as caught:
-        Commitment.from_dict({"nonce": 123456789, "value": "ff"})
+        SettingsCheckParameters.from_dict({"rules": 123456789, "live_scoring_version_id": 7})
     assert "123456789" not in str(caught.value)

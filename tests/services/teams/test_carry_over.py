@@ -11,7 +11,6 @@ from grader.models import (
     Competition,
     CompetitionState,
     EntryMode,
-    KeptIdentity,
     Organizer,
     Role,
     Team,
@@ -110,21 +109,6 @@ def test_next_stage_is_a_draft_with_the_same_settings_files_and_organizers(servi
         service.act(drafts.next_stage, competition=competition, actor=SHELL)
     with pytest.raises(InvalidCompetition, match="Publish"):
         service.act(drafts.next_stage, competition=made, actor=SHELL)
-
-
-def test_copy_of_a_stage_has_no_link_and_no_name_and_a_deleted_draft_frees_its_place(service, follow):
-    competition = service.competition()
-    draft = follow(competition, is_draft=True)
-    copy = service.act(drafts.clone, source=draft, slug="copy", actor=SHELL)
-    assert (copy.previous_stage_id, copy.stage_name, copy.full_title) == (None, "", "Toxicity")
-    service.act(drafts.delete_draft, competition=draft, actor=SHELL)
-    assert service.reload(competition).next_stage_id is None
-    again = follow(competition)
-    third = follow(again)
-    assert third.stage_name == "Stage 3"
-    with service.database.read() as session:
-        found = lookup.stages(session, competition=lookup.get(session, slug=again.slug))
-        assert [each.slug for each in found] == ["toxicity", again.slug, third.slug]
 
 
 @pytest.mark.both_databases
@@ -227,19 +211,6 @@ def test_people_and_names_that_are_already_in_the_stage_are_skipped_and_kept(ser
         ("Team dan", "dan", "not admitted to this stage"),
         ("Team dan", None, "no member can enter this stage"),
     ]
-
-
-def test_another_account_of_a_rejected_person_is_not_carried(service, act, follow):
-    competition = service.competition()
-    act(teams.create, competition, "ada", name="Ada")
-    stage = follow(competition)
-    with service.database.write() as session:
-        ids = [service.user(name).id for name in ("ada", "other")]
-        session.add_all(KeptIdentity(user_id=each, identity_hash="a" * 64) for each in ids)
-    service.act(
-        participations.decide, competition=stage, user=service.user("other"), admits=False, actor=SHELL
-    )
-    assert carry(service, stage).teams == []
 
 
 def test_teams_are_carried_to_published_stages_until_the_close(service, follow):

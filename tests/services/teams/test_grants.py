@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.models import AuditEntry, Competition, SubmissionGrant, Team
+from grader.models import AuditEntry, Competition, Team
 from grader.services.competitions import acting
 from grader.services.site import log
 from grader.services.site.log import Actor
@@ -85,45 +85,25 @@ def test_public_log_shows_recipient_number_and_reason(service):
     assert given[0].grant.granted_at == datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
-def test_newest_grants_are_listed_and_a_team_sees_its_own_and_general_ones(service):
-    close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
-    competition = service.competition(max_daily_submissions=1, closes_at=close, takes_late_submissions=False)
+def test_a_team_sees_its_own_and_general_grants_newest_first(service):
+    competition = service.competition(max_daily_submissions=1)
     ada, bob = (service.submit(competition, user=name).submission.team_id for name in ("ada", "bob"))
-
-    def listed(team_id: int | None = None) -> list[tuple[str | None, int]]:
-        with service.database.read() as session:
-            team = None if team_id is None else session.get_one(Team, team_id)
-            found = grants.list_newest(session, competition=competition, team=team)
-        assert {each.ends_at for each in found} == {close}
-        return [(each.team, each.grant.count) for each in found]
-
-    def give_all(*given: tuple[int | None, int]):
-        with service.database.write() as session:
-            for team_id, count in given:
-                session.add(
-                    SubmissionGrant(
-                        competition_id=competition.id,
-                        team_id=team_id,
-                        day=TODAY,
-                        count=count,
-                        reason="The queue stood still",
-                        granted_at=service.now,
-                    )
-                )
-                session.flush()
-
-    give_all((None, 1), (ada, 2), (bob, 3))
-    assert listed() == [("bob", 3), ("ada", 2), (None, 1)]
-    assert listed(ada) == [("ada", 2), (None, 1)]
+    for team, count in ((None, 1), ("ada", 2), ("bob", 3)):
+        give(service, competition, team=team, count=count)
     with service.database.read() as session:
-        teams = [session.get_one(Team, bob)]
+        ada, bob = (session.get_one(Team, team_id) for team_id in (ada, bob))
+        listed = [
+            [(each.team, each.grant.count) for each in found]
+            for found in (
+                grants.list_newest(session, competition=competition, team=team) for team in (None, ada)
+            )
+        ]
         granted = [
-            limits.granted_by_now(session, competition=competition, teams=teams, now=service.now + days * DAY)
+            limits.granted_by_now(session, competition=competition, teams=[bob], now=service.now + days * DAY)
             for days in (-1, 0, 1)
         ]
+    assert listed == [[("bob", 3), ("ada", 2), (None, 1)], [("ada", 2), (None, 1)]]
     assert granted == [0, 4, 4]
-    give_all(*((None, count) for count in range(10, 60)))
-    assert listed() == [(None, count) for count in range(59, 9, -1)]
 
 
 def test_grant_ends_with_the_close_of_its_competition_in_utc():
@@ -146,44 +126,30 @@ GRANT = {"team": None, "day": TODAY, "count": 1, "reason": "An outage"}
 
 
 @pytest.mark.parametrize(
-    ("given", "of_competition", "told"),
+    ("given", "of_competition", "is_valid"),
     [
-        ({"count": 1}, {}, None),
-        ({"count": 1000}, {}, None),
-        ({"count": 0}, {}, "Enter 1 to 1,000 extra submissions, not 0"),
-        ({"count": 1001}, {}, "not 1,001"),
-        ({"day": TODAY - DAY}, {}, "2026-01-04 (UTC) is in the past"),
-        ({"day": None}, {}, "Enter the day as a date, such as 2026-03-14"),
-        ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 6, tzinfo=UTC)}, None),
-        (
-            {"day": TODAY + DAY},
-            {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC)},
-            "is after the close, and late",
-        ),
+        ({"count": 1000}, {}, True),
+        ({"count": 0}, {}, False),
+        ({"count": 1001}, {}, False),
+        ({"day": TODAY - DAY}, {}, False),
+        ({"day": None}, {}, False),
+        ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 6, tzinfo=UTC)}, True),
+        ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC)}, False),
         (
             {"day": TODAY + DAY},
             {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC), "takes_late_submissions": True},
-            None,
+            True,
         ),
-        ({"reason": ""}, {}, "Enter a reason"),
-        ({"team": Team(competition_id=1, name="a")}, {}, None),
-        ({"team": Team(competition_id=2, name="a")}, {}, "The team a no longer competes in"),
-        (
-            {"team": Team(competition_id=1, name="a", merged_into_id=3)},
-            {},
-            "The team a no longer competes in",
-        ),
-        ({}, {"max_daily_submissions": None}, "neither a daily nor a total limit"),
-        ({}, {"max_daily_submissions": None, "max_total_submissions": 9}, None),
+        ({"reason": ""}, {}, False),
+        ({"team": Team(competition_id=2, name="a")}, {}, False),
+        ({"team": Team(competition_id=1, name="a", merged_into_id=3)}, {}, False),
+        ({}, {"max_daily_submissions": None}, False),
+        ({}, {"max_daily_submissions": None, "max_total_submissions": 9}, True),
     ],
 )
-def test_invalid_grant_is_rejected_with_its_reason(
-    given: dict[str, Any], of_competition: dict[str, Any], told: str | None
-):
+def test_invalid_grant_is_rejected(given: dict[str, Any], of_competition: dict[str, Any], is_valid: bool):
     competition = Competition(
         **{"id": 1, "max_daily_submissions": 5, "takes_late_submissions": False} | of_competition
     )
     now = datetime(2026, 1, 6, 8, tzinfo=timezone(timedelta(hours=9)))  # the 5th in UTC
-    problems = list(grants._problems(competition, **GRANT | given, now=now))
-    assert len(problems) == (told is not None)
-    assert all(told in problem for problem in problems)
+    assert (not list(grants._problems(competition, **GRANT | given, now=now))) is is_valid

@@ -17,7 +17,6 @@ from grader.models import (
 )
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
-from grader.services.identity import accounts
 from grader.services.leaderboards.board import board_of
 from grader.services.submissions import accepting
 from grader.services.submissions.situation import SentFile
@@ -110,18 +109,6 @@ def test_teams_can_merge_once_one_team_could_have_submitted_as_many_files(servic
     with refused("too_many_submissions"):
         merge(competition, "ada", "bob", after=midnight - timedelta(microseconds=1))
     merge(competition, "ada", "bob", after=midnight)
-
-
-def test_total_limit_applies_to_the_sum_without_rejected_files(service, scene, send, merge):
-    competition = scene(max_daily_submissions=None, max_total_submissions=2)
-    first = send(competition, "ada")
-    for name in ("ada", "bob"):
-        send(competition, name)
-    with refused("too_many_submissions", match="at most 2"):
-        merge(competition, "ada", "bob", after=5 * DAY)
-    with service.database.write() as session:
-        session.get_one(Submission, first.id).slot_day = None
-    merge(competition, "ada", "bob", after=5 * DAY)
 
 
 def test_sum_is_checked_again_when_the_request_is_accepted(scene, act, send):
@@ -251,15 +238,6 @@ def test_other_requests_and_invitations_of_the_merged_team_end(scene, act, servi
         act(invitations.accept_link, competition, "eve", token=token)
 
 
-def test_team_whose_only_member_deleted_the_account_cannot_be_asked_to_merge(service, scene, act):
-    competition = scene()
-    with service.database.write() as session:
-        accounts.delete_account(session, user=service.user("bob"), secret="s", now=service.now)
-        name = session.scalars(select(Team.name).where(Team.name.startswith("Team of"))).one()
-    with refused("unknown_team"):
-        act(mergers.request, competition, "ada", name=name)
-
-
 def test_same_idempotency_key_of_both_teams_does_not_prevent_a_merge(service, scene, send, merge):
     competition = scene()
     for name in ("ada", "bob"):
@@ -327,13 +305,3 @@ def test_only_one_of_two_simultaneous_merges_of_a_team_succeeds(service, scene, 
     assert [isinstance(each, Exception) for each in answers].count(True) == 1
     with service.database.read() as session:
         assert session.scalar(select(func.count()).where(Team.merged_into_id.is_not(None))) == 1
-
-
-@pytest.mark.both_databases
-def test_simultaneous_mutual_requests_create_one_request(service, scene, act):
-    competition = scene()
-    answers = race(
-        partial(act, mergers.request, competition, "ada", name="Team bob"),
-        partial(act, mergers.request, competition, "bob", name="Team ada"),
-    )
-    assert [is_refusal(each, "already_asked") for each in answers].count(True) == 1

@@ -5,13 +5,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import Competition, CompetitionState, EntryMode, RequestState, Team
-from grader.services.competitions import acting, lookup, settings
-from grader.services.competitions.lifecycle import NotReady
-from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.models import EntryMode, RequestState, Team
+from grader.services.competitions import lookup, settings
 from grader.services.site.log import Actor
 from grader.services.submissions import situation
-from grader.services.teams import participations, teams
+from grader.services.teams import participations
 from grader.services.teams.participations import (
     EntryState,
 )
@@ -162,44 +160,9 @@ def test_users_can_join_after_the_reveal_if_late_files_are_accepted(service, tak
             require(service, competition)
 
 
-def test_archived_competition_cannot_be_joined_even_if_it_accepted_late_files(service):
-    competition = service.competition(takes_late_submissions=True)
-    join(service, competition, "bob")
-    service.reveal(competition)
-    with service.database.write() as session:
-        session.get_one(Competition, competition.id).state = CompetitionState.ARCHIVED
-    with refused("entry_closed"):
-        join(service, competition, after=DAY)
-    for user in ("ada", "bob"):
-        with service.database.write() as session, refused("teams_frozen"):
-            teams.create(acting.as_person(session, competition, service.user(user)), name="Late")
-
-
 def test_declined_entry_leaves_no_team_behind(service):
     competition = service.competition(rules="Be kind.")
     with refused("not_joined"):
         require(service, competition)
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Team)) == 0
-
-
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"entry_mode": EntryMode.CODE}, "Entry by code requires an entry code"),
-        ({"entry_mode": EntryMode.CODE, "entry_code": " \n"}, "Entry by code requires an entry code"),
-        ({"entry_code": "secret"}, "the entry mode is open"),
-        ({"max_team_size": 0}, "The team size must be at least 1, not 0."),
-        ({"max_total_submissions": 0}, "The total limit must be at least 1"),
-        ({"selection_count": -1}, "The number of selected submissions must be at least 1"),
-        ({"entry_deadline": -DAY}, "The entry deadline must be after the opening time."),
-        ({"merger_deadline": 21 * DAY}, "The merger deadline cannot be after the closing time."),
-        ({"reveals_at": 19 * DAY}, "cannot be revealed before the close"),
-    ],
-)
-def test_invalid_conditions_are_rejected(service, given, sentence: str):
-    dated = {
-        name: service.now + value if isinstance(value, timedelta) else value for name, value in given.items()
-    }
-    with pytest.raises((InvalidCompetition, NotReady), match=sentence):
-        service.competition(closes_at=service.now + 20 * DAY, **dated)

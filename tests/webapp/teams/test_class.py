@@ -1,7 +1,8 @@
-"""A class from the roster to the grades: accounts, divisions, submissions, benchmarks, reveal."""
+"""Classes: imported rosters, invitations, divisions, grades."""
 
 import csv
 import io
+import re
 
 import pytest
 from sqlalchemy import select
@@ -105,3 +106,28 @@ def test_grades_are_safe_for_spreadsheets(olga: Desk):
     olga("POST", f"{DESK}/students", json={"students": ["name,section", "Eve,=1+1"]}, expect=201)
     text = olga("GET", f"{DESK}/exports/grades.csv?bom=1").data.decode()
     assert (text[0], "'=1+1" in text) == ("\ufeff", True)
+
+
+def test_a_new_student_signs_up_and_returns_to_the_invitation(olga: Desk):
+    answer = olga("POST", f"{DESK}/students", json={"students": ["Fay", " Gus ", ""]}, expect=201)
+    made = answer.json["invitations"]
+    assert [each["student"] for each in made] == ["Fay", "Gus"]
+    path = "/class/" + made[0]["url"].rpartition("/")[2]
+    browser = olga.arena.app.test_client()
+    (sign_up,) = re.findall(r'href="(/sign-up/[^"]+)"', browser.get(path).text)
+    token = olga.arena.form_token(browser, sign_up)
+    form = {"csrf_token": token, "name": "Fay", "password": "correct horse battery"}
+    assert browser.post(sign_up, data=form).location == path
+    joined = browser.post(path, data={"csrf_token": olga.arena.form_token(browser, path)})
+    assert joined.location == "/competitions/toxicity/join"
+    assert browser.get(path).status_code == 404
+
+
+def test_the_page_shows_the_secrets_once_and_keeps_the_entered_values(olga: Desk):
+    refused = olga.person.post(f"{PAGE}/students", {"students": "Fay\nAdmin"})
+    assert (refused.status_code, ">Fay\nAdmin</textarea>" in refused.text.replace("\r", "")) == (422, True)
+    made = olga.person.post(f"{PAGE}/students", {"students": "Fay\nGus"})
+    assert (made.status_code, len(re.findall(r"/class/[\w-]+", made.text))) == (201, 2)
+    assert "/class/" not in olga.person.browser.get(PAGE).text
+    eva = olga.arena.person("Eva")
+    assert eva.post(f"{PAGE}/students", {"students": "Zoe"}).status_code == 403
