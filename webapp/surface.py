@@ -183,9 +183,10 @@ class Surface:
         parameters except `slug`. An error is shown on the page `back`, and a success leads there with the
         message `done`: a text, a text for each `verb` of the URL, or a function of the outcome and the URL
         parameters, including `slug`, that returns a text, a text and another URL, values for the page, which
-        is then shown at once, or a response. The operation answers with the outcome, as `answers`; without an
-        outcome, with the read model of `back`; with status 204, with nothing. `before` runs before the
-        transaction, such as to store a file; the function receives its result, if any, as `prepared`.
+        is then shown at once, or a response. Without `done`, the message is the outcome if it is a text. The
+        operation answers with the outcome, as `answers`; without an outcome, with the read model of `back`;
+        with status 204, with nothing. `before` runs before the transaction, such as to store a file; the
+        function receives its result, if any, as `prepared`.
         """
 
         def register(run: Function) -> Function:
@@ -365,6 +366,8 @@ class _Declared:
         told = self.done[given["verb"]] if isinstance(self.done, Mapping) else self.done
         if callable(told):
             told = told(outcome, **given)
+        if not told and isinstance(outcome, str):
+            told = outcome
         if isinstance(told, Mapping):
             page = self.back.page(shown=told, **given)
             return (page, 200 if self.status == 204 else self.status) if isinstance(page, str) else page

@@ -208,7 +208,6 @@ def change_me(act: Act, sent: ProfileRequest) -> Asker | None:
     "/account/email",
     form="change_email",
     back=account,
-    done=lambda told, **_: told,
     before=require_confirmed,
 )
 def change_email(act: Act, sent: AddressRequest) -> str:

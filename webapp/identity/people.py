@@ -112,7 +112,6 @@ def create_reset_link(act: Act, user_id: int) -> ResetLink:
     method="DELETE",
     form="unlink",
     back=person_list,
-    done=lambda told, **_: told,
     status=204,
 )
 def unlink_identity(act: Act, user_id: int, identity_id: int) -> str:
@@ -138,9 +137,7 @@ def unlink_identity(act: Act, user_id: int, identity_id: int) -> str:
     return f"{person.name} is no longer linked to {identity.provider}."
 
 
-@PEOPLE.act(
-    "/<int:user_id>/suspend", form="suspend", back=person_list, done=lambda told, **_: told, status=204
-)
+@PEOPLE.act("/<int:user_id>/suspend", form="suspend", back=person_list, status=204)
 def suspend_person(act: Act, sent: Reasoned, user_id: int) -> str:
     """Suspend an account: its sessions, tokens and links end, and its teams keep their results.
 
@@ -160,9 +157,7 @@ def suspend_person(act: Act, sent: Reasoned, user_id: int) -> str:
     return f"{person.name} is suspended."
 
 
-@PEOPLE.act(
-    "/<int:user_id>/reinstate", form="reinstate", back=person_list, done=lambda told, **_: told, status=204
-)
+@PEOPLE.act("/<int:user_id>/reinstate", form="reinstate", back=person_list, status=204)
 def reinstate_person(act: Act, sent: Reasoned, user_id: int) -> str:
     """End the suspension of an account."""
     person = _person(act, user_id)
@@ -175,7 +170,6 @@ def reinstate_person(act: Act, sent: Reasoned, user_id: int) -> str:
     method="DELETE",
     form="delete",
     back=person_list,
-    done=lambda told, **_: told,
     status=204,
 )
 def delete_person(act: Act, sent: Reasoned, user_id: int) -> str:
@@ -201,7 +195,6 @@ def delete_person(act: Act, sent: Reasoned, user_id: int) -> str:
     "/<int:user_id>/reset-second-factors",
     form="reset_second_factors",
     back=person_list,
-    done=lambda told, **_: told,
     status=204,
 )
 def reset_second_factors(act: Act, user_id: int) -> str:

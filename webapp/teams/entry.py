@@ -86,7 +86,7 @@ def entry_requests(ask: Ask) -> EntryRequestList:
     )
 
 
-@ENTRIES.act("/entries", form="decide", back=entry_requests, done=lambda decision, **_: decision, status=204)
+@ENTRIES.act("/entries", form="decide", back=entry_requests, status=204)
 def decide_entry(act: Act, sent: EntryDecision) -> str:
     """Admit a user or reject the request to join."""
     user = names.get_user(act.session, name=sent.name)

@@ -36,14 +36,7 @@ def acting_as(user: str | None) -> Iterator[tuple[str, str]]:
                 lifetime=TOKEN_LIFETIME,
                 now=now,
             )
-            log.record(
-                session,
-                competition=None,
-                actor=Actor.shell(),
-                action="account.act_as",
-                subject=f"person {log.mention(account)}",
-                now=now,
-            )
+            log.record_about(session, account, "account.act_as", actor=Actor.shell(), now=now)
         try:
             yield installation.address(), text
         finally:

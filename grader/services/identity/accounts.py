@@ -91,36 +91,32 @@ def draft(
 ) -> User:
     """Return a new account for `add`; raise InvalidAccount with all problems."""
     problems: dict[str, str] = {}
-    shown = ""
+    user = None
+    try:
+        user = named(name, password_hash=NO_PASSWORD, now=now, is_admin=is_admin)
+    except InvalidAccount as error:
+        problems |= error.by_field
+    if fault := password_problem(password, name=user.name if user else ""):
+        problems["password"] = fault
+        if user is not None and names.is_taken(session, name=user.name):
+            problems = name_taken(user.name).by_field | problems
+    if user is None or problems:
+        raise InvalidAccount(problems)
+    user.password_hash = passwords.hash(_normalized(password))
+    return user
+
+
+def named(name: str, *, password_hash: str, now: datetime, is_admin: bool = False) -> User:
+    """Return a new account for `add` with a password hash; raise InvalidAccount."""
     try:
         shown = names.clean_name(name)
         names.require_unreserved(shown, is_admin=is_admin)
     except names.InvalidName as error:
-        problems["name"] = error.message
-    if fault := password_problem(password, name=shown):
-        problems["password"] = fault
-    if problems:
-        if "name" not in problems and names.is_taken(session, name=shown):
-            problems = name_taken(shown).by_field | problems
-        raise InvalidAccount(problems)
-    return _user(shown, passwords.hash(_normalized(password)), now, is_admin=is_admin)
-
-
-def named(name: str, *, password_hash: str, now: datetime) -> User:
-    """Return a new account for `add` with a password hash; raise InvalidAccount."""
-    try:
-        shown = names.clean_name(name)
-        names.require_unreserved(shown, is_admin=False)
-    except names.InvalidName as error:
         raise InvalidAccount({"name": error.message}) from None
-    return _user(shown, password_hash, now, is_admin=False)
-
-
-def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> User:
     return User(
-        name=name,
-        name_folded=folded(name),
-        name_key=names.name_key(name),
+        name=shown,
+        name_folded=folded(shown),
+        name_key=names.name_key(shown),
         password_hash=password_hash,
         is_admin=is_admin,
         created_at=now,

@@ -42,16 +42,9 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
         raise Refusal("not_suspendable", ErrorKind.CONFLICT, message)
     account.is_admin = is_admin
     session.flush()
-    log.record(
-        session,
-        competition=None,
-        actor=actor,
-        action="administrator.make" if is_admin else "administrator.unmake",
-        subject=f"person {log.mention(account)}",
-        before={"is_admin": not is_admin},
-        after={"is_admin": is_admin},
-        now=now,
-    )
+    action = "administrator.make" if is_admin else "administrator.unmake"
+    before, after = {"is_admin": not is_admin}, {"is_admin": is_admin}
+    log.record_about(session, account, action, actor=actor, before=before, after=after, now=now)
     return account
 
 

@@ -157,7 +157,9 @@ def sign_up(
     identity.user, identity.linked_at = user, now
     session.flush()
     kept_identities.keep_new(session, user=user, secret=settings.secret())
-    _record(session, "identity.sign_up", user, provider.slug, Actor.of(user), now)
+    log.record_about(
+        session, user, "identity.sign_up", actor=Actor.of(user), after={"provider": provider.slug}, now=now
+    )
     _set_role(session, user, provider, is_admin, settings, now)
     return user
 
@@ -187,7 +189,9 @@ def link(
     identity.user, identity.linked_at = person, now
     session.flush()
     kept_identities.keep_new(session, user=person, secret=settings.secret())
-    _record(session, "identity.link", person, provider.slug, Actor.of(person), now)
+    log.record_about(
+        session, person, "identity.link", actor=Actor.of(person), after={"provider": provider.slug}, now=now
+    )
     if person.email and person.email_verified_at:
         letters.send_to_address(
             session, "identity-linked", person.email, user=person, provider=provider.label, now=now
@@ -227,7 +231,9 @@ def unlink(
     kept_identities.keep(session, user=person, secret=settings.secret())
     session.delete(identity)
     session.flush()
-    _record(session, "identity.unlink", person, identity.provider, actor, now)
+    log.record_about(
+        session, person, "identity.unlink", actor=actor, after={"provider": identity.provider}, now=now
+    )
     return identity
 
 
@@ -265,18 +271,6 @@ def _set_role(
         administrators.change(session, user=user, is_admin=is_admin, actor=actor, now=now)
     except administrators.LastAdministrator:
         logger.warning("%s revoked the role of the only administrator, who keeps it.", provider.slug)
-
-
-def _record(session: Session, action: str, user: User, provider: str, actor: Actor, now: datetime) -> None:
-    log.record(
-        session,
-        competition=None,
-        actor=actor,
-        action=action,
-        subject=f"person {log.mention(user)}",
-        after={"provider": provider},
-        now=now,
-    )
 
 
 def suggested_name(claims: Mapping[str, Any]) -> str:

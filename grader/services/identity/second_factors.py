@@ -292,15 +292,9 @@ def _note(
     after: Mapping[str, Any] | None = None,
 ) -> None:
     """Record an action in the audit log, and e-mail it to the user's verified address."""
-    log.record(
-        session,
-        competition=None,
-        actor=actor or Actor.of(user),
-        action=f"second_factor.{action}",
-        subject=f"person {log.mention(user)}",
-        before=before,
-        after=after,
-        now=now,
+    actor = actor or Actor.of(user)
+    log.record_about(
+        session, user, f"second_factor.{action}", actor=actor, before=before, after=after, now=now
     )
     if user.email and user.email_verified_at:
         letters.send_to_address(session, "second-factors-changed", user.email, user=user, what=what, now=now)

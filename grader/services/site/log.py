@@ -172,6 +172,22 @@ def record(
     return entry
 
 
+def record_about(
+    session: Session,
+    user: User,
+    action: str,
+    *,
+    actor: Actor,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    now: datetime,
+) -> None:
+    """Add an entry about an account, which concerns the whole site."""
+    given: dict[str, Any] = {"before": before, "after": after, "now": now}
+    subject = f"person {mention(user)}"
+    record(session, competition=None, actor=actor, action=action, subject=subject, **given)
+
+
 def list_after(
     session: Session,
     *,

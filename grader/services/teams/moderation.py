@@ -1,11 +1,8 @@
 """Moderation of team names: team lookup and replacement."""
 
-from sqlalchemy import select
-
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Team
 from grader.services.competitions.acting import Act
-from grader.services.identity import names
 from grader.services.site import log
 from grader.services.teams import mail, rosters
 from grader.text import one_line
@@ -23,9 +20,7 @@ def require_reason(text: str, decision: str) -> str:
 
 def find(act: Act, name: str) -> Team:
     """Return the team with this name for an organizer's action; raise OrganizerRefusal."""
-    match = act.session.scalar(
-        select(Team).where(Team.competition_id == act.competition.id, Team.name_key == names.name_key(name))
-    )
+    match = rosters.find_by_name(act.session, competition=act.competition, name=name)
     if match is None or match.is_organizers:
         message = f"There is no team named {name!r} in this competition."
         raise OrganizerRefusal("unknown_team", ErrorKind.CONFLICT, message)
@@ -38,21 +33,12 @@ def find(act: Act, name: str) -> Team:
 def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
     """Replace a team's offensive name; only organizers can change the new name.
 
-    The public log does not repeat the old name. Raises InvalidName or OrganizerRefusal.
+    The public log does not repeat the old name. Raises Refusal or OrganizerRefusal.
     """
     reason = require_reason(reason, "renaming")
-    shown = names.clean_name(name)
-    names.require_unreserved(shown)
     target = find(act, team)
-    if names.is_taken_by_team(act.session, competition=act.competition, name=shown, but_for=target):
-        message = (
-            f"The name {shown!r} is taken or looks too similar to another team's name. Choose another name."
-        )
-        raise OrganizerRefusal("name_taken", ErrorKind.CONFLICT, message)
+    shown = rosters.new_name(act.session, competition=act.competition, name=name, of=target)
     before = target.name
-    if before == shown:
-        message = f"The team is already named {shown!r}."
-        raise OrganizerRefusal("same_name", ErrorKind.CONFLICT, message)
     rosters.set_name(target, shown)
     target.is_name_fixed = True
     act.session.flush()

@@ -114,6 +114,18 @@ def find_by_name(session: Session, *, competition: Competition, name: str) -> Te
     return session.scalar(query.options(joinedload(Team.leader)))
 
 
+def new_name(session: Session, *, competition: Competition, name: str, of: Team | None = None) -> str:
+    """Return the display form of a new name for a team; raise Refusal if it is invalid, reserved or taken."""
+    shown = names.clean_name(name)
+    names.require_unreserved(shown)
+    if names.is_taken_by_team(session, competition=competition, name=shown, but_for=of):
+        message = (
+            f"The name {shown!r} is taken or looks too similar to another team's name. Choose another name."
+        )
+        raise Refusal("team_name_taken", ErrorKind.CONFLICT, message)
+    return shown
+
+
 def free_name(session: Session, *, competition: Competition, name: str) -> str:
     """Return a free name for a new team: the given name, with a number if it is taken."""
     candidate, number = name, 1

@@ -1,18 +1,15 @@
 """Team management by members: create, rename, leave, change the leader."""
 
 from sqlalchemy import exists, select
-from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
-from grader.models import Competition, CompetitionState, Team, TeamMember
+from grader.models import CompetitionState, Team, TeamMember
 from grader.services.competitions.acting import Act
-from grader.services.identity import names
 from grader.services.teams import participations, rosters
 
 
 def create(act: Act, *, name: str) -> Team:
     """Create a team for the person under a name of their choice; raise Refusal or InvalidName."""
-    shown = names.clean_name(name)
     if act.competition.state is CompetitionState.ARCHIVED:
         raise rosters.frozen(act.competition.closes_at)
     participations.require_joined(act.session, competition=act.competition, user=act.user, now=act.now)
@@ -20,20 +17,18 @@ def create(act: Act, *, name: str) -> Team:
     if present is not None:
         raise rosters.already_in_team(present)
     participations.require_one_team(act.session, competition=act.competition, users=[act.user.id], teams=())
-    _require_free(act.session, act.competition, shown)
+    shown = rosters.new_name(act.session, competition=act.competition, name=name)
     return rosters.make_team(act.session, competition=act.competition, user=act.user, name=shown, now=act.now)
 
 
 def rename(act: Act, *, name: str) -> Team:
     """Rename the team that the person leads, until the close; raise Refusal or InvalidName."""
-    shown = names.clean_name(name)
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     rosters.require_running(act.competition, act.now)
     if team.is_name_fixed:
         message = "The organizers renamed your team. Only they can change its name."
         raise Refusal("name_fixed", ErrorKind.CONFLICT, message)
-    _require_free(act.session, act.competition, shown, but_for=team)
-    rosters.set_name(team, shown)
+    rosters.set_name(team, rosters.new_name(act.session, competition=act.competition, name=name, of=team))
     act.session.flush()
     return team
 
@@ -65,14 +60,3 @@ def hand_over(act: Act, *, to_user_id: int) -> Team:
     team.leader_id = to_user_id
     act.session.flush()
     return team
-
-
-def _require_free(
-    session: Session, competition: Competition, name: str, *, but_for: Team | None = None
-) -> None:
-    names.require_unreserved(name)
-    if names.is_taken_by_team(session, competition=competition, name=name, but_for=but_for):
-        message = (
-            f"The name {name!r} is taken or looks too similar to another team's name. Choose another name."
-        )
-        raise Refusal("team_name_taken", ErrorKind.CONFLICT, message)
