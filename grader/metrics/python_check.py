@@ -1,16 +1,14 @@
 """The setup check of a Python metric: whether it works, is reproducible, and prefers good files."""
 
-import importlib
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fairboard.interface import Columns, ColumnSpec, Direction, Exactness, RowArray
+from fairboard.interface import Columns, Direction, Exactness, RowArray
+from grader.files.solution.columns import USAGE_CODES
 from grader.metrics.python_metric import (
     REASONS,
     MetricFailed,
@@ -22,6 +20,7 @@ from grader.metrics.python_metric import (
     package_versions,
     term_names,
 )
+from grader.metrics.python_table import PythonTable, settings_of
 from grader.sandbox import CallOutcome, CallStatus, SandboxClient, layers
 
 _OTHER_TIME = 40 * 86_400.0 + 12_345.678
@@ -124,78 +123,35 @@ def check_files(
     solution: Path,
     sample: Path,
     *,
-    id_column: str | None = None,
     lowest: bool = False,
     nonnegative: bool = False,
     arguments: Mapping[str, Any] | None = None,
     sandboxes: tuple[SandboxClient, SandboxClient] | None = None,
 ) -> MetricCheck:
-    """Check the metric in `data` with two CSV files; raise ValueError if they do not fit together."""
-    source, true, predicted = MetricSource.of(data), _read(solution), _read(sample)
-    id_column = id_column or str(predicted.columns[0])
-    for name, table in (("solution", true), ("sample submission", predicted)):
-        if id_column not in table or table[id_column].duplicated().any():
-            raise ValueError(f"The {name} needs a column {id_column!r} with a different id in each row.")
-    usage = next((name for name in true.columns if str(name).lower() == "usage"), None)
-    if usage is not None:
-        true[usage] = _splits(true[usage])
-        true = true[true[usage] != "ignored"]
-    true = true.sort_values(id_column, ignore_index=True)
-    if missing := set(true[id_column]) - set(predicted[id_column]):
-        raise ValueError(f"{len(missing)} ids of the solution are not in the sample submission.")
-    predicted = predicted.set_index(id_column).loc[true[id_column]].reset_index(drop=True)
-    public = np.arange(len(true))
-    if usage is not None:
-        public = np.flatnonzero(true.pop(usage) == "public")
-    tables = [{str(name): values.to_numpy() for name, values in each.items()} for each in (true, predicted)]
-    names = {name for table in tables for name in table}
-    settings = PythonSettings(
-        direction=Direction.LOWEST if lowest else Direction.HIGHEST,
-        id=id_column,
-        truth=tuple(ColumnSpec(name) for name in tables[0] if name != id_column),
-        predictions=tuple(ColumnSpec(name) for name in tables[1]),
-        whole=frozenset(n for n in names if all(t[n].dtype.kind in "iu" for t in tables if n in t)),
-        nonnegative=nonnegative,
-        arguments=arguments or {},
-    )
+    """Check the metric in `data` with two files; raise FileRejected or, if they do not fit, ValueError."""
+    source, true, predicted = MetricSource.of(data), PythonTable.read(solution), PythonTable.read(sample)
+    direction = Direction.LOWEST if lowest else Direction.HIGHEST
+    chosen = PythonSettings(direction=direction, nonnegative=nonnegative, arguments=arguments or {})
+    settings, usage = settings_of(true, predicted, chosen), true.table.usage
+    ids = np.array(list(true.row_ids), np.int64 if settings.id in settings.whole else object)
+    rows = np.argsort(ids)
+    rows = rows if usage is None else rows[usage[rows] != USAGE_CODES["ignored"]]
+    places = {name: place for place, name in enumerate(predicted.row_ids)}
+    order = [places.get(str(name), -1) for name in ids[rows].tolist()]
+    if missing := order.count(-1):
+        raise ValueError(f"{missing} ids of the solution are not in the sample submission.")
+    public = np.arange(rows.size) if usage is None else np.flatnonzero(usage[rows] == USAGE_CODES["public"])
+    truth = {name: values[rows] for name, values in true.columns.items()} | {settings.id: ids[rows]}
+    columns = {name: values[order] for name, values in predicted.columns.items()}
     first, second = sandboxes or (SandboxClient(), SandboxClient(hash_seed=1))
+    metric = PythonMetric(source, settings, first)
+    typed = metric.prepare(truth, np.arange(rows.size)).solution
     try:
-        return check_metric(PythonMetric(source, settings, first), second, tables[0], tables[1], public)
+        return check_metric(metric, second, typed, metric.encode(columns), public)
     finally:
         if sandboxes is None:
             first.close()
             second.close()
-
-
-def _read(path: Path) -> Any:
-    """Return a table with the types of `read_csv`; in texts, only empty cells are missing values."""
-    pandas = importlib.import_module("pandas")
-    # Without index_col=False, a further field in the first row would shift all columns silently.
-    read = partial(pandas.read_csv, path, index_col=False)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pandas.errors.ParserWarning)
-            table = read()
-            if texts := [name for name in table if table[name].dtype.kind not in "biuf"]:
-                as_text = read(usecols=texts, dtype=str, keep_default_na=False, na_values=[""])
-                table[texts] = as_text[texts].astype(object)
-    except pandas.errors.ParserWarning:
-        raise ValueError(f"{path.name}: a row has more fields than the header.") from None
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
-    return table
-
-
-def _splits(usage: Any) -> Any:
-    """Return the split of each row in lowercase; raise ValueError for anything else."""
-    splits = usage.astype(str).str.strip().str.lower()
-    unknown = np.flatnonzero(~splits.isin(["public", "private", "ignored"]))
-    if unknown.size:
-        raise ValueError(
-            f"Line {unknown[0] + 2:,} of the solution: {usage.name} is {usage[unknown[0]]!r}; expected "
-            f"Public, Private or Ignored. Affected lines: {unknown.size:,}."
-        )
-    return splits
 
 
 class _Check:

@@ -20,7 +20,6 @@ def metric() -> None:
 @click.argument("source", type=INPUT_FILE, metavar="METRIC.PY")
 @click.argument("solution", type=INPUT_FILE)
 @click.argument("sample", type=INPUT_FILE)
-@click.option("--id", "id_column", help="The column with the ids.  [default: the first one of SAMPLE]")
 @click.option("--lowest", is_flag=True, help="The lowest score is the best.")
 @click.option("--nonnegative", is_flag=True, help="No score is negative, so that groups can be in the score.")
 @click.option("--argument", multiple=True, metavar="NAME=JSON", help="A further argument of `score`.")

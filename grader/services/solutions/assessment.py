@@ -24,13 +24,13 @@ from grader.files import (
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.rows import Progress, unobserved
 from grader.metrics.python_metric import PythonSettings
+from grader.metrics.python_table import PythonTable, settings_of
 from grader.models import ScoringVersion
 from grader.scored_files import predicted_columns, read_truth, with_classes
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric, Rules
 from grader.services.solutions import groups, python_solution
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.groups import Grouped
-from grader.services.solutions.python_solution import PythonTable
 from grader.services.solutions.report import ColumnChange, Level, Told
 from grader.services.solutions.truth import IGNORED, Truth, split_in_half
 from grader.storage.stores import Storage
@@ -138,7 +138,7 @@ def read(
             raise UnusableSolution(
                 ["A metric written in Python needs a column with true values. Choose its role."]
             )
-        settings = python_solution.settings_of(table, sample, PythonSettings.from_dict(metric.python or {}))
+        settings = settings_of(table, sample, PythonSettings.from_dict(metric.python or {}))
         return table.solution(), metric.model_copy(update={"python": settings.as_dict()})
     target = None if metric.columns else next(iter(targets), metric.target)
     options = metric.blank_options

@@ -24,6 +24,7 @@ from grader.files import (
     read_solution,
     with_named,
 )
+from grader.metrics.python_table import PythonTable
 from grader.models import Competition, CompetitionState, DataFile, ScoringVersion
 from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import NamedMetric
@@ -31,7 +32,6 @@ from grader.services.solutions import assessment, data_checks, intake, truth
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, SettingsCheckParameters
-from grader.services.solutions.python_solution import PythonTable
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.context import Work, problems_of
 from grader.worker.process.limits import memory_limited_beyond_now

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from grader.metrics.python_metric import PythonSettings
+from grader.metrics.python_table import PythonTable, settings_of
 from grader.sandbox import layers
 from grader.services.competitions.metric import NamedMetric
 from grader.services.solutions import python_solution
-from grader.services.solutions.python_solution import PythonTable, python_checked, settings_of
+from grader.services.solutions.python_solution import python_checked
 from grader.services.solutions.truth import Truth
 from tests.fixtures.python_metrics import LOOP, MEAN
 

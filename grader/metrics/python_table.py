@@ -1,0 +1,114 @@
+"""Tables for metrics written in Python: solutions and sample submissions, with types as from `read_csv`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairboard.interface import ColumnKind, ColumnSpec
+from grader.files import ColumnRole, ColumnRoles, RowIds, Solution, guess_columns
+from grader.files.reading.numbers import number_of
+from grader.files.solution.columns import Categories
+from grader.files.solution.columns import Columns as TableColumns
+from grader.files.solution.solution import read_targets
+from grader.metrics.python_metric import PythonSettings
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True, eq=False)
+class PythonTable:
+    """A solution or a sample submission; `id` is its column with the ids, `names` are the read columns."""
+
+    id: str
+    table: TableColumns
+    roles: ColumnRoles
+    names: tuple[str, ...]
+
+    @classmethod
+    def read(
+        cls,
+        source: Path | bytes | BinaryIO,
+        *,
+        names: Sequence[str] | None = None,
+        groups: Sequence[str] = (),
+        usage: Sequence[str] | None = None,
+    ) -> "PythonTable":
+        """Read columns of a file, by default all except the ids and the splits; raise FileRejected."""
+        roles = {each.name: each.role for each in guess_columns(source) if each.name}
+        others = [name for name, role in roles.items() if role not in (ColumnRole.ID, ColumnRole.USAGE)]
+        names = tuple(others if names is None else names)
+        texts = [*dict.fromkeys((*names, *groups))]
+        table, found = read_targets(source, numbers={}, groups=texts, usage=usage)
+        identifier = next(name for name, role in roles.items() if role is ColumnRole.ID)
+        labels = dict.fromkeys(names, ColumnRole.LABEL) | dict.fromkeys(groups, ColumnRole.SLICE)
+        return cls(identifier, table, ColumnRoles(dict(found.by_column) | labels), names)
+
+    @property
+    def row_ids(self) -> RowIds:
+        """The ids in the order of the file."""
+        assert self.table.row_ids is not None  # noqa: S101 (an id column was read)
+        return self.table.row_ids
+
+    @cached_property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """int64, float64 with NaN for blanks, or objects with an empty text for blanks."""
+        return {name: _typed(self.table.texts[name]) for name in self.names}
+
+    def specs(self) -> tuple[ColumnSpec, ...]:
+        """Describe the columns."""
+        return tuple(
+            ColumnSpec(name, ColumnKind.TEXT if values.dtype.kind == "O" else ColumnKind.NUMBER)
+            for name, values in self.columns.items()
+        )
+
+    def solution(self) -> Solution:
+        """Return the columns as `Truth` stores them: numbers, or the codes of texts."""
+        texts = {name: each for name, each in self.columns.items() if each.dtype.kind == "O"}
+        classes = tuple(dict.fromkeys(text for each in texts.values() for text in each.tolist()))
+        codes = {text: code for code, text in enumerate(classes)}
+        targets = {
+            name: np.array([codes[text] for text in each.tolist()], np.int32)
+            if name in texts
+            else each.astype(np.float64)
+            for name, each in self.columns.items()
+        }
+        return Solution.of_targets(
+            (self.table, self.roles), targets, names=self.names, classes=classes if texts else ()
+        )
+
+
+def _typed(column: Categories) -> NDArray[Any]:
+    """Return the values of a column; the code of a blank, -1, is the index of the last item."""
+    if column.codes.size and column.codes.min() >= 0 and all(map(_WHOLE.fullmatch, column.values)):
+        return np.array([int(each) for each in column.values], np.int64)[column.codes]
+    numbers = [number_of(each) for each in column.values]
+    if None not in numbers:
+        return np.array([*numbers, np.nan], np.float64)[column.codes]
+    return np.array(column.texts(), object)
+
+
+def settings_of(
+    solution: PythonTable, sample: PythonTable | None, settings: PythonSettings
+) -> PythonSettings:
+    """Return the settings with the columns of both tables; without a sample, those of the solution."""
+    tables = [solution] if sample is None else [solution, sample]
+    whole = {
+        name
+        for name in {name for table in tables for name in table.columns}
+        if all(table.columns[name].dtype.kind == "i" for table in tables if name in table.columns)
+    }
+    if all(map(_WHOLE.fullmatch, solution.row_ids)):
+        whole.add(solution.id)
+    return replace(
+        settings,
+        id=solution.id,
+        truth=solution.specs(),
+        predictions=tables[-1].specs(),
+        whole=frozenset(whole),
+    )
