@@ -8,10 +8,9 @@ SHELL := /bin/bash
 # processes.
 PROCESSES := $(shell cores=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); echo $$((cores < 2 ? 3 : cores + 1)))
 SYSTEM_PROCESSES := $(shell echo $$(($(PROCESSES) + 1)))
-# The PPID of bash is make, so the tests end if make is killed. Bytecode must be written even if the environment
-# disables it, as some containers do. Otherwise, hundreds of test processes would each compile all modules.
-PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
-	$(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
+# Bytecode must be written even if the environment disables it, as some containers do. Otherwise, hundreds of test
+# processes would each compile all modules.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 # The pages under /docs, which the site serves and the wheel contains.
 DOCS := webapp/documentation/site/search.json
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \

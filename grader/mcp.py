@@ -1,6 +1,6 @@
 """Model Context Protocol server with tools for participants, which work in one folder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ INSTRUCTIONS = (
 )
 READING = ToolAnnotations(read_only_hint=True, destructive_hint=False)
 CHANGING = ToolAnnotations(read_only_hint=False, destructive_hint=False)
-DOWNLOADING = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
 SELECTING = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True)
 Answer = dict[str, Any]
 
@@ -36,59 +35,54 @@ class WorkFolder:
 
     def existing(self, name: str) -> Path:
         """Return the path of a file in the folder; raise Unusable for any other path."""
-        path = self._inside(name)
-        if not path.is_file():
+        path = self._resolved(name)
+        if not path.is_relative_to(self.path) or not path.is_file():
             raise Unusable(f"There is no file {name!r} in the folder {self.path}.")
         return path
 
     def new(self, name: str) -> Path:
         """Return the path of a download; raise Unusable if it is outside the folder or is a link."""
-        path = self._inside(name)
+        path = self._resolved(name)
         if path.parent != self.path or (self.path / name).is_symlink():
             raise Unusable(f"{name!r} would not be a file directly in the folder {self.path}.")
         return path
 
-    def _inside(self, name: str) -> Path:
+    def _resolved(self, name: str) -> Path:
         try:
-            path = (self.path / name).resolve()
+            return (self.path / name).resolve()
         except (OSError, ValueError) as error:
             raise Unusable(f"{name!r} is not a valid file name.") from error
-        if not path.is_relative_to(self.path) or path == self.path:
-            raise Unusable(
-                f"{name!r} is not in the folder {self.path}. The tools can access only files in this folder."
-            )
-        return path
 
 
 def server(client: Client, folder: WorkFolder) -> MCPServer:
     """Return a server with the tools that the scopes of the client's token allow."""
     made = MCPServer("fairboard", instructions=INSTRUCTIONS.format(folder=folder.path), log_level="WARNING")
     tools, scopes = _Tools(client, folder), client.scopes()
-    for act, scope, annotations in (
-        (tools.list_competitions, "read", READING),
-        (tools.read_competition, "read", READING),
-        (tools.join_competition, "submit", CHANGING),
-        (tools.list_data_files, "read", READING),
-        (tools.download_data, "read", DOWNLOADING),
-        (tools.check_file, "submit", READING),
-        (tools.submit_file, "submit", CHANGING),
-        (tools.wait_for_score, "read", READING),
-        (tools.list_submissions, "read", READING),
-        (tools.select_submission, "submit", SELECTING),
-        (tools.read_leaderboard, "read", READING),
+    for scope, annotations, act in (
+        ("read", READING, tools.list_competitions),
+        ("read", READING, tools.read_competition),
+        ("submit", CHANGING, tools.join_competition),
+        ("read", READING, tools.list_data_files),
+        ("read", CHANGING, tools.download_data),
+        ("submit", READING, tools.check_file),
+        ("submit", CHANGING, tools.submit_file),
+        ("read", READING, tools.wait_for_score),
+        ("read", READING, tools.list_submissions),
+        ("submit", SELECTING, tools.select_submission),
+        ("read", READING, tools.read_leaderboard),
     ):
         if scope in scopes:
             made.add_tool(_reporting(act), annotations=annotations)
     return made
 
 
-def _reporting(act: Callable[..., Mapping[str, Any]]) -> Callable[..., Answer]:
+def _reporting(act: Callable[..., Answer]) -> Callable[..., Answer]:
     """Return a tool whose anticipated errors reach the agent with all their problems."""
 
     @wraps(act)
     def tool(**arguments: Any) -> Answer:
         try:
-            return dict(act(**arguments))
+            return act(**arguments)
         except (ClientError, OSError) as error:
             problems = [each["message"] for each in getattr(error, "problems", ())]
             raise ToolError("\n".join([str(error), *problems])) from error
@@ -112,16 +106,15 @@ class _Tools:
         return {**self._client.pages(competition), **self._client.competition(competition)}
 
     def join_competition(
-        self,
-        competition: str | None = None,
-        accepted_rules_version: int | None = None,
-        code: str | None = None,
+        self, competition: str | None = None, accepted_rules_version: int | None = None, code: str = ""
     ) -> Answer:
-        """Join a competition. If it has rules, read them first and send their rules_version.
+        """Join a competition, with its entry code if it requires one.
 
-        `code` is the entry code, if the competition requires one.
+        If it has rules, read them first and send their rules_version.
         """
-        joined = self._client.join(competition, accepted_rules_version=accepted_rules_version, code=code)
+        joined = self._client.join(
+            competition, accepted_rules_version=accepted_rules_version, code=code or None
+        )
         return dict(joined)
 
     def list_data_files(self, competition: str | None = None) -> Answer:

@@ -69,17 +69,8 @@ def environment(wheel: Path, folder: Path, *, extra: str) -> Path:
     }
     for top in tops:
         (site / top.name).symlink_to(top)
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--python",
-        python,
-        "install",
-        "--quiet",
-    ]
-    subprocess.run([*pip, "--no-index", "--no-deps", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install"]
+    subprocess.run([*pip, "--quiet", "--no-index", "--no-deps", wheel], check=True)
     return python
 
 

@@ -26,74 +26,50 @@ error. It is 3 if the site denies a request, 4 if a submission is not scored in 
 unreachable. It is 6 if a value misses a limit of `score --require`.
 """
 
-main = CommandGroup(
-    "fairboard",
-    help=HELP,
-    sections={
-        "Local files, without a server": {
-            "score": CliEntry("grader.cli.metric.score", "Score a file of predictions.", "cli"),
-            "analyze": CliEntry("grader.cli.metric.analyze", "Analyze data and models in depth.", "cli"),
-            "metric": CliEntry("grader.cli.metric.python_metric", "Check a metric of your own.", "cli"),
-            "verify": CliEntry("grader.cli.metric.verify", "Recompute the score in a receipt.", "cli"),
-        },
-        "A site, over HTTP": {
-            "login": CliEntry("grader.cli.client.login", "Log in to a site with an API token.", "client"),
-            "logout": CliEntry("grader.cli.client.login", "Delete the stored site and token.", "client"),
-            "submit": CliEntry(
-                "grader.cli.client.participant", "Submit a file and print its score and rank.", "client"
-            ),
-            "check": CliEntry(
-                "grader.cli.client.participant", "Check a file without using a submission.", "client"
-            ),
-            "submissions": CliEntry(
-                "grader.cli.client.participant", "List your team's submissions.", "client"
-            ),
-            "submission": CliEntry("grader.cli.client.participant", "Show one submission.", "client"),
-            "select": CliEntry(
-                "grader.cli.client.participant", "Select a submission for the private leaderboard.", "client"
-            ),
-            "leaderboard": CliEntry("grader.cli.client.participant", "Print the leaderboard.", "client"),
-            "download": CliEntry("grader.cli.client.participant", "Download the data files.", "client"),
-            "team": CliEntry("grader.cli.client.participant", "Show your entry, team and limits.", "client"),
-            "mcp": CliEntry(
-                "grader.cli.client.participant", "Serve participant tools to an AI agent (MCP).", "mcp"
-            ),
-        },
-        "Service": {
-            "serve": CliEntry("grader.cli.service", "Run the site with its queue, worker and sweeper."),
-            "demo": CliEntry("grader.cli.service", "Run a generated demo competition."),
-            "sweeper": CliEntry(
-                "grader.cli.service", ("Score submissions that no worker has finished in time.")
-            ),
-            "settings": CliEntry("grader.cli.service", "Show all settings and their values."),
-            "doctor": CliEntry("grader.cli.maintenance", "Diagnose problems and suggest fixes."),
-        },
-        "Competitions and accounts": {
-            "competition": CliEntry(
-                "grader.cli.organize.commands", "Create, change, moderate and close competitions.", "client"
-            ),
-            "rescore": CliEntry(
-                "grader.cli.organize.rescoring",
-                "Rescore all submissions with a corrected solution.",
-                "client",
-            ),
-            "user": CliEntry(
-                "grader.cli.organize.people",
-                "Create and list accounts, invitations and reset links.",
-                "client",
-            ),
-            "token": CliEntry("grader.cli.organize.people", "Create, list and revoke API tokens.", "client"),
-            "api": CliEntry("grader.cli.organize.api", "Send any request of the API.", "client"),
-        },
-        "Database and storage": {
-            "migrate": CliEntry(
-                "grader.cli.service", "Upgrade the database schema to the installed version."
-            ),
-            "backup": CliEntry("grader.cli.maintenance", "Create, list, verify and restore backups."),
-            "restore": CliEntry("grader.cli.maintenance", "Restore a backup into an empty installation."),
-        },
-        "Shell": {"completion": CliEntry("grader.cli.group", "Print the shell completion script.")},
+_TEAM, _DESK = "client.participant", "organize.commands"
+SECTIONS = {
+    "Local files, without a server": {
+        "score": CliEntry("metric.score", "Score a file of predictions.", "cli"),
+        "analyze": CliEntry("metric.analyze", "Analyze data and models in depth.", "cli"),
+        "metric": CliEntry("metric.python_metric", "Check a metric of your own.", "cli"),
+        "verify": CliEntry("metric.verify", "Recompute the score in a receipt.", "cli"),
     },
-)
+    "A site, over HTTP": {
+        "login": CliEntry("client.login", "Log in to a site with an API token.", "client"),
+        "logout": CliEntry("client.login", "Delete the stored site and token.", "client"),
+        "submit": CliEntry(_TEAM, "Submit a file and print its score and rank.", "client"),
+        "check": CliEntry(_TEAM, "Check a file without using a submission.", "client"),
+        "submissions": CliEntry(_TEAM, "List your team's submissions.", "client"),
+        "submission": CliEntry(_TEAM, "Show one submission.", "client"),
+        "select": CliEntry(_TEAM, "Select a submission for the private leaderboard.", "client"),
+        "leaderboard": CliEntry(_TEAM, "Print the leaderboard.", "client"),
+        "download": CliEntry(_TEAM, "Download the data files.", "client"),
+        "team": CliEntry(_TEAM, "Show your entry, team and limits.", "client"),
+        "mcp": CliEntry(_TEAM, "Serve participant tools to an AI agent (MCP).", "mcp"),
+    },
+    "Service": {
+        "serve": CliEntry("service", "Run the site with its queue, worker and sweeper."),
+        "demo": CliEntry("service", "Run a generated demo competition."),
+        "sweeper": CliEntry("service", "Score submissions that no worker has finished in time."),
+        "settings": CliEntry("service", "Show all settings and their values."),
+        "doctor": CliEntry("maintenance", "Diagnose problems and suggest fixes."),
+    },
+    "Competitions and accounts": {
+        "competition": CliEntry(_DESK, "Create, change, moderate and close competitions.", "client"),
+        "rescore": CliEntry(
+            "organize.rescoring", "Rescore all submissions with a corrected solution.", "client"
+        ),
+        "user": CliEntry(_DESK, "Create and list accounts, invitations and reset links.", "client"),
+        "token": CliEntry(_DESK, "Create, list and revoke API tokens.", "client"),
+        "api": CliEntry("organize.calls", "Send any request of the API.", "client"),
+    },
+    "Database and storage": {
+        "migrate": CliEntry("service", "Upgrade the database schema to the installed version."),
+        "backup": CliEntry("maintenance", "Create, list, verify and restore backups."),
+        "restore": CliEntry("maintenance", "Restore a backup into an empty installation."),
+    },
+    "Shell": {"completion": CliEntry("group", "Print the shell completion script.")},
+}
 
+main = CommandGroup("fairboard", help=HELP, sections=SECTIONS)
 main = click.version_option(package_name="fairboard")(main)

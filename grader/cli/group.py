@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import shell_complete
 
 from grader.errors import FairboardError
 from grader.text import not_installed
@@ -25,24 +25,23 @@ WHOLE = 200  # characters; longer than any first sentence
 
 @dataclass(frozen=True)
 class CliEntry:
-    """The module, summary and required extra of a command, and its name in the module if it is another."""
+    """The module below `grader.cli`, summary and extra of a command; its name there if it differs."""
 
     module: str
     summary: str
     extra: str = "server"
     attribute: str = ""
 
-
-def imported(entry: CliEntry, name: str, words: str) -> click.Command:
-    """Import a command; raise ClickException if a package of its extra is not installed."""
-    try:
-        module = import_module(entry.module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in {"fairboard", "grader", "webapp", "migrations"}:
-            raise
-        raise lacking(error, words, entry.extra) from error
-    command: click.Command = getattr(module, entry.attribute or name.replace("-", "_"))
-    return command
+    def imported(self, name: str, words: str) -> click.Command:
+        """Import the command; raise ClickException if a package of its extra is not installed."""
+        try:
+            module = import_module(f"grader.cli.{self.module}")
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] in {"fairboard", "grader", "webapp", "migrations"}:
+                raise
+            raise lacking(error, words, self.extra) from error
+        command: click.Command = getattr(module, self.attribute or name.replace("-", "_"))
+        return command
 
 
 def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickException:
@@ -73,31 +72,20 @@ class CommandGroup(click.Group):
         if ctx.resilient_parsing and not ctx.args:  # for completion, without an import
             return click.Command(cmd_name, short_help=entry.summary)
         path = ctx.command_path.split()[1:]  # without `fairboard`
-        return imported(entry, cmd_name, " ".join([*path, cmd_name]))
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete command names without importing any command."""
-        lines = [line for lines in self._lines().values() for line in lines]
-        items = [CompletionItem(name, help=text) for name, text in lines if name.startswith(incomplete)]
-        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
+        return entry.imported(cmd_name, " ".join([*path, cmd_name]))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        sections = self._lines()
-        widest = max(len(name) for lines in sections.values() for name, _ in lines)
-        for title, lines in sections.items():
-            with formatter.section(title):
-                formatter.write_dl([(name.ljust(widest), text) for name, text in lines])
-
-    def _lines(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the names and summaries of the commands by section."""
+        own = {name: each.get_short_help_str(WHOLE) for name, each in self.commands.items() if each}
         sections = {
-            title: [(name, entry.summary) for name, entry in entries.items()]
+            title: {name: entry.summary for name, entry in entries.items()}
             for title, entries in self._sections.items()
         }
-        own = [(name, each.get_short_help_str(WHOLE)) for name, each in self.commands.items() if each]
         if own:
-            sections["Commands"] = sorted([*sections.get("Commands", ()), *own])
-        return sections
+            sections["Commands"] = dict(sorted((sections.get("Commands", {}) | own).items()))
+        widest = max(map(len, self.commands))
+        for title, lines in sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), text) for name, text in lines.items()])
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _exit_codes():
@@ -146,10 +134,5 @@ def completion(context: click.Context, shell: str) -> None:
     fairboard completion zsh > ~/.zfunc/_fairboard
     fairboard completion fish > ~/.config/fish/completions/fairboard.fish
     """
-    completion_class = get_completion_class(shell)
-    root = context.find_root()
-    if completion_class is None:  # pragma: no cover - click supports all of them
-        raise click.ClickException(f"Completion is not available for {shell}.")
-    # `source()` would start a bash process to check its version.
-    script = completion_class(root.command, {}, "fairboard", "_FAIRBOARD_COMPLETE")
-    click.echo(script.source_template % script.source_vars())
+    root = context.find_root().command
+    shell_complete(root, {}, "fairboard", "_FAIRBOARD_COMPLETE", f"{shell}_source")

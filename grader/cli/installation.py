@@ -72,56 +72,44 @@ def opened_database(settings: Settings) -> Iterator[Database]:
     make_data_folder(settings)
     database = Database.of(settings, pool_size=2)
     try:
-        with database_failures_in_a_sentence(), storage_failures_in_a_sentence():
+        with failures_in_a_sentence():
             yield database
     finally:
         database.dispose()
 
 
 @contextmanager
-def database_failures_in_a_sentence() -> Iterator[None]:
-    """Turn the errors of an unreachable or damaged database into a ClickException."""
-    try:
-        yield
-    except OperationalError as error:
-        if disk.is_full(error):
-            raise click.ClickException(disk.FULL) from error
-        reason = " ".join(str(error.orig).split())
-        hint = f"Check that it is running and that its URL ({PREFIX}DATABASE_URL) is correct."
-        if isinstance(error.orig, sqlite3.Error):
-            hint = "Check its disk, the permissions of its file and folder, and which processes use it."
-        raise click.ClickException(f"The database cannot be used: {reason}. {hint}") from error
-    except DatabaseError as error:
-        state = getattr(error.orig, "sqlstate", None)
-        # A read-only PostgreSQL replica raises InternalError. Wrong options of a URL precede all statements.
-        is_wrong_url = error.statement is None and not isinstance(error.orig, sqlite3.Error)
-        is_unusable = isinstance(error, InternalError) or state in (NO_PERMISSION, NO_SCHEMA, TOO_LONG)
-        if is_unusable or is_wrong_url:
-            reason = str(error.orig).partition("\n")[0]
-            raise click.ClickException(f"The database cannot be used: {reason}.") from error
-        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
-            raise
-        raise click.ClickException(
-            f"The database is damaged ({error.orig}). Move it elsewhere and restore a backup with "
-            "`fairboard restore`."
-        ) from error
-
-
-@contextmanager
-def storage_failures_in_a_sentence() -> Iterator[None]:
-    """Turn the errors of an unreachable storage into a ClickException."""
+def failures_in_a_sentence() -> Iterator[None]:
+    """Turn the errors of an unusable database or storage, or of a full disk, into a ClickException."""
     try:
         yield
     except StorageUnavailable as error:
         raise click.ClickException(f"The storage cannot be used: {error}") from error
-
-
-@contextmanager
-def running_out_of_room_in_a_sentence() -> Iterator[None]:
-    """Turn the error of a full disk into a ClickException."""
-    try:
-        yield
     except (OSError, SQLAlchemyError) as error:
-        if not disk.is_full(error):
+        sentence = disk.FULL if disk.is_full(error) else _sentence(error)
+        if sentence is None:
             raise
-        raise click.ClickException(disk.FULL) from error
+        raise click.ClickException(sentence) from error
+
+
+def _sentence(error: OSError | SQLAlchemyError) -> str | None:
+    """Return the sentence about an unusable database; None for any other error."""
+    if not isinstance(error, DatabaseError):
+        return None
+    reason, is_sqlite = " ".join(str(error.orig).split()), isinstance(error.orig, sqlite3.Error)
+    if isinstance(error, OperationalError):
+        hint = f"Check that it is running and that its URL ({PREFIX}DATABASE_URL) is correct."
+        if is_sqlite:
+            hint = "Check its disk, the permissions of its file and folder, and which processes use it."
+        return f"The database cannot be used: {reason}. {hint}"
+    if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+        return (
+            f"The database is damaged ({reason}). Move it elsewhere and restore a backup with "
+            "`fairboard restore`."
+        )
+    # A read-only PostgreSQL replica raises InternalError. Wrong options of a URL precede all statements.
+    is_wrong_url = error.statement is None and not is_sqlite
+    is_denied = getattr(error.orig, "sqlstate", None) in (NO_PERMISSION, NO_SCHEMA, TOO_LONG)
+    if isinstance(error, InternalError) or is_denied or is_wrong_url:
+        return f"The database cannot be used: {reason}."
+    return None

@@ -1,7 +1,6 @@
 """Maintenance commands: backup, restore, migrate, doctor."""
 
 import dataclasses
-import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,13 +10,8 @@ import click
 
 from grader.cli.configuration import installed_settings, make_data_folder, require_entry
 from grader.cli.group import CommandGroup
-from grader.cli.installation import (
-    opened,
-    opened_database,
-    running_out_of_room_in_a_sentence,
-    storage_failures_in_a_sentence,
-)
-from grader.cli.output import ProgressLine
+from grader.cli.installation import failures_in_a_sentence, opened, opened_database
+from grader.cli.output import CommandOutput, progress
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
 from grader.maintenance.backup_store import Store
@@ -31,16 +25,11 @@ from grader.text import counted
 MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALARM  "}
 
 
-class _Target(click.ParamType):  # type: ignore[type-arg]
-    """The folder or bucket of backups."""
-
-    name = "target"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            return backup_target(value)
-        except ValueError as error:
-            self.fail(f"{error}.", param, ctx)
+def _target_of(_context: Any, _parameter: Any, value: str | None) -> str | None:
+    try:
+        return value and backup_target(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.") from error
 
 
 class _BackupGroup(CommandGroup):
@@ -53,8 +42,9 @@ class _BackupGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
 
-_target = click.argument("target", type=_Target(), required=False)
+_target = click.argument("target", callback=_target_of, required=False)
 _name = click.option("--backup", "name", help="Name of a backup, from `fairboard backup list`. [newest]")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @click.group(cls=_BackupGroup)
@@ -78,40 +68,36 @@ def create(target: str | None) -> None:
     labels and password hashes, so protect the backup, for example in an encrypted bucket. Secret settings
     are not included; the command lists those that a restore needs.
     """
-    with opened() as here, running_out_of_room_in_a_sentence():
+    with opened() as here, progress("Blobs") as tell:
         target = _chosen(target, here.settings)
-        made = backups.run(
-            here.settings, here.database, here.storage, target=target, tell=ProgressLine("blobs").show
-        )
+        made = backups.run(here.settings, here.database, here.storage, target=target, tell=tell)
     record = made.record
-    click.echo(
+    lines = [
         f"{target}: backup {record.name} with the database as of {record.made_at.isoformat()} and "
         f"{counted(len(record.blobs), 'blob')} ({counted(record.size, 'byte')}, "
-        f"{counted(made.copied, 'new byte')})."
-    )
-    click.echo("Not in the backup, but needed for a restore:")
-    for sentence in record.secrets:
-        click.echo(f"- {sentence}")
+        f"{counted(made.copied, 'new byte')}).",
+        "Not in the backup, but needed for a restore:",
+        *(f"- {sentence}" for sentence in record.secrets),
+    ]
+    click.echo("\n".join(lines))
     if made.unusable:
         raise click.ClickException(
-            f"{counted(len(made.unusable), 'blob')} in use could not be backed up (missing or "
-            "damaged). "
-            "Run `fairboard doctor` to see the rows that refer to them."
+            f"{counted(len(made.unusable), 'blob')} in use could not be backed up (missing or damaged). Run "
+            "`fairboard doctor` to see the rows that refer to them."
         )
 
 
 @backup.command("list")
 @_target
-@click.option("--json", "as_json", is_flag=True, help="Print the backups as JSON.")
+@_json
 def list_(target: str | None, as_json: bool) -> None:
     """List the backups in TARGET, oldest first, with missing objects."""
-    settings = installed_settings()
-    chosen = _chosen(target, settings)
-    with storage_failures_in_a_sentence():
+    chosen = _chosen(target, installed_settings())
+    with failures_in_a_sentence():
         store = Store(chosen)
         records, problems = store.records()
         present = store.sizes()
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": each.name,
             "made_at": each.made_at.isoformat(),
@@ -121,18 +107,15 @@ def list_(target: str | None, as_json: bool) -> None:
         }
         for each in records
     ]
-    if as_json:
-        click.echo(json.dumps({"backups": rows, "problems": problems}, indent=1))
-    else:
-        for row in rows:
-            state = f"{row['missing_objects']} objects missing" if row["missing_objects"] else "complete"
-            click.echo(f"{row['name']}  {row['bytes']:>16,} bytes  {row['blobs']:>8,} blobs  {state}")
-        if not rows:
-            click.echo(f"{chosen} contains no backup.", err=True)
-        for problem in problems:
-            click.echo(problem, err=True)
-    if problems or any(row["missing_objects"] for row in rows):
-        raise click.exceptions.Exit(1)
+    lines = [
+        f"{row['name']}  {row['bytes']:>16,} bytes  {row['blobs']:>8,} blobs  "
+        + (f"{row['missing_objects']} objects missing" if row["missing_objects"] else "complete")
+        for row in rows
+    ]
+    errors = [*([] if rows else [f"{chosen} contains no backup."]), *problems]
+    is_damaged = bool(problems) or any(row["missing_objects"] for row in rows)
+    output = CommandOutput({"backups": rows, "problems": problems}, lines, errors, code=int(is_damaged))
+    output.show(as_json=as_json)
 
 
 @backup.command()
@@ -140,15 +123,15 @@ def list_(target: str | None, as_json: bool) -> None:
 @_name
 def verify(target: str | None, name: str | None) -> None:
     """Compare all files of a backup with their hashes, and the numbers of rows."""
-    settings = installed_settings()
-    with storage_failures_in_a_sentence():
-        chosen = backups.open_backup(_chosen(target, settings), name=name)
-        problems = backups.verify(chosen, tell=ProgressLine("blobs").show)
+    chosen = _chosen(target, installed_settings())
+    with failures_in_a_sentence(), progress("Blobs") as tell:
+        found = backups.open_backup(chosen, name=name)
+        problems = backups.verify(found, tell=tell)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
     click.echo(
-        f"The backup as of {chosen[1].made_at.isoformat()} is complete: all tables and "
-        f"{counted(len(chosen[1].blobs), 'blob')} match."
+        f"The backup as of {found[1].made_at.isoformat()} is complete: all tables and "
+        f"{counted(len(found[1].blobs), 'blob')} match."
     )
 
 
@@ -168,27 +151,24 @@ def restore(target: str | None, name: str | None) -> None:
     with (
         opened_database(settings) as database,
         lock.hold(settings.data_dir.resolve()),
-        running_out_of_room_in_a_sentence(),
+        progress("Blobs") as tell,
     ):
-        chosen = backups.open_backup(_chosen(target, settings), name=name)
-        done = backups.restore(
-            settings, database, open_storage(settings.storage()), chosen, tell=ProgressLine("blobs").show
-        )
-    record = chosen[1]
-    click.echo(
+        found = backups.open_backup(_chosen(target, settings), name=name)
+        storage = open_storage(settings.storage())
+        done = backups.restore(settings, database, storage, found, tell=tell)
+    record = found[1]
+    lines = [
         f"Restored the state as of {record.made_at.isoformat()}: {counted(len(record.blobs), 'blob')}, "
-        f"schema {record.revision}."
-    )
+        f"schema {record.revision}.",
+        "Queued e-mails that will not be sent, because they may have been sent already: "
+        f"{done.held_mails:,}.",
+    ]
     if not record.with_blobs:
-        click.echo("This backup contains no blobs. The configured storage must already contain them.")
-    if done.held_mails:
-        click.echo(
-            "Queued e-mails that will not be sent, because they may have been sent already: "
-            f"{done.held_mails:,}."
-        )
+        lines.append("This backup contains no blobs. The configured storage must already contain them.")
     if not done.has_secret_key:
-        click.echo("The secret key differs from that of the backed-up installation. " + record.secrets[0])
-    click.echo("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
+        lines.append("The secret key differs from that of the backed-up installation. " + record.secrets[0])
+    lines.append("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
+    click.echo("\n".join(lines))
 
 
 backup.add_command(restore)
@@ -203,7 +183,7 @@ def _chosen(target: str | None, settings: Settings) -> str:
 @click.command()
 @click.option("--read-all", is_flag=True, help="Read every blob in full; by default, blobs are only listed.")
 @click.option("--delete-orphans", is_flag=True, help="First delete all blobs that no row refers to.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@_json
 def doctor(read_all: bool, delete_orphans: bool, as_json: bool) -> None:
     """Diagnose problems with the installation and suggest fixes; exit with code 1 on an alarm."""
     settings = installed_settings()
@@ -212,13 +192,10 @@ def doctor(read_all: bool, delete_orphans: bool, as_json: bool) -> None:
             gone = blobs.collect(here.database, here.storage, is_sure=True)
         click.echo(f"Deleted: {counted(gone.count, 'blob')} ({counted(gone.size, 'byte')}).", err=True)
     findings = list(_findings(settings, read_all))
-    if as_json:
-        click.echo(json.dumps({"findings": [dataclasses.asdict(each) for each in findings]}, indent=1))
-    else:
-        for each in findings:
-            click.echo(f"{MARKS[each.level]}  {each.subject}: {each.message}")
-    if any(each.level is Urgency.ALARM for each in findings):
-        raise click.exceptions.Exit(1)
+    answer = {"findings": [dataclasses.asdict(each) for each in findings]}
+    lines = [f"{MARKS[each.level]}  {each.subject}: {each.message}" for each in findings]
+    is_alarming = any(each.level is Urgency.ALARM for each in findings)
+    CommandOutput(answer, lines, code=int(is_alarming)).show(as_json=as_json)
 
 
 def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:

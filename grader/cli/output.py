@@ -3,18 +3,14 @@
 import json
 import re
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from grader.text import counted
-
-if TYPE_CHECKING:
-    from grader.client.files import OnProgress
 
 # Escape sequences could manipulate a terminal; direction marks and overrides could disguise a name.
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -25,7 +21,6 @@ TERMS = {
     "bpsn_auc": "BPSN AUC",
     "bnsp_auc": "BNSP AUC",
 }
-SECONDS_BETWEEN_LINES = 5
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -39,14 +34,14 @@ def show_json(data: Any) -> None:
 
 
 @contextmanager
-def progress(what: str) -> "Iterator[OnProgress | None]":
-    """Yield a callback that shows a transfer's progress on stderr; None if stderr is no terminal."""
+def progress(what: str) -> Iterator[Callable[..., None]]:
+    """Yield a callback that receives the done and total amounts; it shows them if stderr is a terminal."""
     if not sys.stderr.isatty():
-        yield None
+        yield lambda *_: None
         return
     with click.progressbar(length=1, label=what, file=sys.stderr) as bar:
 
-        def show(done: int, size: int) -> None:
+        def show(done: int, size: int, *_: Any) -> None:
             bar.length = max(size, done, 1)
             bar.update(done - bar.pos)
 
@@ -68,27 +63,24 @@ def left(limits: Any) -> str:
     """Return a sentence on a team's remaining submissions."""
     if limits.left is None:
         return "There is no limit on further submissions."
+    today = ""
     if limits.left_today == limits.left:
-        until = f" until {limits.resets_at:%H:%M} UTC" if limits.resets_at else ""
-        return f"{counted(limits.left, 'submission')} left today{until}."
-    return f"{counted(limits.left, 'submission')} left."
-
-
-def findings(
-    problems: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]]
-) -> tuple[list[str], list[str]]:
-    """Return the problems of a file and its notes as lines."""
-    return [f"- {each['message']}" for each in problems], [f"Note: {each['message']}" for each in notes]
+        today = f" today until {limits.resets_at:%H:%M} UTC" if limits.resets_at else " today"
+    return f"{counted(limits.left, 'submission')} left{today}."
 
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """What a command prints: JSON, or lines on stdout and stderr; and its exit code."""
+    """What a command prints: JSON, or lines on stdout and stderr; and its exit code.
+
+    `text` is a document that is printed unchanged unless stdout is a terminal.
+    """
 
     answer: Any
     lines: Sequence[str] = ()
     errors: Sequence[str] = ()
     code: int = 0
+    text: str = ""
 
     def show(self, *, as_json: bool) -> None:
         """Print the result and exit with its code."""
@@ -99,20 +91,6 @@ class CommandOutput:
                 say(line, err=True)
             for line in self.lines:
                 say(line)
+            click.echo(CONTROLS.sub("", self.text) if sys.stdout.isatty() else self.text, nl=False)
         if self.code:
             raise click.exceptions.Exit(self.code)
-
-
-class ProgressLine:
-    """Shows progress on stderr as a line every few seconds."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._shown_at = time.monotonic()
-
-    def show(self, done: int, total: int, where: str = "") -> None:
-        """Show that `done` of `total` items are done, and what is in progress."""
-        is_due = time.monotonic() - self._shown_at >= SECONDS_BETWEEN_LINES
-        if total and (done == total or is_due):
-            click.echo(f"{done:,} of {total:,} {self._what}" + (f" ({where})" if where else ""), err=True)
-            self._shown_at = time.monotonic()

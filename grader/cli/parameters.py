@@ -1,18 +1,34 @@
-"""Command-line parameter types, such as times and input files, and metric options."""
+"""Command-line parameter types, such as names and input files, and metric options."""
 
 import csv
+import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from grader.text import is_elsewhere, not_a_path
 
 if TYPE_CHECKING:
     from fairboard import MetricSettings, UndefinedPolicy, Weights
+    from grader.files import ColumnRole
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds arguments and options to a command."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(decorators):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -25,13 +41,9 @@ class NameList(click.ParamType):  # type: ignore[type-arg]
     ) -> tuple[str, ...]:
         if not isinstance(value, str):
             return tuple(value)
-        names = next(csv.reader([value], skipinitialspace=True), [])
-        names = [name.strip() for name in names]
-        if not names or "" in names:
-            self.fail(f"{value!r} must be names separated by commas.", param, ctx)
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            self.fail(f"{', '.join(repeated)} must be listed only once.", param, ctx)
+        names = [name.strip() for name in next(csv.reader([value], skipinitialspace=True), [])]
+        if not names or "" in names or len(set(names)) < len(names):
+            self.fail(f"{value!r} must be different names separated by commas.", param, ctx)
         return tuple(names)
 
 
@@ -46,20 +58,10 @@ class WeightList(click.ParamType):  # type: ignore[type-arg]
         if isinstance(value, Weights):
             return value
         try:
-            numbers = [float(part) for part in value.split(",")]
-        except ValueError:
-            numbers = []
-        if len(numbers) != 4:
-            self.fail(
-                f"{value!r} must be four numbers separated by commas: the weights of the overall, subgroup, "
-                "BPSN and BNSP AUC.",
-                param,
-                ctx,
-            )
-        try:
-            return Weights(*numbers)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+            return Weights(*map(float, value.split(",")))
+        except (TypeError, ValueError) as error:
+            text = f"{value!r} must be the weights of the overall, subgroup, BPSN and BNSP AUC: {error}."
+            self.fail(text, param, ctx)
 
 
 class LocalPath(click.Path):
@@ -74,12 +76,25 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def text_of(path: Path) -> str:
-    """Return a file's text without a byte order mark; raise ClickException unless it is UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise click.ClickException(f"{path} is not UTF-8 (byte {error.start + 1:,} is invalid).") from None
+class ColumnWithRole(click.ParamType):  # type: ignore[type-arg]
+    """A column and its role, as COLUMN=ROLE; an unknown role fails with a list of all."""
+
+    name = "column=role"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> "tuple[str, ColumnRole]":
+        from grader.files import ColumnRole
+
+        column, separator, role = value.rpartition("=")
+        known = [each.value for each in ColumnRole]
+        if not separator or role not in known:
+            self.fail(f"{value!r} must be COLUMN=ROLE with one of the roles {', '.join(known)}.", param, ctx)
+        return column, ColumnRole(role)
+
+
+FILE = LocalPath(exists=True, dir_okay=False)
+OUTPUT_FILE = LocalPath(dir_okay=False)
 
 
 class InputFile(LocalPath):
@@ -88,13 +103,9 @@ class InputFile(LocalPath):
     Files are read several times, so piped input is kept in a temporary file until the command ends.
     """
 
-    def __init__(self) -> None:
-        super().__init__(exists=True, dir_okay=False, allow_dash=True)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(str(super().convert(value, param, ctx)))
         if ctx is None or path.is_file():
-            _claim(self, path, param, ctx)
             return path
         kept = _temporary_folder(ctx) / "input"
         with click.open_file(str(path), "rb") as pipe, kept.open("wb") as file:
@@ -102,34 +113,46 @@ class InputFile(LocalPath):
         return kept
 
 
-class OutputFile(LocalPath):
-    """A file to write, which must be neither an input nor another output of the same command."""
-
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(super().convert(value, param, ctx))
-        _claim(self, path, param, ctx)
-        return path
-
-
-def _claim(kind: LocalPath, path: Path, param: click.Parameter | None, ctx: click.Context | None) -> None:
-    """Record the use of a file; fail if it would be overwritten. Parameters are read in any order."""
-    is_written: dict[Path, bool] = {} if ctx is None else ctx.meta.setdefault(__name__, {})
-    file, writes = path.resolve(), isinstance(kind, OutputFile)
-    if file in is_written and (writes or is_written[file]):
-        kind.fail(f"{path} would be overwritten. Choose a file that no other argument names.", param, ctx)
-    is_written[file] = writes
-
-
-INPUT_FILE, OUTPUT_FILE = InputFile(), OutputFile()
-LONGEST_NAME = 200  # characters of a file name in a report
+INPUT_FILE = InputFile(exists=True, dir_okay=False, allow_dash=True)
 
 
 def _temporary_folder(ctx: click.Context) -> Path:
     """Return a new folder that is deleted when the command ends."""
     return Path(ctx.with_resource(TemporaryDirectory(prefix="fairboard-")))
+
+
+def text_of(path: Path) -> str:
+    """Return a file's text without a byte order mark; raise ClickException unless it is UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{path} is not UTF-8 (byte {error.start + 1:,} is invalid).") from None
+
+
+def fields_of(_context: Any, _parameter: Any, words: Iterable[str]) -> dict[str, Any]:
+    """Return the values by name; a path for @FILE, JSON as its value, and any other value as text.
+
+    The server reads numbers and times from text.
+    """
+    fields: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"{word!r} must be NAME=VALUE.")
+        fields[name] = value
+        if value.startswith("@"):
+            fields[name] = FILE.convert(value[1:], None, None)
+        elif value.startswith(("[", "{")) or value in ("null", "true", "false"):
+            try:
+                fields[name] = json.loads(value)
+            except ValueError:
+                raise click.UsageError(f"The value of {name} is not valid JSON.") from None
+    return fields
+
+
+def with_texts(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields with the text of each file."""
+    return {name: text_of(value) if isinstance(value, Path) else value for name, value in fields.items()}
 
 
 def _converted(ctx: click.Context, param: click.Parameter, folder: Path | None) -> Path | None:  # noqa: ARG001
@@ -148,56 +171,14 @@ from_jigsaw_option = click.option(
     help="The folder with Kaggle's test_public_expanded.csv and test_private_expanded.csv, instead of a "
     "solution file.",
 )
-
-
-def solution_files(*paths: Path | None) -> tuple[Path, Path | None]:
-    """Return the solution and the submission, given the value of --from-jigsaw and two arguments."""
-    files = [path for path in paths if path is not None]
-    if not 1 <= len(files) <= 2:
-        raise click.UsageError("Specify a SOLUTION or --from-jigsaw, and at most one other file.")
-    return files[0], files[1] if len(files) > 1 else None
-
-
-class WeightsInAnyForm(click.Command):
-    """A command whose ``--weights`` also accepts four values: ``--weights 0.25 0.25 0.25 0.25``.
-
-    Its help shows the defaults of all options.
-    """
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options | {"context_settings": {"show_default": True}})
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--weights" in args:
-            first = args.index("--weights") + 1
-            words = args[first : first + 4]
-            if len(words) == 4 and all(map(_is_number, words)):
-                args = [*args[:first], ",".join(words), *args[first + 4 :]]
-        return super().parse_args(ctx, args)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return a decorator that adds arguments and options to a command."""
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(decorators):
-            command = option(command)
-        return command
-
-    return decorate
-
-
+role_option = click.option(
+    "--role",
+    "roles",
+    type=ColumnWithRole(),
+    multiple=True,
+    metavar="COLUMN=ROLE",
+    help="The role of a column, if the guess is wrong, such as comment=text. An unknown role lists all.",
+)
 metric_options = options(
     click.option(
         "--power",
@@ -218,7 +199,7 @@ metric_options = options(
         help="Value at or above which a label is positive and an identity counts as mentioned.",
     ),
 )
-_evaluation_options = options(
+evaluation_options = options(
     click.option("--label", help="The label column; by default target, label or toxicity."),
     click.option(
         "--identities",
@@ -226,12 +207,7 @@ _evaluation_options = options(
         help="The identity columns; by default, they are guessed from the names and values.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision."),
-)
-split_option = click.option(
-    "--split",
-    type=click.Choice(["all", "public", "private"]),
-    default="all",
-    help="The rows of the solution to use.",
+    metric_options,
 )
 
 
@@ -244,13 +220,6 @@ def undefined_option(default: str) -> Callable[[Command], Command]:
         help="How to handle an undefined AUC: leave the score undefined (error) or omit the AUC from the "
         "power mean (skip).",
     )
-
-
-def evaluation_command(function: Callable[..., Any]) -> click.Command:
-    """Return a command; `--label`, `--identities`, `--json` and the metric options follow its own options."""
-    command = click.command(cls=WeightsInAnyForm)(function)
-    command.params += click.command()(_evaluation_options(metric_options(lambda: None))).params
-    return command
 
 
 def metric_settings(
@@ -269,3 +238,55 @@ def metric_settings(
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _known_metric(ctx: click.Context, param: click.Parameter, name: str) -> str:
+    """Return the name of a metric; fail with a list of all names if it is unknown."""
+    if name == "bias":
+        return name
+    from grader.metrics.registry import METRICS
+
+    if name not in METRICS:
+        names = ", ".join(METRICS)
+        raise click.BadParameter(f"There is no metric {name!r}. Metrics: bias, {names}.", ctx, param)
+    return name
+
+
+any_metric_options = options(
+    click.option(
+        "--metric",
+        callback=_known_metric,
+        metavar="NAME",
+        default="bias",
+        help="The metric, such as rmse or macro_f1. An unknown name lists all. The options --columns, "
+        "--classes, --positive, --cutoff, --groups and --reported are for metrics other than bias.",
+    ),
+    click.option(
+        "--columns", type=NameList(), help="The columns of a metric that is a mean over several columns."
+    ),
+    click.option(
+        "--classes", type=NameList(), help="All classes in their order; by default, those of the solution."
+    ),
+    click.option("--positive", metavar="CLASS", help="The positive class; by default, the last one."),
+    click.option(
+        "--cutoff", type=click.IntRange(1), default=5, metavar="K", help="The number of classes for MAP@k."
+    ),
+    click.option("--groups", type=NameList(), help="Columns that divide the rows into groups."),
+    click.option("--reported", type=NameList(), help="Further metrics for the same columns."),
+)
+OF_OTHERS = ("columns", "classes", "positive", "cutoff", "groups", "reported")
+_BIAS = ("identities", "roles", "prediction", "from_jigsaw", "power", "weights", "threshold", "min_size")
+
+
+def require_options_of(metric: str) -> None:
+    """Raise UsageError if an option for other metrics was given."""
+    context, is_bias = click.get_current_context(), metric == "bias"
+    wrong = [
+        each.opts[0]
+        for each in context.command.params
+        if each.name in (OF_OTHERS if is_bias else (*_BIAS, "undefined"))
+        and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    ]
+    if wrong:
+        reason = "specify a --metric other than bias" if is_bias else "only for the metric bias"
+        raise click.UsageError(f"{', '.join(wrong)}: {reason}.")

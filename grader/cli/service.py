@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from grader.cli.configuration import installed_settings, load_settings, make_data_folder, require_entry
-from grader.cli.parameters import LocalPath
+from grader.cli.parameters import OUTPUT_FILE
 from grader.observability import observe
 from grader.settings import PREFIX
 
@@ -41,7 +41,7 @@ def serve(host: str | None, port: int | None) -> None:
 @click.command()
 @click.option(
     "--heartbeat",
-    type=LocalPath(dir_okay=False),
+    type=OUTPUT_FILE,
     help="A file to touch whenever the database responds; health checks can read its modification time.",
 )
 def sweeper(heartbeat: Path | None) -> None:
@@ -70,13 +70,13 @@ def migrate(without_backup: bool, for_serve: bool) -> None:
     Copies the database to backups/ in the data folder before an upgrade.
     """
     from grader import db
-    from grader.cli.installation import opened_database, running_out_of_room_in_a_sentence
+    from grader.cli.installation import opened_database
     from grader.maintenance import schema
     from grader.services.identity import administrators
     from grader.supervisor.service import SETUP_PATH
 
     settings = installed_settings()
-    with opened_database(settings) as database, running_out_of_room_in_a_sentence():
+    with opened_database(settings) as database:
         before = schema.current(database)
         if without_backup or before is None:
             schema.upgrade(database)

@@ -146,8 +146,7 @@ class Client(Transport):
         on_progress: OnProgress | None = None,
     ) -> ApiRecord:
         """Return all problems of a file, without using a submission."""
-        address = f"{self._place(competition)}/check"
-        return ApiRecord(self._upload(address, submission, on_progress=on_progress))
+        return ApiRecord(self._upload(f"{self._place(competition)}/check", submission, on_progress))
 
     def submit(
         self,
@@ -175,12 +174,9 @@ class Client(Transport):
             Receives the bytes sent and the size.
         """
         fields = {"description": description} | ({"again": "true"} if again else {})
+        sent = {"key": key or str(uuid.uuid4()), "data": fields}
         address = f"{self._place(competition)}/submissions"
-        return Submission(
-            self._upload(
-                address, submission, key=key or str(uuid.uuid4()), data=fields, on_progress=on_progress
-            )
-        )
+        return Submission(self._upload(address, submission, on_progress, **sent))
 
     def wait(self, submission: ApiRecord | int, *, timeout_seconds: float = 600) -> Submission:
         """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""
@@ -243,9 +239,8 @@ class Client(Transport):
 
         The selected submission `instead_of` is deselected in the same step.
         """
-        sent: dict[str, Any] = {"selected": selected}
-        if instead_of is not None:
-            sent["instead_of"] = _number(instead_of)
+        replaced = {} if instead_of is None else {"instead_of": _number(instead_of)}
+        sent = {"selected": selected, **replaced}
         return self.send("POST", f"submissions/{_number(submission)}/select", json=sent)
 
     def leaderboard(
@@ -279,14 +274,11 @@ class Client(Transport):
         self,
         address: str,
         submission: "pd.DataFrame | Path | str",
-        *,
-        key: str | None = None,
-        data: Mapping[str, str] | None = None,
         on_progress: OnProgress | None,
+        **sent: Any,
     ) -> dict[str, Any]:
         with as_file(submission) as path, CountedFile(path, on_progress) as stream:
-            files = {"file": (path.name, stream, BINARY)}
-            return self.send("POST", address, key=key, data=data, files=files)
+            return self.send("POST", address, files={"file": (path.name, stream, BINARY)}, **sent)
 
     def _place(self, competition: str | None) -> str:
         """Return the path of a competition relative to the API's root."""

@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from io import BufferedReader, FileIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from grader.client.errors import Unusable
 
 if TYPE_CHECKING:
-    import httpx
     import pandas as pd
 
     from grader.client.transport import Transport
@@ -85,26 +84,18 @@ def download(
     return path
 
 
-def parts_of(path: Path) -> dict[str, Path]:
-    """Return the incomplete downloads of a file by their sha256."""
-    name = re.compile(re.escape(path.name) + r"\.([0-9a-f]{64})\.part")
-    names = {each.name: name.fullmatch(each.name) for each in path.parent.iterdir()}
-    parts = {found[1]: path.with_name(each) for each, found in names.items() if found}
-    return {digest: part for digest, part in parts.items() if part.is_file() and not part.is_symlink()}
-
-
 def _attempt(
     transport: "Transport", address: str, path: Path, replace: bool, on_progress: OnProgress | None
 ) -> None:
     replaces = replace or not os.path.lexists(path)
     headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
-    digest, part = next(iter(parts_of(path).items()), ("", None)) if replaces else ("", None)
-    if part is not None and _sha256(part) == digest:
-        part.replace(path)
-        return
-    if part is not None and part.stat().st_size:
+    parts = _parts_of(path) if replaces else {}
+    for digest, part in parts.items():
+        if _sha256(part) == digest:
+            part.replace(path)
+            return
         headers |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": f'"{digest}"'}
-    elif path.is_file():
+    if "Range" not in headers and path.is_file():
         headers["If-None-Match"] = f'"{_sha256(path)}"'
     with transport.streamed("GET", address, headers=headers) as response:
         if response.status_code == 304:
@@ -116,30 +107,31 @@ def _attempt(
             )
         tag = _SHA256.fullmatch(response.headers.get("ETag", ""))
         part = path.with_name(f"{path.name}.{tag[1] if tag else '0' * 64}.part")
-        _receive(response, part, on_progress)
+        goes_on = response.status_code == 206
+        done = part.stat().st_size if goes_on else 0
+        size = done + int(response.headers.get("Content-Length", 0))
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if goes_on else os.O_TRUNC)
+        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
+            for piece in response.iter_bytes():
+                done += file.write(piece)
+                if on_progress:
+                    on_progress(done, size)
     if tag and _sha256(part) != tag[1]:
         part.unlink()
         raise Unusable(f"{path.name} was damaged in transit and has been deleted. Download it again.")
     part.replace(path)
-    for outdated in parts_of(path).values():
+    for outdated in _parts_of(path).values():
         outdated.unlink()
 
 
-def _receive(response: "httpx.Response", part: Path, on_progress: OnProgress | None) -> None:
-    goes_on = response.status_code == 206
-    done = part.stat().st_size if goes_on else 0
-    size = done + int(response.headers.get("Content-Length", 0))
-    with _opened(part, os.O_APPEND if goes_on else os.O_TRUNC) as file:
-        for piece in response.iter_bytes():
-            done += file.write(piece)
-            if on_progress:
-                on_progress(done, size)
-
-
-def _opened(path: Path, flag: int) -> BinaryIO:
-    """Open a file that is not a symbolic link for writing."""
-    flags = os.O_WRONLY | os.O_CREAT | flag | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    return os.fdopen(os.open(path, flags, 0o666), "wb")
+def _parts_of(path: Path) -> dict[str, Path]:
+    """Return the incomplete downloads of a file, which are no links, by their sha256."""
+    name = re.compile(re.escape(path.name) + r"\.([0-9a-f]{64})\.part")
+    found = {part: name.fullmatch(part.name) for part in path.parent.iterdir()}
+    return {
+        each[1]: part for part, each in found.items() if each and part.is_file() and not part.is_symlink()
+    }
 
 
 def _sha256(path: Path) -> str:

@@ -1,14 +1,14 @@
 """Client for the organizers of a competition, returned by `Client.organize`."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from grader.client.errors import Unusable
 from grader.client.files import download
-from grader.client.transport import ConfirmedRequest, Json, OnQuestion, Transport
+from grader.client.transport import Json, OnQuestion, Transport
 
 POLL_SECONDS = 0.5
 
@@ -31,12 +31,13 @@ class Organizer:
     def __init__(self, client: Transport, slug: str, *, confirm: bool | OnQuestion = False) -> None:
         self._client = client
         self.slug = slug
-        self._confirmation = ConfirmedRequest(confirm)
+        self._confirm = confirm
 
     def call(self, method: str, path: str = "", *, json: Json | None = None, **query: Any) -> Json:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
-        fields = json or query
-        answer: Json = self._client.request(method, self._at(path), fields=fields, confirm=self._confirmation)
+        answer: Json = self._client.request(
+            method, self._at(path), fields=json or query, confirm=self._confirm
+        )
         return answer
 
     def text(self, path: str, **query: Any) -> str:
@@ -121,26 +122,8 @@ class Organizer:
         """Wait until a scoring version has a result for every submission, and return it."""
         return self.ended(f"rescoring/{number}", job="progress")
 
-    def team(self, name: str) -> Json:
-        """Return the team with the given name; raise `Unusable` if there is none."""
-        teams = [team for page in self.pages("teams", q=name) for team in page["teams"]]
-        return named(teams, name, f"There is no team {name!r} in {self.slug}.")
-
-    def organizer(self, name: str) -> Json:
-        """Return the organizer with the given name; raise `Unusable` if there is none."""
-        organizers = self.call("GET", "organizers")["organizers"]
-        return named(organizers, name, f"{name} is not an organizer of {self.slug}.")
-
     def _at(self, path: str) -> str:
         return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
-
-
-def named(rows: Iterable[Json], name: str, absent: str) -> Json:
-    """Return the row with the given name in any case; raise `Unusable` if there is none."""
-    for row in rows:
-        if row["name"].casefold() == name.casefold():
-            return row
-    raise Unusable(absent)
 
 
 def quoted(name: object) -> str:

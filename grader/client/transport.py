@@ -93,12 +93,7 @@ class Transport:
         return read_json(self.ask(method, path, params=_given(query), headers=headers, **sent))
 
     def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        fields: Mapping[str, Any],
-        confirm: "bool | OnQuestion | ConfirmedRequest" = False,
+        self, method: str, path: str, *, fields: Mapping[str, Any], confirm: "bool | OnQuestion" = False
     ) -> Any:
         """Send any request below ``/api/v1/`` and return its response as JSON or, if it is not JSON, as text.
 
@@ -106,25 +101,31 @@ class Transport:
         file. `confirm` is that of `organize`.
         """
         files = {name: value for name, value in fields.items() if isinstance(value, Path)}
-
-        def send(confirmed: Mapping[str, str]) -> Any:
-            sent = {**fields, **confirmed}
-            with ExitStack() as stack:
-                if method == "GET":
-                    parts: dict[str, Any] = {"params": _given(sent)}
-                elif files:
-                    opened = {
-                        name: (file.name, stack.enter_context(CountedFile(file, None)), BINARY)
-                        for name, file in files.items()
-                    }
-                    parts = {"data": {name: sent[name] for name in sent.keys() - files}, "files": opened}
-                else:
-                    parts = {"json": sent or None}
-                answer = self.ask(method, path, headers={"Accept": "*/*"}, **parts)
-            is_json = answer.headers.get("Content-Type", "application/json").startswith("application/json")
-            return read_json(answer) if is_json or not answer.content else answer.text
-
-        return (confirm if isinstance(confirm, ConfirmedRequest) else ConfirmedRequest(confirm)).act(send)
+        with ExitStack() as stack:
+            if method == "GET":
+                sent: Json = {"params": _given(fields)}
+            elif files:
+                opened = {
+                    name: (file.name, stack.enter_context(CountedFile(file, None)), BINARY)
+                    for name, file in files.items()
+                }
+                sent = {"data": {name: fields[name] for name in fields.keys() - files}, "files": opened}
+            else:
+                sent = {"json": fields or None}
+            while True:
+                try:
+                    answer = self.ask(method, path, headers={"Accept": "*/*"}, **sent)
+                    break
+                except Refused as error:
+                    body, token = "data" if files else "json", error.details.get("confirm")
+                    before = sent.get(body) or {}
+                    if error.name != "unconfirmed" or before.get("confirm") == token:
+                        raise
+                    if not (all(map(confirm, error.details["questions"])) if callable(confirm) else confirm):
+                        raise
+                    sent[body] = {**before, "confirm": token}
+        is_json = answer.headers.get("Content-Type", "application/json").startswith("application/json")
+        return read_json(answer) if is_json or not answer.content else answer.text
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as a settings file, a table or a receipt."""
@@ -186,38 +187,6 @@ class Transport:
                     self._on_pause(error, pause)
             time.sleep(pause)
             waited += pause
-
-
-class ConfirmedRequest:
-    """Answers the questions with which the server delays an action.
-
-    Parameters
-    ----------
-    confirm : bool or callable
-        True confirms every question. A function receives each question (``heading``, ``sentences``) and
-        returns whether to continue.
-    """
-
-    def __init__(self, confirm: bool | OnQuestion) -> None:
-        self._confirm = confirm
-        self._confirmed: set[str] = set()  # tokens of questions that are not asked again
-
-    def act(self, send: Callable[[Mapping[str, str]], Answer]) -> Answer:
-        """Return the result of `send`, which receives the field that confirms the questions so far."""
-        token = ""
-        while True:
-            try:
-                return send({"confirm": token} if token else {})
-            except Refused as error:
-                if error.name != "unconfirmed" or error.details["confirm"] == token:
-                    raise
-                token = error.details["confirm"]
-                if token not in self._confirmed and not all(map(self._confirms, error.details["questions"])):
-                    raise
-                self._confirmed.add(token)
-
-    def _confirms(self, question: Mapping[str, Any]) -> bool:
-        return self._confirm(question) if callable(self._confirm) else self._confirm
 
 
 def site_address(text: str) -> str:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,6 @@ import pandas as pd
 POWER = -5.0
 SELECTED_FOR_PRIVATE = 2
 SCORE_STEP, TERM_STEP = Decimal("0.00001"), Decimal("0.0001")
-Split = Literal["public", "private"]
 Terms = tuple[float, float, float, float]
 
 
@@ -25,14 +24,14 @@ class Line(NamedTuple):
 
     rank: int
     team: str
-    score: Decimal
-    overall_auc: Decimal
-    subgroup_auc: Decimal
-    bpsn_auc: Decimal
-    bnsp_auc: Decimal
+    score: float
+    overall_auc: float
+    subgroup_auc: float
+    bpsn_auc: float
+    bnsp_auc: float
 
 
-def leaderboards(solution: Path, entries: Sequence[tuple[str, Path]]) -> dict[Split, list[Line]]:
+def leaderboards(solution: Path, entries: Sequence[tuple[str, Path]]) -> dict[str, list[Line]]:
     """Return both leaderboards of the teams' files; of files with equal scores, the earlier one ranks first.
 
     The public leaderboard contains the best file of each team. The private leaderboard contains the better of
@@ -40,8 +39,7 @@ def leaderboards(solution: Path, entries: Sequence[tuple[str, Path]]) -> dict[Sp
     """
     truth = pd.read_csv(solution)
     sent = [pd.read_csv(predictions) for _, predictions in entries]
-    public = [_terms(truth, file, "public") for file in sent]
-    private = [_terms(truth, file, "private") for file in sent]
+    public, private = ([_terms(truth, file, usage) for file in sent] for usage in ("Public", "Private"))
     files = defaultdict(list)
     for at, (team, _) in enumerate(entries):
         files[team].append(at)
@@ -52,10 +50,10 @@ def leaderboards(solution: Path, entries: Sequence[tuple[str, Path]]) -> dict[Sp
 def _rank(
     entries: Sequence[tuple[str, Path]], candidates: Mapping[str, list[int]], terms: Sequence[Terms]
 ) -> list[Line]:
-    standing = [_best_first(files, terms)[0] for files in candidates.values()]
+    standing = _best_first([_best_first(files, terms)[0] for files in candidates.values()], terms)
     return [
         Line(rank, entries[at][0], _score(terms[at]), *(_round(term, TERM_STEP) for term in terms[at]))
-        for rank, at in enumerate(_best_first(standing, terms), start=1)
+        for rank, at in enumerate(standing, start=1)
     ]
 
 
@@ -63,18 +61,18 @@ def _best_first(files: list[int], terms: Sequence[Terms]) -> list[int]:
     return sorted(files, key=lambda at: (-_score(terms[at]), at))
 
 
-def _score(terms: Terms) -> Decimal:
+def _score(terms: Terms) -> float:
     return _round(sum(terms) / 4, SCORE_STEP)
 
 
-def _round(value: float, step: Decimal) -> Decimal:
-    return Decimal(value).quantize(step, rounding=ROUND_HALF_EVEN)
+def _round(value: float, step: Decimal) -> float:
+    return float(Decimal(value).quantize(step, rounding=ROUND_HALF_EVEN))
 
 
-def _terms(truth: pd.DataFrame, sent: pd.DataFrame, split: Split) -> Terms:
+def _terms(truth: pd.DataFrame, sent: pd.DataFrame, usage: str) -> Terms:
     """Return overall AUC and the power means of Subgroup, BPSN and BNSP AUC."""
     identities = [name for name in truth.columns if name not in ("id", "target", "Usage")]
-    rows = truth[truth["Usage"] == split.capitalize()].merge(sent, on="id", how="left", validate="one_to_one")
+    rows = truth[truth["Usage"] == usage].merge(sent, on="id", how="left", validate="one_to_one")
     toxic, prediction = rows["target"] >= 0.5, rows["prediction"]
 
     def auc(kept: pd.Series) -> float:
@@ -82,17 +80,13 @@ def _terms(truth: pd.DataFrame, sent: pd.DataFrame, split: Split) -> Terms:
         positives, negatives = labels.sum(), (~labels).sum()
         return float((ranks[labels].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
-    subgroup, bpsn, bnsp = [], [], []
-    for name in identities:
-        mentioned = rows[name] >= 0.5
-        subgroup.append(auc(mentioned))
-        bpsn.append(auc((mentioned & ~toxic) | (~mentioned & toxic)))
-        bnsp.append(auc((mentioned & toxic) | (~mentioned & ~toxic)))
-    overall = auc(pd.Series(True, index=rows.index))
-    return overall, _power_mean(subgroup), _power_mean(bpsn), _power_mean(bnsp)
+    def power_mean(values: list[float]) -> float:
+        return float(np.mean(np.asarray(values) ** POWER) ** (1 / POWER)) if all(values) else 0.0
 
-
-def _power_mean(values: list[float]) -> float:
-    if 0 in values:
-        return 0.0
-    return float(np.mean(np.asarray(values) ** POWER) ** (1 / POWER))
+    mentioned = [rows[name] >= 0.5 for name in identities]
+    return (
+        auc(pd.Series(True, index=rows.index)),
+        power_mean([auc(each) for each in mentioned]),
+        power_mean([auc((each & ~toxic) | (~each & toxic)) for each in mentioned]),
+        power_mean([auc((each & toxic) | (~each & ~toxic)) for each in mentioned]),
+    )

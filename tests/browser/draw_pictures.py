@@ -77,7 +77,7 @@ class Stage:
     def page(self, browser: Browser, person: str, *, width: int = PAGE_WIDTH, height: int = 900) -> Page:
         """Return a page of a new browser window with this person's session."""
         context = browser.new_context(
-            base_url=self.demo.address,
+            base_url=self.demo.settings.own_address(),
             viewport={"width": width, "height": height},
             device_scale_factor=SCALE,
             reduced_motion="reduce",
@@ -85,7 +85,7 @@ class Stage:
         page = context.new_page()
         page.goto("/login")
         page.fill("[name=name]", person)
-        page.fill("[name=password]", self.demo.accounts()[person].password)
+        page.fill("[name=password]", self.demo.accounts()[person]["password"])
         page.press("[name=password]", "Enter")
         page.wait_for_url(lambda address: "/login" not in address)
         return page
@@ -108,7 +108,7 @@ def _stage(demo: Demo) -> Stage:
     files = _write_example(demo)
     state = demo.folder / "stage.json"
     if not state.exists():
-        with demo.client(demo.accounts()[TEAM].token) as client:
+        with demo.client(TEAM) as client:
             first = _submit(client, files[0], "Starter script")
             second = _submit(client, files[1], "Masked identities, word pairs")
         ids = {"first": first, "second": second, "open": first}
@@ -149,7 +149,7 @@ def _create_with_mode(demo: Demo, mode: str, file: Path) -> int:
     sent = {TEAM: file} | {name: demo.folder / f"{name}.csv" for name in OTHERS}
     ids = {}
     for team, path in sent.items():
-        with demo.client(demo.accounts()[team].token) as client:
+        with demo.client(team) as client:
             ids[team] = _submit(client, path, "Starter script", competition=mode)
     return ids[TEAM]
 

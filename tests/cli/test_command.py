@@ -1,4 +1,7 @@
+"""The command `fairboard` as a whole: lazy imports, help, completion, usage errors."""
+
 import json
+import os
 import subprocess
 import sys
 
@@ -6,46 +9,70 @@ import pytest
 
 from grader.cli import main
 
-SERVER_PACKAGES = {
-    "sqlalchemy",
-    "celery",
-    "kombu",
-    "redis",
-    "flask",
-    "pydantic",
-    "pydantic_settings",
-    "alembic",
-}
+SERVER_PACKAGES = {"sqlalchemy", "celery", "kombu", "redis", "flask", "pydantic", "alembic", "sklearn"}
+AFTER = """
+import json, sys
+from grader.cli import main
+try:
+    main({arguments!r}, prog_name="fairboard")
+except SystemExit as ended:
+    code = ended.code or 0
+print("\\n" + json.dumps([code, sorted(sys.modules)]))
+"""
 
 
-def loaded_after(arguments):
-    """Return the top-level packages that a process has loaded after running a command."""
-    code = (
-        "import json, sys\n"
-        "from grader.cli import main\n"
-        f"main({arguments!r}, standalone_mode=False)\n"
-        "print('\\n' + json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))\n"
+def loaded_after(arguments, **environment):
+    """Run a command without an error; return its output and the modules that it has loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER.format(arguments=arguments)],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    *output, last = done.stdout.splitlines()
+    code, loaded = json.loads(last)
+    assert code == 0, done.stderr
+    return output, loaded
+
+
+def packages_after(arguments, **environment):
+    return {name.partition(".")[0] for name in loaded_after(arguments, **environment)[1]}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["score", "--help"]])
 def test_help_loads_no_server_and_no_pandas(arguments):
-    assert not loaded_after(arguments) & (SERVER_PACKAGES | {"numpy", "pandas"})
+    assert not packages_after(arguments) & (SERVER_PACKAGES | {"numpy", "pandas"})
 
 
 def test_scoring_files_loads_no_server(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("label,cat,model\n1,1,0.9\n0,1,0.2\n1,0,0.8\n0,0,0.1\n")
-    assert not loaded_after(["score", str(path), "--prediction", "model"]) & SERVER_PACKAGES
+    assert not packages_after(["score", str(path), "--prediction", "model"]) & SERVER_PACKAGES
 
 
-def test_every_command_can_be_imported_and_has_a_help_page(run):
-    for name in main.list_commands(None):
-        result = run(name, "--help")
-        assert result.exit_code == 0, result.output
-        assert result.stdout.startswith(f"Usage: fairboard {name}")
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_submitting_loads_no_server_and_no_pandas(service, live_site, predictions_csv, tmp_path):
+    service.competition()
+    (tmp_path / "p.csv").write_bytes(predictions_csv())
+    site = {"FAIRBOARD_SITE": live_site.address, "FAIRBOARD_TOKEN": live_site.make_token()}
+    loaded = packages_after(["submit", str(tmp_path / "p.csv")], **site)
+    assert not loaded & (SERVER_PACKAGES | {"pandas", "numpy"})
+
+
+def test_names_of_commands_are_completed_without_loading_one():
+    asked = {"_FAIRBOARD_COMPLETE": "bash_complete", "COMP_WORDS": "fairboard subm", "COMP_CWORD": "1"}
+    completed, loaded = loaded_after([], **asked)
+    assert [*filter(None, completed)] == ["plain,submission", "plain,submissions", "plain,submit"]
+    ours = [name for name in loaded if name.startswith("grader.cli")]
+    assert ours == ["grader.cli", "grader.cli.group"]
+
+
+@pytest.mark.parametrize("name", main.list_commands(None))
+def test_every_command_can_be_imported_and_has_a_help_page(run, name):
+    result = run(name, "--help")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"Usage: fairboard {name}")
 
 
 @pytest.mark.parametrize(

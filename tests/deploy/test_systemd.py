@@ -1,4 +1,4 @@
-"""systemd units: verification by systemd, commands, common settings."""
+"""systemd units: verification by systemd, common settings, commands in configurations."""
 
 import re
 import shutil
@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 
 from grader.cli import configuration
 from tests.fixtures.programs import find_program
@@ -29,24 +28,6 @@ def test_systemd_accepts_the_unit(unit: Path, tmp_path: Path):
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_units_run_the_commands_of_the_compose_file():
-    services = YAML(typ="safe").load((ROOT / "docker-compose.yml").read_text())["services"]
-    commands = {
-        unit.stem.removeprefix("fairboard-").removesuffix("@"): re.findall(
-            r"^ExecStart=/opt/fairboard/bin/(.+)$", unit.read_text(), re.MULTILINE
-        )
-        for unit in UNITS
-    }
-    assert commands.pop("serve") == ["fairboard serve"]
-    assert commands.keys() == {"web", "worker", "sweeper"}
-    for role, (command,) in commands.items():
-        words = " ".join(services[role]["command"]).replace("--app ", "--app=")
-        # Containers have a health check of the heartbeat. The web processes are behind a local proxy.
-        words = words.replace(" --heartbeat /tmp/sweeper", "").replace("0.0.0.0", "127.0.0.1")
-        # Several workers on one machine need different names.
-        assert command.removesuffix(" --hostname=worker%i@%H") == words, role
 
 
 def test_units_permit_landlock_for_metrics_written_in_python():

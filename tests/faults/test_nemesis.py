@@ -26,7 +26,7 @@ def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str
     try:
         printed, _ = process.communicate(timeout=timeout)
     finally:
-        if process.poll() is None:  # The guardian process ends the service.
+        if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     return process.returncode, printed

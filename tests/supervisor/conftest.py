@@ -98,9 +98,11 @@ class Service:
 
     def create_competition(self, solution: Path, *changes: str):
         """Create an administrator and the published competition `cup` with changed settings."""
+        file = solution.with_name("cup.toml")
+        file.write_text(f'title = "Cup"\nfiles = {{ solution = "{solution.name}" }}')
         for command in (
             ("user", "create", "olga", "--admin"),
-            ("competition", "create", "cup", "--solution", solution, "--title", "Cup"),
+            ("competition", "create", file),
             ("competition", "change", "cup", "contact=olga@example.org", *changes),
             ("competition", "publish", "cup"),
         ):

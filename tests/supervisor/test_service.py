@@ -10,8 +10,8 @@ import time
 import pytest
 
 from grader.supervisor import valkey
+from tests.fixtures.guarded import lives
 from tests.fixtures.patience import eventually
-from tests.guardian import lives
 
 PROGRAMS = ("valkey-server", "worker@%h", "sweeper", "gunicorn")
 WITHOUT_VALKEY = (

@@ -1,26 +1,25 @@
-"""Server connection for commands: address, token, stored login, exit codes."""
+"""Server connection for commands: address, token, stored login, questions, exit codes."""
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 import click
-from click.shell_completion import CompletionItem
 
-from grader.cli.group import REJECTED, SITE
-from grader.cli.output import CommandOutput, say, show_json
+from grader.cli.group import REJECTED, SITE, lacking
+from grader.cli.output import CONTROLS, CommandOutput, say, show_json
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
-from grader.client.transport import LOOPBACK, site_address
+from grader.client.transport import OnQuestion, site_address
 
 REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
+UNCONFIRMED = "Nothing was changed. Answer y to confirm, or use --yes in a script."
 
 
 class FileRefused(Unusable):
@@ -29,79 +28,92 @@ class FileRefused(Unusable):
     public_name = "file_refused"
 
 
-def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a competition from the stored login, without sending a request."""
-    try:
-        login = read_login()
-    except click.ClickException:
-        return []
-    return (
-        [CompletionItem(slug) for slug in login.competitions if slug.startswith(incomplete)] if login else []
-    )
-
-
-COMPETITION_OPTION = click.option(
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation (for scripts).")
+competition_option = click.option(
     "-c",
     "--competition",
     envvar=COMPETITION,
     metavar="SLUG",
-    shell_complete=known_competitions,
     help=f"The competition ({COMPETITION}); not needed if the site has only one.",
 )
+Act = Callable[..., CommandOutput]
 
 
-def on_site(*options: Callable[[Any], Any]) -> Callable[[Callable[..., CommandOutput]], Callable[..., None]]:
-    """Return a decorator that passes a client to a command and prints its result."""
+def participants(act: Act) -> Callable[..., None]:
+    """Pass a client of the stored or named site to a command, and print its result."""
+    return _command(act, connected, "the address stored by `fairboard login`")
 
-    def decorate(act: Callable[..., CommandOutput]) -> Callable[..., None]:
-        @click.option(
-            "--site",
-            envvar=SITE,
-            metavar="URL",
-            help=f"The address of the site ({SITE}); by default, the address stored by `fairboard login`.",
-        )
-        @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-        @wraps(act)
-        def command(site: str | None, as_json: bool, competition: str | None = None, **given: Any) -> None:
-            with connected(site, as_json=as_json, competition=competition) as client:
-                result = act(client, **given)
-            result.show(as_json=as_json)
 
-        for option in options:
-            command = option(command)
-        return command
+def organizers(act: Act) -> Callable[..., None]:
+    """Pass a client of this machine's site, or of the named one, to a command, and print its result."""
+    who = "The account to act as with the database on this machine; by default, the first administrator."
+    user_option = click.option("--as", "user", metavar="USER", help=who)
+    return user_option(_command(act, _organizers_client, "the site that runs on this machine"))
 
-    return decorate
+
+def _command(act: Act, connect: Callable[..., Any], default: str) -> Callable[..., None]:
+    @click.option(
+        "--site",
+        envvar=SITE,
+        metavar="URL",
+        help=f"The address of the site ({SITE}); by default, {default}.",
+    )
+    @json_option
+    @wraps(act)
+    def command(site: str | None, as_json: bool, **given: Any) -> None:
+        chosen = {name: given.pop(name) for name in ("competition", "user") if name in given}
+        with failures_in_a_sentence(as_json=as_json), connect(site, **chosen) as client:
+            result = act(client, **given)
+        result.show(as_json=as_json)
+
+    return command
 
 
 @contextmanager
-def connected(
-    site: str | None, *, as_json: bool, competition: str | None = None, token: str | None = None
-) -> Iterator[Client]:
-    """Open a client for a command; on an error in the block, exit with the matching exit code.
+def _organizers_client(site: str | None, user: str | None) -> Iterator[Client]:
+    """Open the named site with the stored token, or this machine's site with a token made for `user`.
 
-    By default, the token is the user's own.
+    For a named site, the first line on stderr shows it, so that no one closes a competition on the wrong
+    site.
     """
-    with failures_in_a_sentence(as_json=as_json):
-        address, token = target(site) if site is None or token is None else (site_address(site), token)
-        with Client(address, token, competition=competition, on_pause=_say_pause) as client:
+    if site is not None and user is None:
+        with connected(site) as client:
+            click.echo(f"On {client.server}:", err=True)
             yield client
+        return
+    try:
+        from grader.cli.organize.local import acting_as
+    except ModuleNotFoundError as error:
+        raise lacking(error, click.get_current_context().command_path, "server") from error
+    with acting_as(user) as (address, token), _client(site or address, token) as client:
+        yield client
 
 
-def target(site: str | None) -> tuple[str, str]:
-    """Return a command's server and token; a stored token is used only for its own server."""
+@contextmanager
+def connected(site: str | None, *, competition: str | None = None) -> Iterator[Client]:
+    """Open a client with the user's own token; a stored token is used only for its own server."""
     token = os.environ.get(TOKEN)
     login = read_login() if site is None or not token else None
     if site is None and login is None:
         raise click.UsageError(f"No site is set. Run `fairboard login`, specify --site, or set {SITE}.")
-    address = site_address(site) if site is not None else login.server  # type: ignore[union-attr]
+    address = site_address(site if login is None or site is not None else login.server)  # type: ignore[arg-type]
     if not token and login is not None and login.server == address:
         token = login.token
     if not token:
         raise click.UsageError(
             f"There is no token for {address}. Run `fairboard login {address}`, or set {TOKEN}."
         )
-    return address, token
+    with _client(address, token, competition) as client:
+        yield client
+
+
+def _client(address: str, token: str, competition: str | None = None) -> Client:
+    def say_pause(error: ClientError, seconds: float) -> None:
+        if sys.stderr.isatty():
+            say(f"{error.message} Retrying in {seconds:.0f} s.", err=True)
+
+    return Client(address, token, competition=competition, on_pause=say_pause)
 
 
 @contextmanager
@@ -110,23 +122,13 @@ def failures_in_a_sentence(*, as_json: bool) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        _end(error, as_json=as_json)
-
-
-def is_unprotected(address: str) -> bool:
-    """Return whether a token would be sent unencrypted over a network."""
-    parts = urlsplit(address)
-    return parts.scheme == "http" and parts.hostname not in LOOPBACK
+        is_unconfirmed = isinstance(error, Refused) and error.name == "unconfirmed"
+        _end(Unusable(UNCONFIRMED) if is_unconfirmed else error, as_json=as_json)
 
 
 def _end(error: ClientError, *, as_json: bool) -> NoReturn:
-    code = REJECTED if isinstance(error, FileRefused) else 1
-    if isinstance(error, Refused):
-        code = REFUSED
-    elif isinstance(error, NotScoredInTime):
-        code = NOT_IN_TIME
-    elif isinstance(error, Unreachable):
-        code = NOT_REACHED
+    codes = {FileRefused: REJECTED, Refused: REFUSED, NotScoredInTime: NOT_IN_TIME, Unreachable: NOT_REACHED}
+    code = next((code for kind, code in codes.items() if isinstance(error, kind)), 1)
     if as_json:
         show_json({"error": error.public_name, "message": error.message, **error.details})
     say(error.message if code == REJECTED else f"Error: {error.message}", err=True)
@@ -138,18 +140,30 @@ def _end(error: ClientError, *, as_json: bool) -> NoReturn:
     raise click.exceptions.Exit(code) from error
 
 
-def _say_pause(error: ClientError, seconds: float) -> None:
-    if sys.stderr.isatty():
-        say(f"{error.message} Retrying in {seconds:.0f} s.", err=True)
+def asking(*, yes: bool) -> OnQuestion:
+    """Return a function that shows a question's effects and, unless `yes`, asks for confirmation.
+
+    Without a terminal, the answer is no.
+    """
+
+    def is_confirmed(question: Mapping[str, Any]) -> bool:
+        for sentence in question["sentences"]:
+            say(sentence, err=True)
+        try:
+            return yes or click.confirm(CONTROLS.sub("", question["heading"]), err=True)
+        except click.Abort:
+            click.echo(err=True)
+            return False
+
+    return is_confirmed
 
 
 @dataclass(frozen=True)
 class StoredLogin:
-    """A server, its competitions at the time of the login (for shell completion), and the token."""
+    """A server and the token for it."""
 
     server: str
     token: str
-    competitions: tuple[str, ...] = ()
 
 
 def login_path() -> Path:
@@ -159,23 +173,17 @@ def login_path() -> Path:
 
 def read_login() -> StoredLogin | None:
     """Return the stored login, or None if there is none; reject a file that other users can read."""
+    path = login_path()
     try:
-        if os.name == "posix" and login_path().stat().st_mode & 0o077:
+        if os.name == "posix" and path.stat().st_mode & 0o077:
             raise click.ClickException(
-                f"Other users can read {login_path()}. Run `chmod 600 {login_path()}` or log in again."
+                f"Other users can read {path}. Run `chmod 600 {path}` or log in again."
             )
-        login = json.loads(login_path().read_text(encoding="utf-8"))
-        return StoredLogin(
-            server=str(login["server"]),
-            token=str(login["token"]),
-            competitions=tuple(map(str, login.get("competitions", ()))),
-        )
+        return StoredLogin(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise click.ClickException(f"{login_path()} is damaged. Log in again.") from error
-    except OSError as error:
-        raise click.ClickException(f"{login_path()} cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError) as error:
+        raise click.ClickException(f"{path} is damaged. Log in again.") from error
 
 
 def store_login(login: StoredLogin) -> None:
@@ -185,10 +193,3 @@ def store_login(login: StoredLogin) -> None:
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         json.dump(asdict(login), file)
     new.replace(login_path())
-
-
-def forget_login() -> bool:
-    """Delete the stored login; return whether there was one."""
-    was_there = login_path().exists()
-    login_path().unlink(missing_ok=True)
-    return was_there

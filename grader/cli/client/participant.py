@@ -4,10 +4,15 @@ from pathlib import Path
 
 import click
 
-from grader.cli.client.connection import COMPETITION_OPTION, connected, on_site
+from grader.cli.client.connection import (
+    competition_option,
+    connected,
+    failures_in_a_sentence,
+    participants,
+)
 from grader.cli.group import REJECTED, SITE, lacking
-from grader.cli.output import TERMS, CommandOutput, findings, left, number_text, progress, score_text
-from grader.cli.parameters import INPUT_FILE, LocalPath
+from grader.cli.output import TERMS, CommandOutput, left, number_text, progress, score_text
+from grader.cli.parameters import INPUT_FILE, OUTPUT_FILE, LocalPath
 from grader.client import Client
 from grader.client.records import ApiRecord, Json, Submission
 from grader.text import aligned, listed, megabytes
@@ -30,9 +35,6 @@ SUBMISSION = click.argument("submission_id", metavar="ID", type=click.IntRange(1
 @click.option(
     "--again", is_flag=True, help="Submit the file even if your team has already submitted an identical file."
 )
-@click.option(
-    "--key", help="An Idempotency-Key: calls with the same key and file create only one submission."
-)
 @click.option("--no-wait", is_flag=True, help="Do not wait for the score.")
 @click.option(
     "--timeout",
@@ -42,9 +44,10 @@ SUBMISSION = click.argument("submission_id", metavar="ID", type=click.IntRange(1
     metavar="SECONDS",
     help="The maximum time to wait for the score.",
 )
-@on_site(COMPETITION_OPTION)
+@competition_option
+@participants
 def submit(
-    client: Client, file: Path, description: str, again: bool, key: str | None, no_wait: bool, timeout: float
+    client: Client, file: Path, description: str, again: bool, no_wait: bool, timeout: float
 ) -> CommandOutput:
     """Submit FILE (id,prediction), wait for its score, and print score, rank and limits.
 
@@ -57,7 +60,7 @@ def submit(
     error. After a lost connection, the upload is retried without creating a second submission.
     """
     with progress(f"Sending {file.name}") as on_progress:
-        sent = client.submit(file, description=description, again=again, key=key, on_progress=on_progress)
+        sent = client.submit(file, description=description, again=again, on_progress=on_progress)
     click.echo(f"{client.server} accepted submission #{sent.id}.", err=True)
     if no_wait:
         return _outcome(sent, sent.limits, None)
@@ -69,7 +72,7 @@ def submit(
 
 def _outcome(done: Submission, limits: ApiRecord, row: ApiRecord | None) -> CommandOutput:
     heading, code = f"Submission #{done.id} is {done.status}.", 0
-    problems, text = findings(done.get("problems") or (), done.get("notes") or ())
+    problems, notes = _findings(done)
     match done.status:
         case "scored":
             heading = f"Submission #{done.id}: scored; the competition does not show the score yet."
@@ -83,18 +86,23 @@ def _outcome(done: Submission, limits: ApiRecord, row: ApiRecord | None) -> Comm
         case "rejected":
             heading, code = f"Submission #{done.id} is rejected:", REJECTED
         case "failed":
-            heading, code = f"Submission #{done.id} failed and counts:", FAILED
-            if not problems:
-                reason = f"an error on the server (incident {done.incident})"
-                heading = f"Submission #{done.id} failed because of {reason}."
+            reason = "and counts:" if problems else f"because of an error on the server ({done.incident})."
+            heading, code = f"Submission #{done.id} failed {reason}", FAILED
     answer = {"submission": done, "rank": row.rank if row else None, "limits": limits}
-    errors = [*([heading] if code else []), *problems]
-    return CommandOutput(answer, [*([] if code else [heading]), *text, left(limits)], errors, code)
+    lines, errors = ([], [heading]) if code else ([heading], [])
+    return CommandOutput(answer, [*lines, *notes, left(limits)], [*errors, *problems], code)
+
+
+def _findings(checked: ApiRecord) -> tuple[list[str], list[str]]:
+    """Return the problems of a file and the notes on it as lines."""
+    problems, notes = checked.get("problems") or (), checked.get("notes") or ()
+    return [f"- {each['message']}" for each in problems], [f"Note: {each['message']}" for each in notes]
 
 
 @click.command()
 @click.argument("file", type=INPUT_FILE)
-@on_site(COMPETITION_OPTION)
+@competition_option
+@participants
 def check(client: Client, file: Path) -> CommandOutput:
     """Check FILE on the server and print all its problems, without using a submission.
 
@@ -102,14 +110,15 @@ def check(client: Client, file: Path) -> CommandOutput:
     """
     with progress(f"Sending {file.name}") as on_progress:
         checked = client.check(file, on_progress=on_progress)
-    problems, notes = findings(checked.problems, checked.notes)
+    problems, notes = _findings(checked)
     if not checked.is_clean:
         return CommandOutput(checked, notes, [f"{file.name} would be rejected:", *problems], REJECTED)
     return CommandOutput(checked, [f"{file.name} can be scored. {left(checked.limits)}", *notes])
 
 
 @click.command()
-@on_site(COMPETITION_OPTION)
+@competition_option
+@participants
 def submissions(client: Client) -> CommandOutput:
     """List your team's submissions, newest first; * marks the ones that currently count."""
     submissions = client.submissions()
@@ -124,8 +133,8 @@ def submissions(client: Client) -> CommandOutput:
 
 @click.command()
 @SUBMISSION
-@click.option("--file", "path", type=LocalPath(dir_okay=False), help="Path to download the file to.")
-@on_site()
+@click.option("--file", "path", type=OUTPUT_FILE, help="Path to download the file to.")
+@participants
 def submission(client: Client, submission_id: int, path: Path | None) -> CommandOutput:
     """Show the status, scores, terms, identities or groups, and problems of your team's submission ID."""
     scored = client.submission(submission_id)
@@ -137,7 +146,7 @@ def submission(client: Client, submission_id: int, path: Path | None) -> Command
     for split, prefix in (("public", ""), ("private", "private_")):
         if (score := scored.get(f"{split}_score")) is not None:
             lines += [f"\n{split} score {score_text(score)}", *_breakdown(scored, prefix)]
-    problems, notes = findings(scored.problems or (), scored.notes or ())
+    problems, notes = _findings(scored)
     return CommandOutput(scored, [*lines, *notes], problems)
 
 
@@ -166,7 +175,7 @@ def _cell(value: float | None) -> str:
 @SUBMISSION
 @click.option("--off", is_flag=True, help="Deselect the submission.")
 @click.option("--instead-of", metavar="ID", type=click.IntRange(1), help="A selected submission to deselect.")
-@on_site()
+@participants
 def select(client: Client, submission_id: int, off: bool, instead_of: int | None) -> CommandOutput:
     """Select submission ID for the private leaderboard, or deselect it with --off."""
     answer = client.select(submission_id, selected=not off, instead_of=instead_of)
@@ -200,7 +209,8 @@ def _selection(selection: Json | None) -> list[str]:
     help="The number of rows to show.",
 )
 @click.option("--all", "is_whole", is_flag=True, help="Show all rows.")
-@on_site(COMPETITION_OPTION)
+@competition_option
+@participants
 def leaderboard(
     client: Client, private: bool, search: str | None, division: str | None, rows: int, is_whole: bool
 ) -> CommandOutput:
@@ -229,7 +239,8 @@ def leaderboard(
     help="The version of the rules that you have read and accept.",
 )
 @click.option("--code", help="The entry code, if the competition requires one.")
-@on_site(COMPETITION_OPTION)
+@competition_option
+@participants
 def team(client: Client, join: bool, accept_rules: int | None, code: str | None) -> CommandOutput:
     """Show your entry, team, remaining submissions and selection in a competition."""
     if join or accept_rules is not None or code is not None:
@@ -251,7 +262,8 @@ def team(client: Client, join: bool, accept_rules: int | None, code: str | None)
 )
 @click.option("--force", is_flag=True, help="Replace local files that differ from those on the server.")
 @click.option("--list", "is_list", is_flag=True, help="List the files without downloading them.")
-@on_site(COMPETITION_OPTION)
+@competition_option
+@participants
 def download(
     client: Client, names: tuple[str, ...], folder: Path | None, force: bool, is_list: bool
 ) -> CommandOutput:
@@ -274,7 +286,7 @@ def download(
 
 @click.command()
 @click.argument("folder", type=LocalPath(exists=True, file_okay=False))
-@COMPETITION_OPTION
+@competition_option
 @click.option("--site", envvar=SITE, metavar="URL", help=f"The address of the site ({SITE}).")
 def mcp(folder: Path, competition: str | None, site: str | None) -> None:
     """Serve participant tools to an AI agent on standard input and output (MCP).
@@ -291,5 +303,5 @@ def mcp(folder: Path, competition: str | None, site: str | None) -> None:
     except ModuleNotFoundError as error:
         raise lacking(error, "mcp", "mcp") from error
 
-    with connected(site, as_json=False, competition=competition) as client:
+    with failures_in_a_sentence(as_json=False), connected(site, competition=competition) as client:
         server(client, WorkFolder(folder)).run()

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.metric.solution_roles import read_with_roles, role_option
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
-    LONGEST_NAME,
     OUTPUT_FILE,
     NameList,
-    evaluation_command,
+    evaluation_options,
     metric_settings,
-    split_option,
+    role_option,
     undefined_option,
 )
 from grader.text import one_line
@@ -25,13 +23,14 @@ if TYPE_CHECKING:
     from grader.files import Solution
     from grader.reports import Material
 
+LONGEST_NAME = 200  # characters of a file name in a report
 COLUMNS = (
     *("subgroup_auc", "bpsn_auc", "bnsp_auc", "negative_aeg", "positive_aeg"),
     *("name", "category", "size", "positives", "share_positive", "mean_auc"),
 )
 
 
-@evaluation_command
+@click.command(context_settings={"show_default": True})
 @click.argument("solution", type=INPUT_FILE)
 @click.argument("submission", type=INPUT_FILE, required=False)
 @click.option(
@@ -47,7 +46,12 @@ COLUMNS = (
 )
 @click.option("--html", "html", type=OUTPUT_FILE, help="HTML file to write the report to.")
 @role_option
-@split_option
+@click.option(
+    "--split",
+    type=click.Choice(["all", "public", "private"]),
+    default="all",
+    help="The rows of the solution to use.",
+)
 @click.option(
     "--background",
     type=click.Choice(["all", "annotated"]),
@@ -104,6 +108,7 @@ COLUMNS = (
     "original and fuzzed are twins.  [default: original fuzzed if the column has them, otherwise anti pro]",
 )
 @undefined_option("skip")
+@evaluation_options
 def analyze(**options: Any) -> None:
     """Analyze SUBMISSION against SOLUTION, or audit the data of SOLUTION without a model.
 
@@ -139,10 +144,11 @@ def analyze(**options: Any) -> None:
 
 
 def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, against: Path | None) -> "Material":
+    from grader.files import read_solution
     from grader.reports import Material
 
-    columns = {"label": chosen.label, "identities": chosen.identities}
-    solution = read_with_roles(path, dict(chosen.roles), only_these=True, **columns)
+    given = {"label": chosen.label, "identities": chosen.identities}
+    solution = read_solution(path, named=dict(chosen.roles), **given)
     grouped = {name: category for category, names in chosen.categories for name in names}
     unknown = [name for name in grouped if name not in solution.identities]
     if unknown:

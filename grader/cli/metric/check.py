@@ -2,32 +2,39 @@
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from grader.cli.metric.any_metric import any_metric_options, require_bias_options
-from grader.cli.metric.solution_roles import read_with_roles, role_option
+from grader.cli.group import REJECTED
 from grader.cli.parameters import (
     INPUT_FILE,
+    OF_OTHERS,
     NameList,
-    WeightsInAnyForm,
+    any_metric_options,
     metric_options,
     metric_settings,
+    require_options_of,
+    role_option,
 )
-from grader.files import ColumnRole, PublicTable, RowIds, guess_columns, read_public_table, with_named
+from grader.files import (
+    ColumnRole,
+    guess_columns,
+    read_public_table,
+    read_solution,
+    with_named,
+)
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric
 from grader.services.solutions import assessment
 from grader.services.solutions.report import Level, stops
 from grader.text import aligned
 
 KEY = b"`competition create` splits by the installation's own key"
-STOPPED = 2
 
 
-@click.command(cls=WeightsInAnyForm)
+@click.command(context_settings={"show_default": True})
 @click.argument("solution", type=INPUT_FILE)
 @click.option(
     "--test",
@@ -57,60 +64,37 @@ def check(
     min_class_rows: int,
     as_json: bool,
     metric: str,
-    power: float,
-    weights: Any,
-    threshold: float,
-    groups: tuple[str, ...] | None,
-    **others: Any,
+    **options: Any,
 ) -> None:
     """Check SOLUTION before you create a competition; no server or database is needed.
 
     The exit code is 2 if the solution cannot be used.
     """
+    named = dict(roles)
     if metric == "bias":
-        require_bias_options()
-        choice = MetricChoice(
-            identities=identities,
-            min_class_rows=min_class_rows,
-            metric=metric_settings(power, weights, threshold),
-        )
-        read = read_with_roles(solution, dict(roles), identities=identities)
-        table = _test(test, read.row_ids, read.roles.id)
-        report = assessment.assess(read, split_key=KEY, choice=choice, test=table).report
+        require_options_of("bias")
+        formula = metric_settings(options["power"], options["weights"], options["threshold"])
+        choice = MetricChoice(identities=identities, min_class_rows=min_class_rows, metric=formula)
+        read: Any = read_solution(solution, identities=identities, named=named)
+        id_column, used = read.roles.id, None
     else:
-        given = {name: value for name, value in others.items() if value is not None}
-        named_roles = dict(roles) | dict.fromkeys(groups or (), ColumnRole.SLICE)
-        report = _named_report(solution, metric, given, named_roles, min_class_rows, test)
+        given = {name: options[name] for name in OF_OTHERS if options[name] is not None}
+        named |= dict.fromkeys(given.pop("groups", ()), ColumnRole.SLICE)
+        guessed = {guess.name: guess.role for guess in guess_columns(solution) if guess.name}
+        try:
+            settings = NamedMetric.from_dict({"name": metric, **given})
+            used = assessment.roles_for(settings, with_named(guessed, named), None)
+            with solution.open("rb") as file:
+                read, settings = assessment.read(file, settings, used)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        id_column = next((name for name, role in used.items() if role is ColumnRole.ID), None)
+        choice = MetricChoice(min_class_rows=min_class_rows, metric=settings)
+    table = read_public_table(test, read.row_ids, id_column=id_column or "id") if test else None
+    report = assessment.assess(read, split_key=KEY, choice=choice, roles=used, test=table).report
     click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
     if stops(report["findings"]):
-        raise click.exceptions.Exit(STOPPED)
-
-
-def _named_report(
-    path: Path,
-    metric: str,
-    given: Mapping[str, Any],
-    chosen: Mapping[str, ColumnRole],
-    min_class_rows: int,
-    test: Path | None,
-) -> dict[str, Any]:
-    """Return the report on a solution for a metric other than that of bias."""
-    guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
-    try:
-        settings = NamedMetric.from_dict({"name": metric, **given})
-        roles = assessment.roles_for(settings, with_named(guessed, chosen), None)
-        with path.open("rb") as file:
-            read, settings = assessment.read(file, settings, roles)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    ids = [name for name, role in roles.items() if role is ColumnRole.ID]
-    table = _test(test, read.row_ids, ids[0] if ids else None)
-    choice = MetricChoice(min_class_rows=min_class_rows, metric=settings)
-    return assessment.assess(read, choice=choice, split_key=KEY, roles=roles, test=table).report
-
-
-def _test(path: Path | None, row_ids: RowIds, id_column: str | None) -> PublicTable | None:
-    return None if path is None else read_public_table(path, row_ids, id_column=id_column or "id")
+        raise click.exceptions.Exit(REJECTED)
 
 
 SPLIT_BY = {
@@ -124,65 +108,47 @@ WIDTH = 100
 
 def describe_report(report: Mapping[str, Any]) -> str:
     """Return a report as text for the terminal."""
-    if "targets" in report:
-        return "\n".join([*_named_lines(report), *_findings(report)])
-    lines = [
-        *report["summary"],
-        f"Label: {report['label']}. {_kept(report)}"
-        f"Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
-        f"{report['rows']:,} rows, split {SPLIT_BY.get(report['split_by'], report['split_by'])}: "
-        + ", ".join(_split_line(name, split) for name, split in report["splits"].items())
-        + f"; {report['ignored_rows']:,} ignored.",
-        "",
-        *_table(report),
-    ]
-    return "\n".join([*lines, *_findings(report)])
-
-
-def _named_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the targets, splits and groups of a solution for a metric other than that of bias."""
-    yield f"Target: {', '.join(each['column'] for each in report['targets'])}."
-    yield f"Columns not used: {', '.join(report['unused_columns']) or 'none'}."
-    splits = ", ".join(f"{name} {split['rows']:,} rows" for name, split in report["splits"].items())
-    yield (
-        f"{report['rows']:,} rows, split {SPLIT_BY.get(report['split_by'], report['split_by'])}: {splits}; "
-        f"{report['ignored_rows']:,} ignored."
+    splits = ", ".join(
+        f"{name} {split['rows']:,} rows"
+        + (f" ({split['positives']:,} positive)" if "positives" in split else "")
+        for name, split in report["splits"].items()
     )
-    if report["groups"]:
-        yield ""
-        names = list(report["splits"])
-        cells = [["column", "group", *(f"{name} rows" for name in names), "in the score"]]
-        for line in report["groups"]:
-            rows = [f"{line['rows'].get(name, 0):,}" for name in names]
-            cells.append(
-                [line["column"], line["value"], *rows, "yes" if line["in_score"] else line["why_not"] or "no"]
-            )
-        yield from aligned(cells)
-
-
-def _findings(report: Mapping[str, Any]) -> Iterator[str]:
+    head, cells = (_of_targets if "targets" in report else _of_identities)(report)
+    lines = [
+        *head,
+        f"Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
+        f"{report['rows']:,} rows, split {SPLIT_BY.get(report['split_by'], report['split_by'])}: {splits}; "
+        f"{report['ignored_rows']:,} ignored.",
+        *(["", *aligned(cells)] if len(cells) > 1 else []),
+    ]
     for level, heading in HEADINGS.items():
         messages = [each["message"] for each in report["findings"] if each["level"] == level]
-        if messages:
-            yield f"\n{heading}"
-        for message in messages:
-            yield textwrap.fill(message, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        lines += [f"\n{heading}"] if messages else []
+        lines += [
+            textwrap.fill(each, WIDTH, initial_indent="  - ", subsequent_indent="    ") for each in messages
+        ]
+    return "\n".join(lines)
 
 
-def _kept(report: Mapping[str, Any]) -> str:
-    names = [*report["other_labels"], *(each["name"] for each in report["slices"])]
-    names += [report["pair"]] if report["pair"] else []
-    return f"Used for analyses only: {', '.join(names)}. " if names else ""
+def _of_targets(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return the targets, and a table of the groups, of a solution for another metric than that of bias."""
+    names = list(report["splits"])
+    cells = [["column", "group", *(f"{name} rows" for name in names), "in the score"]]
+    for line in report["groups"]:
+        rows = [f"{line['rows'].get(name, 0):,}" for name in names]
+        in_score = "yes" if line["in_score"] else line["why_not"] or "no"
+        cells.append([line["column"], line["value"], *rows, in_score])
+    return [f"Target: {', '.join(each['column'] for each in report['targets'])}."], cells
 
 
-def _split_line(name: str, split: Mapping[str, int]) -> str:
-    return f"{name} {split['rows']:,} rows ({split['positives']:,} positive)"
-
-
-def _table(report: Mapping[str, Any]) -> list[str]:
+def _of_identities(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return sentences on the label and the identities, and a table of the identities."""
+    kept = [*report["other_labels"], *(each["name"] for each in report["slices"])]
+    kept += [report["pair"]] if report["pair"] else []
     cells = [["identity", *(f"{split} {kind}" for split in report["splits"] for kind in "+-")]]
     for line in report["identities"]:
-        cells.append([line["name"]])
-        for split in report["splits"]:
-            cells[-1] += [f"{line[split][kind]:,}" for kind in ("positives", "negatives")]
-    return aligned(cells)
+        of_splits = [line[split] for split in report["splits"]]
+        counts = [f"{split[kind]:,}" for split in of_splits for kind in ("positives", "negatives")]
+        cells.append([line["name"], *counts])
+    label = f"Label: {report['label']}. Used for analyses only: {', '.join(kept) or 'none'}."
+    return [*report["summary"], label], cells

@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.group import REJECTED, UNMET
-from grader.cli.metric.any_metric import any_metric_options, require_bias_options, score_any
-from grader.cli.metric.solution_roles import role_option
 from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     NameList,
-    evaluation_command,
+    any_metric_options,
+    evaluation_options,
     from_jigsaw_option,
-    metric_settings,
-    solution_files,
+    require_options_of,
+    role_option,
     undefined_option,
 )
 
 if TYPE_CHECKING:
-    from fairboard import BiasReport
-    from grader.files import ColumnRoles, Note
+    from grader.cli.metric.outcomes import Values
 
 _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -36,9 +34,6 @@ _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _PARTS = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|>|<)\s*([^<>=\s]+)\s*")
-
-# Maps the name of each model, which is empty if there is only one, to its values. None is undefined.
-Values = Mapping[str, Mapping[str, float | None]]
 
 
 @dataclass(frozen=True)
@@ -57,67 +52,21 @@ class Requirement:
         return value is not None and _RELATIONS[self.relation](value, self.limit)
 
 
-class RequirementText(click.ParamType):  # type: ignore[type-arg]
-    """A requirement as text."""
-
-    name = "'TERM >= X'"
-
-    def convert(
-        self, value: str | Requirement, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Requirement:
-        if isinstance(value, Requirement):
-            return value
-        parts = _PARTS.fullmatch(value)
+def _requirements(_context: Any, _parameter: Any, texts: Sequence[str]) -> list[Requirement]:
+    found = []
+    for text in texts:
+        parts = _PARTS.fullmatch(text)
         try:
             limit = float(parts[3]) if parts else math.nan
         except ValueError:
             limit = math.nan
         if parts is None or not math.isfinite(limit):
-            self.fail(f"{value!r} must be a term, >=, <=, > or <, and a number.", param, ctx)
-        return Requirement(parts[1], parts[2], limit)
+            raise click.BadParameter(f"{text!r} must be a term, >=, <=, > or <, and a number.")
+        found.append(Requirement(parts[1], parts[2], limit))
+    return found
 
 
-require_option = click.option(
-    "--require",
-    "requirements",
-    type=RequirementText(),
-    multiple=True,
-    help="A limit on the score or a term on all scored rows, such as 'bpsn_auc >= 0.9'; also <=, > or "
-    "<. If a value misses a limit or is undefined, the exit code is 6. May be repeated.",
-)
-
-
-def enforce(requirements: Sequence[Requirement], values: Values) -> None:
-    """Print all requirements that are not met; exit with 6 if there are any.
-
-    Raises
-    ------
-    UsageError
-        If a model has no term with the name in a requirement.
-    """
-    failures = list(_failures(requirements, values))
-    for sentence in failures:
-        click.echo(sentence, err=True)
-    if failures:
-        raise click.exceptions.Exit(UNMET)
-
-
-def _failures(requirements: Sequence[Requirement], values: Values) -> Iterator[str]:
-    for model, terms in values.items():
-        for each in requirements:
-            if each.term not in terms:
-                raise click.UsageError(f"--require: there is no {each.term!r}. Terms: {', '.join(terms)}.")
-            if not each.is_met(terms[each.term]):
-                value = terms[each.term]
-                found = "undefined" if value is None else repr(value)
-                place = f"{model}: " if model else ""
-                yield f"{place}{each.term} is {found}, but the requirement is {each}."
-
-
-ONE_MODEL = ""
-
-
-@evaluation_command
+@click.command(context_settings={"show_default": True})
 @click.argument("solution", type=INPUT_FILE, required=False)
 @click.argument("submission", type=INPUT_FILE, required=False)
 @any_metric_options
@@ -133,14 +82,22 @@ ONE_MODEL = ""
     "score; other identities are only listed.",
 )
 @undefined_option("error")
-@require_option
+@click.option(
+    "--require",
+    "requirements",
+    multiple=True,
+    callback=_requirements,
+    help="A limit on the score or a term on all scored rows, such as 'bpsn_auc >= 0.9'; also <=, > or "
+    "<. If a value misses a limit or is undefined, the exit code is 6. May be repeated.",
+)
 @click.option(
     "--format",
     "format_name",
     type=click.Choice(["table", "csv", "markdown"]),
     help="The format of the report.  [default: table]",
 )
-def score(**options: Any) -> None:
+@evaluation_options
+def score(solution: Path | None, submission: Path | None, from_jigsaw: Path | None, **options: Any) -> None:
     """Score SUBMISSION (id,prediction) against SOLUTION (id, label, identities, optional Usage).
 
     With --metric, the columns of both files are those of that metric.
@@ -156,99 +113,49 @@ def score(**options: Any) -> None:
     an identity contains a split's score, overall AUC and power means. The exit code is 2 if a file is
     rejected, 6 if a requirement is not met and 1 for any other error.
     """
+    from grader.cli.metric.outcomes import FORMATS, bias_outcome, metric_outcome
     from grader.files import FileRejected
 
     chosen = SimpleNamespace(**options)
-    solution, submission = solution_files(chosen.from_jigsaw, chosen.solution, chosen.submission)
+    require_options_of(chosen.metric)
+    files = [path for path in (from_jigsaw, solution, submission) if path is not None]
     is_bias = chosen.metric == "bias"
-    if is_bias:
-        require_bias_options()
-    if is_bias and (submission is None) == (chosen.prediction is None):
+    if not 1 <= len(files) <= 2:
+        raise click.UsageError("Specify a SOLUTION or --from-jigsaw, and at most one other file.")
+    if is_bias and (len(files) == 1) == (chosen.prediction is None):
         raise click.UsageError("Specify either a SUBMISSION file or --prediction with columns of SOLUTION.")
     if chosen.as_json and chosen.format_name:
         raise click.UsageError("Specify either --json or --format, not both.")
     try:
-        if not is_bias:
-            enforce(chosen.requirements, {ONE_MODEL: score_any(solution, submission, chosen)})
-            return
-        outcome = _evaluate(solution, submission, chosen)
+        outcome = (bias_outcome if is_bias else metric_outcome)(
+            files[0], files[1] if len(files) > 1 else None, chosen
+        )
     except FileRejected as error:
         if not chosen.as_json:
             raise
         show_json({"file": error.file, "problems": [problem.as_dict() for problem in error.problems]})
         raise click.exceptions.Exit(REJECTED) from error
     if chosen.as_json:
-        show_json(outcome.as_dict())
+        show_json(outcome.answer)
     else:
-        _print(outcome, chosen.format_name or "table")
-    for model, splits in outcome.reports.items():
-        for split, report in splits.items():
-            for cell in report.undefined:
-                if cell.affects_score:
-                    click.echo(f"{model}, {split}: {cell}" if model else f"{split}: {cell}", err=True)
-    if not any(outcome.reports.values()):
-        click.echo("The solution has no Public or Private rows, so there is nothing to score.", err=True)
-    enforce(chosen.requirements, {model: _required(splits) for model, splits in outcome.reports.items()})
+        notes = [f"Note: {note.message}" for note in outcome.notes]
+        click.echo("\n".join([outcome.columns, *notes]), err=True)
+        click.echo(FORMATS[chosen.format_name or "table"](outcome), nl=False)
+    failures = list(_failures(chosen.requirements, outcome.values))
+    for sentence in (*outcome.warnings, *failures):
+        click.echo(sentence, err=True)
+    if failures:
+        raise click.exceptions.Exit(UNMET)
 
 
-def _required(splits: Mapping[str, "BiasReport"]) -> dict[str, float | None]:
-    """Return the score and the terms on all scored rows, which are undefined if there are none."""
-    from fairboard import BIAS_AUCS
-
-    if report := splits.get("all"):
-        return {"score": report.score, **report.terms}
-    return dict.fromkeys(("score", "overall_auc", *BIAS_AUCS))
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    roles: "ColumnRoles"
-    notes: Sequence["Note"]
-    reports: Mapping[str, Mapping[str, "BiasReport"]]
-
-    def as_dict(self) -> dict[str, Any]:
-        from fairboard import METRIC_CODE_VERSION
-
-        models = {
-            model: {"splits": {split: report.as_dict() for split, report in splits.items()}}
-            for model, splits in self.reports.items()
-        }
-        result = models.get(ONE_MODEL, {"models": models})
-        result["metric_code_version"] = str(METRIC_CODE_VERSION)
-        return {**result, "notes": [note.as_dict() for note in self.notes]}
-
-
-def _evaluate(solution_path: Path, submission_path: Path | None, chosen: SimpleNamespace) -> _Outcome:
-    from grader.cli.metric.reports import Evaluation
-    from grader.files import read_scored_table, read_solution, read_submission
-
-    settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
-    columns = {"label": chosen.label, "identities": chosen.identities, "named": dict(chosen.roles)}
-    models, min_size = chosen.prediction, chosen.min_size
-    if submission_path is not None:
-        solution = read_solution(solution_path, **columns)
-        submission = read_submission(submission_path, solution.row_ids)
-        evaluation = Evaluation.of(solution, settings, min_size=min_size)
-        reports = {ONE_MODEL: evaluation.reports(submission.predictions)}
-        return _Outcome(solution.roles, submission.notes, reports)
-    data = read_scored_table(solution_path, predictions=models, **columns)
-    evaluation = Evaluation.of(data, settings, min_size=min_size)
-    reports = {model: evaluation.reports(each) for model, each in data.predictions.items()}
-    return _Outcome(data.roles, (), reports)
-
-
-def _print(outcome: _Outcome, format_name: str) -> None:
-    from grader.cli.metric.reports import FORMATS
-    from grader.text import counted
-
-    roles = outcome.roles
-    click.echo(
-        f"label: {roles.label}; {counted(len(roles.identities), 'identity column')}: "
-        f"{', '.join(roles.identities) or 'none'}; "
-        f"splits: {roles.usage or 'none'}; only for analyses: {', '.join(roles.kept) or 'none'}; "
-        f"not used: {', '.join(roles.unused) or 'none'}",
-        err=True,
-    )
-    for note in outcome.notes:
-        click.echo(f"Note: {note.message}", err=True)
-    click.echo(FORMATS[format_name](outcome.reports), nl=False)
+def _failures(requirements: Sequence[Requirement], values: "Values") -> Iterator[str]:
+    """Yield a sentence for each requirement that is not met; raise UsageError for an unknown term."""
+    for model, terms in values.items():
+        for each in requirements:
+            if each.term not in terms:
+                raise click.UsageError(f"--require: there is no {each.term!r}. Terms: {', '.join(terms)}.")
+            value = terms[each.term]
+            if not each.is_met(value):
+                found = "undefined" if value is None else repr(value)
+                place = f"{model}: " if model else ""
+                yield f"{place}{each.term} is {found}, but the requirement is {each}."

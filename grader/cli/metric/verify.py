@@ -1,16 +1,10 @@
 """`fairboard verify`: recomputation of a receipt's score without server or database."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.parameters import LocalPath
-
-if TYPE_CHECKING:
-    from grader.receipts.verification import Recheck
-
-FILE = LocalPath(exists=True, dir_okay=False)
+from grader.cli.parameters import FILE
 
 
 @click.command()
@@ -47,10 +41,31 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
         )
     except NonceNeeded as error:
         raise click.UsageError(f"{error.message} Specify that file with --nonce.") from error
-    why_not = "" if solution and submission else "that requires both the solution and the submission"
+    differing = [check for check in checks if not check.holds]
+    is_other = any(check.what.startswith("sha256") for check in differing)
+    for check in checks:
+        is_main = check.what.startswith("sha256") or check.what.endswith("score as shown")
+        if not check.holds and (is_main or not is_other):
+            text = f"{check.what}: {check.expected} in the receipt, {check.found} from the files."
+            click.echo(text, err=True)
+        elif is_main and not differing:
+            click.echo(f"{check.what}: {check.found}")
+    if is_other:
+        click.echo("A file is not the one that the receipt refers to, so other values differ too.", err=True)
+    if differing:
+        verb = "differs" if len(differing) == 1 else "differ"
+        raise click.ClickException(f"{len(differing):,} of {len(checks):,} compared values {verb}.")
+    noun = "value was" if len(checks) == 1 else "values were"
+    click.echo(f"{len(checks):,} {noun} compared; all match the receipt.")
+    if any(check.leeway for check in checks):
+        click.echo("Sums, and values computed from them, match within 1e-12.")
     if not can_recompute(parsed):
-        why_not = "the receipt does not contain the metric that the organizers wrote (metric.py)"
-    _tell(checks, why_not)
+        click.echo(
+            "The score was not recomputed, because the receipt does not contain the metric that the "
+            "organizers wrote (metric.py)."
+        )
+    elif solution is None or submission is None:
+        click.echo("The score was not recomputed, which requires both the solution and the submission.")
 
 
 def _nonce(path: Path) -> bytes:
@@ -58,32 +73,3 @@ def _nonce(path: Path) -> bytes:
         return bytes.fromhex(path.read_text(encoding="ascii"))
     except ValueError as error:
         raise click.UsageError(f"{path.name} contains no nonce; expected hexadecimal digits.") from error
-
-
-def _tell(checks: "list[Recheck]", why_not: str) -> None:
-    differing = [check for check in checks if not check.holds]
-    is_other = any(check.what.startswith("sha256") for check in differing)
-    shown = [check for check in differing if not is_other or _is_main(check)]
-    for check in shown:
-        click.echo(f"{check.what}: {check.expected} in the receipt, {check.found} from the files.", err=True)
-    if is_other:
-        click.echo("A file is not the one that the receipt refers to, so other values differ too.", err=True)
-    if differing:
-        verb = "differs" if len(differing) == 1 else "differ"
-        raise click.ClickException(f"{len(differing):,} of {len(checks):,} compared values {verb}.")
-    for check in checks:
-        if _is_main(check):
-            click.echo(f"{check.what}: {check.found}")
-    noun = "value was" if len(checks) == 1 else "values were"
-    nearly = (
-        " Sums, and values computed from them, match within 1e-12."
-        if any(check.leeway for check in checks)
-        else ""
-    )
-    click.echo(f"{len(checks):,} {noun} compared; all match the receipt.{nearly}")
-    if why_not:
-        click.echo(f"The score was not recomputed, because {why_not}.")
-
-
-def _is_main(check: "Recheck") -> bool:
-    return check.what.startswith("sha256") or check.what.endswith("score as shown")

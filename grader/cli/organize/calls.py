@@ -1,5 +1,6 @@
-"""Commands that send one request each, from one table."""
+"""Commands that send one request each, from one table; `fairboard api` sends any request."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,13 +8,14 @@ from typing import Any
 
 import click
 
-from grader.cli.organize.acts import FILE, act_on_site
-from grader.cli.organize.setup import require_released
-from grader.cli.parameters import text_of
-from grader.client import Client
-from grader.client.organizer import Organizer, named, quoted
+from grader.cli.client.connection import asking, organizers, yes_option
+from grader.cli.output import CommandOutput
+from grader.cli.parameters import FILE, fields_of, text_of
+from grader.client import Client, Unusable
+from grader.client.organizer import Organizer, quoted
 from grader.text import aligned, csv_lines
 
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ROLES = ("owner", "editor", "viewer")
 SECTIONS = ("nothing", "divisions", "teams")
 ORGANIZE = "competitions/{slug}/organize"
@@ -25,14 +27,15 @@ def people(client: Client, search: str) -> list[dict[str, Any]]:
     return [person for page in pages for person in page["people"]]
 
 
-# The key of the id of a thing, and how the thing is found from its name.
-_FOUND: Mapping[str, tuple[str, Callable[[Client, Organizer, str], Any]]] = {
-    "team": ("id", lambda _client, desk, name: desk.team(name)),
-    "organizer": ("user_id", lambda _client, desk, name: desk.organizer(name)),
-    "person": (
-        "id",
-        lambda client, _desk, name: named(people(client, name), name, f"There is no account named {name!r}."),
-    ),
+def _teams(_client: Client, desk: Organizer, name: str) -> list[dict[str, Any]]:
+    return [team for page in desk.pages("teams", q=name) for team in page["teams"]]
+
+
+# The key of the id of a thing, and how the things are found among which one has the name.
+_FOUND: Mapping[str, tuple[str, Callable[[Client, Organizer, str], list[dict[str, Any]]]]] = {
+    "team": ("id", _teams),
+    "organizer": ("user_id", lambda _client, desk, _name: desk.call("GET", "organizers")["organizers"]),
+    "person": ("id", lambda client, _desk, name: people(client, name)),
 }
 
 
@@ -42,38 +45,47 @@ class Call:
 
     `path` may contain arguments of the command, such as a `{slug}` or the id of a `{team}`; the other
     parameters are the fields of the body. `done` is the text to print: a template of the parameters and the
-    `answer`, or a function of the answer. `before` runs before the request. The request confirms itself.
+    `answer`, or a function that returns the lines. `before` runs before the request. The request confirms
+    itself unless the command `asks`.
     """
 
     method: str
     path: str
     summary: str
-    done: str | Callable[[Any], str]
+    done: str | Callable[[Any], list[str]]
     parameters: tuple[Callable[[Any], Any], ...] = ()
     before: Callable[[Organizer], Any] = lambda _desk: None
+    asks: bool = False
 
     def command(self, name: str) -> click.Command:
         """Return the click command."""
         places = re.findall(r"{(\w+)}", self.path)
 
-        def act(client: Client, **given: Any) -> tuple[Any, str]:
-            desk = client.organize(given.get("slug", "-"), confirm=True)
+        def act(client: Client, yes: bool = True, **given: Any) -> CommandOutput:
+            desk = client.organize(given.get("slug", "-"))
             self.before(desk)
             ids = {place: quoted(given[place]) for place in places}
             for place in _FOUND.keys() & ids.keys():
                 key, find = _FOUND[place]
-                thing = find(client, desk, given[place])
-                ids[place], given[place] = thing[key], thing["name"]
+                wanted = given[place].casefold()
+                for thing in find(client, desk, given[place]):
+                    if thing["name"].casefold() == wanted:
+                        ids[place], given[place] = thing[key], thing["name"]
+                        break
+                else:
+                    raise Unusable(f"There is no {place} with the name {given[place]!r}.")
             fields = {key: value for key, value in given.items() if key not in ids and value is not None}
-            path = self.path.format(**ids)
-            answer = client.request(self.method, path, fields=fields, confirm=True)
+            path, confirm = self.path.format(**ids), asking(yes=yes) if self.asks else True
+            answer = client.request(self.method, path, fields=fields, confirm=confirm)
             answer = answer or ({"name": given["person"]} if "person" in given else {})
             done = self.done
-            return answer, done(answer) if callable(done) else done.format(answer=answer, **given)
+            return CommandOutput(
+                answer, done(answer) if callable(done) else [done.format(answer=answer, **given)]
+            )
 
         act.__doc__ = self.summary
-        view: Any = act_on_site(act)
-        for decorate in reversed(self.parameters):
+        view: Any = organizers(act)
+        for decorate in reversed((*self.parameters, *([yes_option] if self.asks else []))):
             view = decorate(view)
         for place in reversed(places):
             metavar = {"organizer": "USER", "person": "NAME"}.get(place)
@@ -81,33 +93,25 @@ class Call:
         return click.command(name)(view)
 
 
-def _text(_context: Any, _parameter: Any, path: Any) -> str:
-    return text_of(path)
-
-
-def _lines(_context: Any, _parameter: Any, path: Any) -> list[str]:
-    return text_of(path).splitlines()
-
-
-def _imported(answer: Any) -> str:
+def _imported(answer: Any) -> list[str]:
     for note in answer["remarks"]:
         click.echo(note, err=True)
     values = ("student", "student_id", "section", "url")
     rows = [[each[name] for name in values] for each in answer["invitations"]]
-    return csv_lines([["name", "student id", "section", "link"], *rows], line_end="\n").rstrip()
+    return [csv_lines([["name", "student id", "section", "link"], *rows], line_end="\n").rstrip()]
 
 
-def _organizers(answer: Any) -> str:
+def _organizers(answer: Any) -> list[str]:
     lines = [[each["name"], each["role"], each["added_at"][:10]] for each in answer["organizers"]]
-    return "\n".join(aligned([["name", "role", "since"], *lines], numbers=False))
+    return aligned([["name", "role", "since"], *lines], numbers=False)
 
 
-def _tokens(answer: Any) -> str:
+def _tokens(answer: Any) -> list[str]:
     lines = [["id", "name", "starts with", "scopes", "expires"]]
     for each in answer["tokens"]:
         ends = f"{each['expires_at'][:16].replace('T', ' ')} UTC" if each["expires_at"] else "never"
         lines.append([str(each["id"]), each["name"], each["begins_with"], " and ".join(each["scopes"]), ends])
-    return "\n".join(aligned(lines, numbers=False))
+    return aligned(lines, numbers=False)
 
 
 def _role_option(**options: Any) -> Callable[[Any], Any]:
@@ -131,7 +135,7 @@ CALLS = {
         "Post the Markdown in the file TEXT as an announcement in SLUG.",
         "Announcement {answer[id]} was posted on the Home page of {slug}.",
         (
-            click.argument("body", type=FILE, metavar="TEXT", callback=_text),
+            click.argument("body", type=FILE, metavar="TEXT", callback=lambda *given: text_of(given[2])),
             click.option("--title", required=True, help="The title."),
             click.option("--mail", "by_mail", is_flag=True, help="Also e-mail it to all participants."),
         ),
@@ -148,7 +152,7 @@ CALLS = {
         f"{ORGANIZE}/state/publish",
         "Publish the draft SLUG; afterwards, only a rescoring can change its metric or solution.",
         "{slug} is published.",
-        before=require_released,
+        before=Organizer.data,
     ),
     "reinstate": Call(
         "POST",
@@ -157,13 +161,28 @@ CALLS = {
         "{answer[name]} is back on the leaderboards of {slug}.",
         (click.option("--reason", default="", help="The reason, for the audit log."),),
     ),
+    "reveal": Call(
+        "POST",
+        f"{ORGANIZE}/close/reveal",
+        "Reveal the private leaderboard of SLUG to everyone; this closes an open competition.",
+        "The private leaderboard of {slug} is revealed. {answer[failed_count]} submissions failed because of "
+        "server errors and are not ranked.\n"
+        "If {slug} takes late submissions, participants can derive the labels of this test set from their "
+        "scores.\nTo disable them, run `fairboard competition change {slug} takes_late_submissions=false`.",
+        asks=True,
+    ),
     "roster": Call(
         "POST",
         f"{ORGANIZE}/students",
         "Import the roster in FILE: add or change students, and invite the new ones with one-time links.",
         _imported,
         (
-            click.argument("students", type=FILE, metavar="FILE", callback=_lines),
+            click.argument(
+                "students",
+                type=FILE,
+                metavar="FILE",
+                callback=lambda *given: text_of(given[2]).splitlines(),
+            ),
             click.option("--mail", "by_mail", is_flag=True, help="E-mail the links to the students."),
             click.option(
                 "--own-accounts",
@@ -225,6 +244,39 @@ ACCOUNTS = {
 TOKENS = {
     "list": Call("GET", "tokens", "List your own API tokens or, with --as, those of USER.", _tokens),
     "revoke": Call(
-        "DELETE", "tokens/{token_id}", "Revoke your API token TOKEN_ID; `list` shows the ids.", ""
+        "DELETE",
+        "tokens/{token_id}",
+        "Revoke your API token TOKEN_ID; `list` shows the ids.",
+        "The token {token_id} is revoked.",
     ),
 }
+
+
+@click.command()
+@click.argument("method", type=click.Choice(METHODS, case_sensitive=False))
+@click.argument("path")
+@click.option(
+    "-f",
+    "--field",
+    "fields",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=fields_of,
+    help="A field of the request; @FILE as the value sends a file, and [1, 2] or null is JSON. Repeatable.",
+)
+@yes_option
+@organizers
+def api(client: Client, method: str, path: str, fields: dict[str, Any], yes: bool) -> CommandOutput:
+    """Send a request to PATH below /api/v1 and print the JSON response.
+
+    \b
+    fairboard api GET competitions
+    fairboard api POST competitions/toxicity/organize/state/archive --yes
+    fairboard api POST competitions/toxicity/organize/data -f file=@test.csv
+
+    /api/openapi.json on the site describes all requests.
+    """
+    answer = client.request(method, path, fields=fields, confirm=asking(yes=yes))
+    if isinstance(answer, str):
+        return CommandOutput({"text": answer}, text=answer)
+    return CommandOutput(answer, [json.dumps(answer, indent=2, ensure_ascii=False)] if answer else [])

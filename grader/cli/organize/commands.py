@@ -1,42 +1,208 @@
-"""`fairboard competition`: the command group."""
+"""The groups `fairboard competition`, `user` and `token`, and commands that print results."""
+
+import json
+from collections.abc import Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 import click
 
+from grader.cli.client.connection import organizers
 from grader.cli.group import CliEntry, CommandGroup
-from grader.cli.organize import running, setup
-from grader.cli.organize.calls import CALLS, ORGANIZERS
+from grader.cli.organize import setup
+from grader.cli.organize.calls import ACCOUNTS, CALLS, ORGANIZERS, TOKENS, people
+from grader.cli.output import CommandOutput
+from grader.cli.parameters import OUTPUT_FILE
+from grader.client import Client, Unusable
+from grader.client.organizer import quoted
+from grader.text import aligned
 
-CHECK = CliEntry("grader.cli.metric.check", "Check a solution file before you create a competition.")
+LOCAL = "organize.local"
+KINDS, FORMATS = ("submissions", "standings", "scores", "audit", "grades"), ("csv", "json")
+version_option = click.option(
+    "--version", "number", type=int, help="The scoring version; by default, the live one."
+)
 
 
-@click.group(cls=CommandGroup, sections={"Commands": {"check": CHECK}})
+@click.group(
+    cls=CommandGroup,
+    sections={
+        "Commands": {
+            "check": CliEntry("metric.check", "Check a solution file before you create a competition.")
+        }
+    },
+)
 def competition() -> None:
     """Create, list, change, moderate and reveal competitions."""
 
 
-@click.group(cls=CommandGroup)
+@competition.group(cls=CommandGroup)
 def organizer() -> None:
     """Manage the organizers: owners, editors and viewers (read only)."""
 
 
-for name, call in ORGANIZERS.items():
-    organizer.add_command(call.command(name))
-for name, call in CALLS.items():
-    competition.add_command(call.command(name))
-for command in (
-    setup.create,
-    setup.list_all,
-    setup.settings,
-    setup.apply,
-    setup.change,
-    setup.data,
-    setup.metric_file,
-    running.reveal,
-    running.bundle,
-    running.publish_solution,
-    running.receipt,
-    running.export,
-    running.show_audit,
-    organizer,
-):
+@click.group(
+    cls=CommandGroup,
+    sections={
+        "Commands": {
+            "admin": CliEntry(LOCAL, "Make the account NAME an administrator of the site."),
+            "create": CliEntry(
+                LOCAL, "Create the account NAME and print its generated password.", attribute="create_user"
+            ),
+            "login-link": CliEntry(
+                LOCAL, "Print a link that logs NAME in; it works only once and expires after a day."
+            ),
+            "reset-second-factors": CliEntry(LOCAL, "Remove the second factors and sessions of NAME."),
+        }
+    },
+)
+def user() -> None:
+    """Create and list accounts, invitations and password reset links."""
+
+
+@click.group(
+    cls=CommandGroup,
+    sections={
+        "Commands": {
+            "create": CliEntry(LOCAL, "Create an API token for USER and print it.", attribute="create_token")
+        }
+    },
+)
+def token() -> None:
+    """Create, list and revoke API tokens."""
+
+
+for group, calls in ((competition, CALLS), (organizer, ORGANIZERS), (user, ACCOUNTS), (token, TOKENS)):
+    for name, call in calls.items():
+        group.add_command(call.command(name))
+for command in setup.COMMANDS:
     competition.add_command(command)
+
+
+@competition.command()
+@click.argument("slug")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True)
+@version_option
+@click.option("-o", "--output", type=OUTPUT_FILE, help="The file to write; by default, standard output.")
+@organizers
+def export(
+    client: Client, slug: str, kind: str, form: str, number: int | None, output: Path | None
+) -> CommandOutput:
+    """Export submissions, standings, scores (with breakdowns), students' grades or the audit log of SLUG."""
+    text = client.organize(slug).text(f"exports/{kind}.{form}", version=number)
+    if output is None:
+        return CommandOutput({"text": text}, text=text)
+    output.write_text(text, encoding="utf-8", newline="")
+    return CommandOutput({"path": str(output)})
+
+
+@competition.command()
+@click.argument("slug", required=False)
+@click.option(
+    "--action",
+    default="",
+    help="Show only this action, or all actions on a type of object, such as `team`.",
+)
+@click.option(
+    "--by",
+    "person",
+    default="",
+    help="Show only actions by this account, or by an origin such as `calendar`.",
+)
+@click.option(
+    "--rows",
+    default=50,
+    show_default=True,
+    type=click.IntRange(1, 10**6),
+    help="The number of actions to show.",
+)
+@organizers
+def audit(client: Client, slug: str | None, action: str, person: str, rows: int) -> CommandOutput:
+    """Show the audit log of SLUG, newest actions first.
+
+    Without SLUG, show actions on the site as a whole and on drafts that have been deleted.
+    """
+    asked = {"action": action or None, "by": person or None}
+    pages = client.organize(slug).pages("audit", **asked) if slug else client.pages_of("audit", **asked)
+    shown = list(islice(chain.from_iterable(page["entries"] for page in pages), rows))
+    return CommandOutput({"entries": shown}, [line for entry in shown for line in _lines(entry)])
+
+
+def _lines(entry: Mapping[str, Any]) -> list[str]:
+    by, before, after = entry["actor"] or entry["origin"], entry["before"], entry["after"]
+    lines = [f"{entry['at'][:19].replace('T', ' ')} UTC  {by}  {entry['action']}  {entry['subject']}"]
+    for name in before | after:
+        was, became = (json.dumps(values.get(name), ensure_ascii=False) for values in (before, after))
+        lines.append(f"    {name}: {was} -> {became}")
+    return [*lines, *([f"    reason: {entry['reason']}"] if entry["reason"] else [])]
+
+
+@competition.command()
+@click.argument("slug")
+@click.option(
+    "--out",
+    type=OUTPUT_FILE,
+    help="The file to write; by default SLUG-results.zip in the current folder.",
+)
+@organizers
+def bundle(client: Client, slug: str, out: Path | None) -> CommandOutput:
+    """Write the results of SLUG as a ZIP file: CSV tables, the published solution and a README."""
+    path = out or Path(f"{quoted(slug)}-results.zip")
+    client.organize(slug).download("exports/results.zip", path)
+    with ZipFile(path) as packed:
+        names = packed.namelist()
+    return CommandOutput({"files": names}, [f"{path}: {len(names)} files."])
+
+
+@competition.command("publish-solution")
+@click.argument("slug")
+@click.option("--reason", default="", help="The reason; the audit log shows it.")
+@click.confirmation_option(prompt="Everyone will see all labels. This cannot be undone. Publish?")
+@organizers
+def publish_solution(client: Client, slug: str, reason: str) -> CommandOutput:
+    """Publish the solution of SLUG, and show each team its complete receipts."""
+    desk = client.organize(slug, confirm=True)
+    desk.call("POST", "close/solution", json={"reason": reason})
+    return CommandOutput(desk.ended("close", job=""), [f"The solution of {slug} is public."])
+
+
+@competition.command()
+@click.argument("slug")
+@click.argument("submission", type=int)
+@version_option
+@organizers
+def receipt(client: Client, slug: str, submission: int, number: int | None) -> CommandOutput:
+    """Print the complete receipt of SUBMISSION's score in SLUG as JSON, for `fairboard verify`."""
+    if client.submission(submission).competition != slug:
+        raise Unusable(f"There is no submission #{submission} in {slug}.")
+    text = client.text(f"submissions/{submission}/receipt", version=number)
+    return CommandOutput({"receipt": text}, text=text)
+
+
+@user.command("list")
+@click.option("--search", default="", help="Show only accounts with this text in their name or address.")
+@organizers
+def list_(client: Client, search: str) -> CommandOutput:
+    """List the accounts, sorted by name."""
+    accounts = sorted(people(client, search), key=lambda each: str(each["name"]).casefold())
+    lines = [["name", "e-mail", "since"]]
+    for each in accounts:
+        role = " (administrator)" if each["is_admin"] else ""
+        role += " (suspended)" if each["suspended_at"] else ""
+        unconfirmed = " (not confirmed)" if each["email"] and not each["email_verified_at"] else ""
+        lines.append([each["name"] + role, (each["email"] or "") + unconfirmed, each["created_at"][:10]])
+    return CommandOutput({"people": accounts}, aligned(lines, numbers=False))
+
+
+@user.command()
+@click.option(
+    "--count", default=1, show_default=True, type=click.IntRange(1, 1000), help="The number of links."
+)
+@organizers
+def invite(client: Client, count: int) -> CommandOutput:
+    """Print invitation links; each creates one account and expires after 14 days."""
+    made = [client.call("POST", "invitations") for _ in range(count)]
+    return CommandOutput({"invitations": made}, [each["url"] for each in made])
