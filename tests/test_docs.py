@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -35,30 +34,14 @@ CHAPTERS = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [path for path in sorted(ROOT.glob("*.md")) if path.name != "CHANGELOG.md"]
 DOCUMENTS += [*CHAPTERS, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 CONTEXT = click.Context(main)
-# Variables of the client, the tests and the examples, which are not settings of the server.
-OTHER_VARIABLES = {
-    *("FAIRBOARD_SITE", "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION", "FAIRBOARD_TEST_HANG_SECONDS"),
-    *("FAIRBOARD_X", "FAIRBOARD_PUBLISH", "FAIRBOARD_PUBLISH_HTTP", "FAIRBOARD_CRASH_AT"),
-}
-PLACES = ("", "grader/", "grader/services/", "grader/services/submissions/", "grader/services/competitions/")
 
 
-def test_every_setting_is_documented_with_its_description():
+def test_the_settings_are_documented_with_their_descriptions():
     text = (ROOT / "docs" / "operations.md").read_text()
-    missing = [
-        name
-        for name, field in Settings.model_fields.items()
-        if not re.search(
-            rf"\| `FAIRBOARD_{name.upper()}` \| .* \| {re.escape(field.description or '')} \|", text
-        )
-    ]
-    assert missing == []
-
-
-def test_no_unknown_setting_is_documented():
-    text = (ROOT / "docs" / "operations.md").read_text()
-    documented = re.findall(r"^\| `FAIRBOARD_(\w+)` \|", text, flags=re.MULTILINE)
-    assert set(documented) == {name.upper() for name in Settings.model_fields}
+    documented = dict(re.findall(r"^\| `FAIRBOARD_(\w+)` \| .* \| (.*) \|$", text, re.MULTILINE))
+    assert documented == {
+        name.upper(): field.description or "" for name, field in Settings.model_fields.items()
+    }
 
 
 def test_table_of_competition_settings_matches_the_code():
@@ -193,15 +176,6 @@ def test_every_api_address_in_the_documents_exists(arena):
     assert wrong == []
 
 
-def test_every_environment_variable_in_the_documents_is_a_setting():
-    known = {f"FAIRBOARD_{name.upper()}" for name in Settings.model_fields} | OTHER_VARIABLES
-    for path in DOCUMENTS:
-        named = {
-            name.removesuffix("_FILE") for name in re.findall(r"FAIRBOARD_[A-Z_]*[A-Z]", path.read_text())
-        }
-        assert named <= known, path.name
-
-
 def test_every_link_between_the_documents_leads_to_a_section():
     broken = [
         f"{document.name}: {target}#{section}"
@@ -210,39 +184,6 @@ def test_every_link_between_the_documents_leads_to_a_section():
         if not _leads_somewhere(document.parent / target if target else document, section)
     ]
     assert broken == []
-
-
-def test_the_architecture_lists_all_packages_in_the_order_of_the_import_contracts():
-    text = (ROOT / "docs" / "architecture.md").read_text()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    contracts = {each["name"]: each for each in project["tool"]["importlinter"]["contracts"]}
-    layer_of: dict[str, int] = {}
-    for layer, names in enumerate(contracts["Arrows point down the house"]["layers"]):
-        for name in names.split(" | "):
-            inside = name.removeprefix("grader.").partition(".")[0]
-            if inside not in ("fairboard", "webapp", "migrations"):
-                layer_of.setdefault(inside, layer)
-    packages = _listed_packages("grader", text)
-    assert set(packages) == layer_of.keys()
-    assert packages == sorted(packages, key=layer_of.__getitem__)
-    modules = {path.stem for path in (ROOT / "webapp").glob("*") if path.suffix == ".py" or path.is_dir()}
-    assert set(_listed_packages("webapp", text)) == modules - {
-        "__init__",
-        "__pycache__",
-        "static",
-        "templates",
-    }
-    topics = set(re.findall(r"^    (\w+) {2,}\w", text.partition("nine topics:")[2], re.MULTILINE))
-    assert topics == {path.name for path in (ROOT / "grader" / "services").iterdir() if path.is_dir()} - {
-        "__pycache__"
-    }
-
-
-def _listed_packages(root: str, text: str) -> list[str]:
-    (block,) = re.findall(rf"^    {root}/.*\n((?:      .*\n)+)", text, re.MULTILINE)
-    words = [re.split(r"  +", line[6:])[0].split() for line in block.splitlines() if line[6] != " "]
-    listed = [re.sub(r"/|\.py", "", word) for line in words for word in line]
-    return [name for name in listed if name != "templates"]
 
 
 def _leads_somewhere(file: Path, chapter: str) -> bool:

@@ -56,9 +56,7 @@ SECTIONS = {
     },
     "Competitions and accounts": {
         "competition": CliEntry(_DESK, "Create, change, moderate and close competitions.", "client"),
-        "rescore": CliEntry(
-            "organize.rescoring", "Rescore all submissions with a corrected solution.", "client"
-        ),
+        "rescore": CliEntry("organize.rescoring", "Rescore all submissions with a new solution.", "client"),
         "user": CliEntry(_DESK, "Create and list accounts, invitations and reset links.", "client"),
         "token": CliEntry(_DESK, "Create, list and revoke API tokens.", "client"),
         "api": CliEntry("organize.calls", "Send any request of the API.", "client"),

@@ -32,21 +32,19 @@ class CliEntry:
     extra: str = "server"
     attribute: str = ""
 
-    def imported(self, name: str, words: str) -> click.Command:
-        """Import the command; raise ClickException if a package of its extra is not installed."""
-        try:
-            module = import_module(f"grader.cli.{self.module}")
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] in {"fairboard", "grader", "webapp", "migrations"}:
-                raise
-            raise lacking(error, words, self.extra) from error
-        command: click.Command = getattr(module, self.attribute or name.replace("-", "_"))
-        return command
 
-
-def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickException:
-    """Return the error about a missing package of an extra."""
-    return click.ClickException(not_installed(str(error.name), f"`{words}`", extra))
+@contextmanager
+def _needing(extra: str, ctx: click.Context, name: str = "") -> Iterator[None]:
+    """Raise ClickException if a package of the extra of a group's command is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in {"fairboard", "grader", "webapp", "migrations"}:
+            raise
+        name = name or ctx.invoked_subcommand or ""
+        words = " ".join([*ctx.command_path.split()[1:], name])  # without `fairboard`
+        extra = "mcp" if name == "mcp" else extra
+        raise click.ClickException(not_installed(str(error.name), f"`{words}`", extra)) from error
 
 
 class CommandGroup(click.Group):
@@ -71,8 +69,10 @@ class CommandGroup(click.Group):
             return super().get_command(ctx, cmd_name)
         if ctx.resilient_parsing and not ctx.args:  # for completion, without an import
             return click.Command(cmd_name, short_help=entry.summary)
-        path = ctx.command_path.split()[1:]  # without `fairboard`
-        return entry.imported(cmd_name, " ".join([*path, cmd_name]))
+        with _needing(entry.extra, ctx, cmd_name):
+            module = import_module(f"grader.cli.{entry.module}")
+        command: click.Command = getattr(module, entry.attribute or cmd_name.replace("-", "_"))
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         own = {name: each.get_short_help_str(WHOLE) for name, each in self.commands.items() if each}
@@ -92,7 +92,8 @@ class CommandGroup(click.Group):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _exit_codes():
+        # Commands of the client also import modules of the server for a site on this machine.
+        with _exit_codes(), _needing("server", ctx):
             return super().invoke(ctx)
 
 

@@ -201,11 +201,7 @@ metric_options = options(
 )
 evaluation_options = options(
     click.option("--label", help="The label column; by default target, label or toxicity."),
-    click.option(
-        "--identities",
-        type=NameList(),
-        help="The identity columns; by default, they are guessed from the names and values.",
-    ),
+    click.option("--identities", type=NameList(), help="The identity columns; by default, they are guessed."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision."),
     metric_options,
 )
@@ -261,16 +257,10 @@ any_metric_options = options(
         help="The metric, such as rmse or macro_f1. An unknown name lists all. The options --columns, "
         "--classes, --positive, --cutoff, --groups and --reported are for metrics other than bias.",
     ),
-    click.option(
-        "--columns", type=NameList(), help="The columns of a metric that is a mean over several columns."
-    ),
-    click.option(
-        "--classes", type=NameList(), help="All classes in their order; by default, those of the solution."
-    ),
+    click.option("--columns", type=NameList(), help="The columns of a metric for several columns."),
+    click.option("--classes", type=NameList(), help="The classes in order; by default, as in the solution."),
     click.option("--positive", metavar="CLASS", help="The positive class; by default, the last one."),
-    click.option(
-        "--cutoff", type=click.IntRange(1), default=5, metavar="K", help="The number of classes for MAP@k."
-    ),
+    click.option("--cutoff", type=click.IntRange(1), default=5, metavar="K", help="The classes for MAP@k."),
     click.option("--groups", type=NameList(), help="Columns that divide the rows into groups."),
     click.option("--reported", type=NameList(), help="Further metrics for the same columns."),
 )

@@ -178,10 +178,13 @@ class Transport:
             try:
                 return attempt()
             except (Unreachable, Refused) as error:
-                pause = _pause_after(error, pauses)
-                if not (is_repeatable or isinstance(error, LimitReached)):
-                    raise
-                if pause is None or waited + pause > self._patience_seconds:
+                status = error.status if isinstance(error, Refused) else PASSING[0]
+                asked = error.retry_after if isinstance(error, Refused) else None
+                pause = next(pauses, None) if status in PASSING else None
+                if asked is not None and status in (429, *PASSING):
+                    pause = max(asked.total_seconds(), PAUSES[0])
+                is_allowed = is_repeatable or status == 429
+                if pause is None or not is_allowed or waited + pause > self._patience_seconds:
                     raise
                 if self._on_pause:
                     self._on_pause(error, pause)
@@ -236,14 +239,5 @@ def _refused(response: httpx.Response) -> Refused:
     if status < 400:
         answer = {"error": "moved", "message": f"The server has moved to {response.headers.get('Location')}."}
     kind = {401: TokenRefused, 429: LimitReached}.get(status, Refused)
-    return kind(status, answer, retry_after=timedelta(seconds=int(seconds)) if seconds.isdecimal() else None)
-
-
-def _pause_after(error: Unreachable | Refused, pauses: Iterator[float]) -> float | None:
-    """Return the seconds until the same request may succeed, or None if it will not."""
-    if isinstance(error, Refused):
-        if error.retry_after is not None and error.status in (429, *PASSING):
-            return max(error.retry_after.total_seconds(), PAUSES[0])
-        if error.status not in PASSING:
-            return None
-    return next(pauses, None)
+    retry_after = timedelta(seconds=int(seconds)) if seconds.isdecimal() else None
+    return kind(status, answer, retry_after=retry_after)

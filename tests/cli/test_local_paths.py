@@ -1,7 +1,6 @@
 """Rejection of URLs as local paths, without creating folders."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
@@ -10,64 +9,51 @@ from grader.cli import main
 from grader.cli.parameters import LocalPath
 from grader.text import is_elsewhere
 
-ADDRESSES = (
-    "s3://bucket/x",
-    "S3://bucket/x",
-    "https://example.org/x",
-    "sftp://host/x",
-    "file:///srv/x",
-    "s3:/bucket/x",
-    "backup@host:/srv/x",
-    "backup@host:x",
-    "backup@host:",
-    "host.example.org:/srv/x",
-    "192.0.2.7:/srv/x",
-    "[2001:db8::7]:/srv/x",
-    "backup@[2001:db8::7]:x",
-)
-
 
 def paths_of(command: click.Command, name: str = "fairboard") -> Iterator[tuple[str, click.Parameter]]:
     """Return every path parameter of a command and its subcommands."""
     if isinstance(command, click.Group):
         context = click.Context(command)
         for each in command.list_commands(context):
-            found = command.get_command(context, each)
-            assert found is not None
-            yield from paths_of(found, f"{name} {each}")
+            yield from paths_of(command.get_command(context, each), f"{name} {each}")
     for parameter in command.params:
         types = getattr(parameter.type, "types", [parameter.type])
         if any(isinstance(each, click.Path) for each in types):
             yield f"{name} {parameter.name}", parameter
 
 
-PATHS = dict(paths_of(main))
-
-
-@pytest.mark.parametrize("name", sorted(PATHS))
-def test_every_path_of_every_command_is_local(name: str):
-    parameter = PATHS[name]
-    assert all(isinstance(each, LocalPath) for each in getattr(parameter.type, "types", [parameter.type]))
-
-
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_addresses_are_no_local_paths(address: str):
+def test_every_path_of_every_command_is_local():
+    paths = dict(paths_of(main))
+    assert len(paths) > 20
+    for name, parameter in paths.items():
+        types = getattr(parameter.type, "types", [parameter.type])
+        assert all(isinstance(each, LocalPath) for each in types), name
     with pytest.raises(click.BadParameter, match=r"is a URL or a remote address\."):
-        LocalPath().convert(address, None, None)
+        LocalPath().convert("s3://bucket/x", None, None)
 
 
-@pytest.mark.parametrize("variable", ["FAIRBOARD_DATA_DIR", "FAIRBOARD_CACHE_DIR"])
-def test_the_folders_of_an_installation_cannot_be_urls(
-    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
-):
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("s3://bucket/x", "S3://bucket/x", "https://example.org/x", "file:///srv/x", "s3:/bucket/x"),
+        *("backup@host:/srv/x", "backup@host:x", "backup@host:", "host.example.org:/srv/x"),
+        *("192.0.2.7:/srv/x", "[2001:db8::7]:/srv/x", "backup@[2001:db8::7]:x"),
+    ],
+)
+def test_addresses_are_elsewhere(address: str):
+    assert is_elsewhere(address)
+
+
+@pytest.mark.parametrize(
+    "path", ["/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-"]
+)
+def test_a_local_path_may_contain_a_colon(path: str):
+    assert not is_elsewhere(path)
+
+
+def test_the_data_folder_cannot_be_a_url(run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(variable, "s3://bucket/fairboard")
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", "s3://bucket/fairboard")
     result = run("migrate")
-    assert result.exit_code == 1
-    assert f"{variable}: 's3:/bucket/fairboard' is a URL or a remote address." in result.stderr
+    assert (result.exit_code, "is a URL or a remote address." in result.stderr) == (1, True)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_local_path_may_contain_a_colon():
-    for path in ("/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-"):
-        assert not is_elsewhere(path)

@@ -1,7 +1,8 @@
+"""`fairboard score` with the bias metric: values, formats, requirements, rejected files."""
+
 import csv
 import gzip
 import io
-import itertools
 import json
 import os
 import threading
@@ -13,67 +14,62 @@ from fairboard import METRIC_CODE_VERSION, MetricSettings, Weights, bias_report
 
 IDENTITIES = ("male", "middle eastern", "rare one")
 TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+ROWS = 600
 
 
 @pytest.fixture
 def table():
     """600 rows: labels, identities (the last mentioned in only 8 rows), Usage and two models."""
     generator = np.random.default_rng(7)
-    rows = 600
-    labels = np.resize([0.0, 0.8], rows)
-    usage = generator.choice(["Public", "private", "Ignored"], rows, p=[0.4, 0.4, 0.2])
+    labels = np.resize([0.0, 0.8], ROWS)
+    usage = generator.choice(["Public", "private", "Ignored"], ROWS, p=[0.4, 0.4, 0.2])
     usage[:8] = ["Public"] * 4 + ["private"] * 4
-    identities = {
-        name: generator.random(rows).round(digits) for digits, name in [(2, "male"), (1, "middle eastern")]
-    }
-    identities["rare one"] = np.where(np.arange(rows) < 8, 1.0, 0.0)
     return {
-        "id": [f"row {number}" for number in range(rows)],
+        "id": [f"row {number}" for number in range(ROWS)],
         "toxicity": labels,
-        **identities,
+        "male": generator.random(ROWS).round(2),
+        "middle eastern": generator.random(ROWS).round(1),
+        "rare one": np.where(np.arange(ROWS) < 8, 1.0, 0.0),
         "Usage": usage,
-        "model_a": (labels / 3 + generator.random(rows) / 2).round(3),
-        "model_b": generator.random(rows).round(1),
+        "model_a": (labels / 3 + generator.random(ROWS) / 2).round(3),
+        "model_b": generator.random(ROWS).round(1),
     }
 
 
 @pytest.fixture
 def write(tmp_path):
-    numbers = itertools.count()
-
-    def write_columns(columns, name=None):
-        path = tmp_path / (name or f"{next(numbers)}.csv")
-        with path.open("w", newline="") as file:
+    def write_columns(columns, name="table.csv"):
+        with (tmp_path / name).open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
             writer.writerows(zip(*columns.values(), strict=True))
-        return path
+        return tmp_path / name
 
     return write_columns
 
 
+def truth(table, *left_out):
+    """The columns of a solution."""
+    return {name: table[name] for name in ("id", "toxicity", *IDENTITIES, "Usage") if name not in left_out}
+
+
 @pytest.fixture
 def solution(table, write):
-    columns = {name: values for name, values in table.items() if not name.startswith("model")}
-    return write({**columns, "comment": ["text"] * 600}, "solution.csv")
+    return write({**truth(table), "comment": ["text"] * ROWS}, "solution.csv")
 
 
 @pytest.fixture
 def submission(table, write):
-    order = np.random.default_rng(1).permutation(600)
-    return write(
-        {"id": [table["id"][n] for n in order], "prediction": table["model_a"][order]}, "submission.csv"
-    )
+    order = np.random.default_rng(1).permutation(ROWS)
+    columns = {"id": [table["id"][n] for n in order], "prediction": table["model_a"][order]}
+    return write(columns, "submission.csv")
 
 
-def expected(table, usages, *, model="model_a", settings=None, in_score=None, identities=IDENTITIES):
+def expected(table, *usages, model="model_a", settings=None, in_score=None, identities=IDENTITIES):
     rows = np.isin(np.char.lower(table["Usage"]), usages)
+    groups = {name: table[name][rows] for name in identities}
     report = bias_report(
-        table["toxicity"][rows],
-        table[model][rows],
-        {name: table[name][rows] for name in identities},
-        settings=settings,
-        in_score=in_score,
+        table["toxicity"][rows], table[model][rows], groups, settings=settings, in_score=in_score
     )
     return report.as_dict()
 
@@ -83,9 +79,9 @@ def test_json_contains_the_report_of_each_split_in_full_precision(table, solutio
     assert code == 0
     assert answer == {
         "splits": {
-            "public": expected(table, ["public"]),
-            "private": expected(table, ["private"]),
-            "all": expected(table, ["public", "private"]),
+            "public": expected(table, "public"),
+            "private": expected(table, "private"),
+            "all": expected(table, "public", "private"),
         },
         "notes": [],
         "metric_code_version": str(METRIC_CODE_VERSION),
@@ -96,34 +92,23 @@ def test_json_contains_the_report_of_each_split_in_full_precision(table, solutio
     ("usage", "splits"), [(None, ["all"]), ("PRIVATE", ["private", "all"]), ("Ignored", [])]
 )
 def test_only_splits_that_have_rows_are_reported(table, write, submission, run, usage, splits):
-    columns = {name: table[name] for name in ("id", "toxicity", *IDENTITIES)}
-    if usage is not None:
-        columns["Usage"] = [usage] * 600
+    columns = truth(table, "Usage") | ({} if usage is None else {"Usage": [usage] * ROWS})
     result = run("score", write(columns), submission, "--json")
     answer = json.loads(result.stdout)
     assert (result.exit_code, list(answer["splits"])) == (0, splits)
     assert ("nothing to score" in result.stderr) == (not splits)
     table["Usage"][:] = "public"
-    assert all(split == expected(table, ["public"]) for split in answer["splits"].values())
+    assert all(split == expected(table, "public") for split in answer["splits"].values())
 
 
-def test_the_label_and_every_metric_option_are_used(table, write, solution, submission, run_json):
+def test_every_metric_option_is_used(table, solution, submission, run_json):
     settings = MetricSettings(
         power=-2.5, weights=Weights(0.4, 0.3, 0.2, 0.1), label_threshold=0.7, identity_threshold=0.7
     )
     names = ("middle eastern", "male")
-    options = (
-        "--label",
-        "toxicity",
-        "--power",
-        "-2.5",
-        "--threshold",
-        "0.7",
-        "--identities",
-        ",".join(names),
-    )
-    _, answer = run_json("score", *options, "--weights", "0.4,0.3,0.2,0.1", solution, submission)
-    assert answer["splits"]["public"] == expected(table, ["public"], settings=settings, identities=names)
+    options = ["--label", "toxicity", "--power", "-2.5", "--threshold", "0.7", "--weights", "0.4,0.3,0.2,0.1"]
+    _, answer = run_json("score", *options, "--identities", ",".join(names), solution, submission)
+    assert answer["splits"]["public"] == expected(table, "public", settings=settings, identities=names)
 
 
 def test_a_small_identity_is_listed_but_not_scored_in_every_split(table, solution, submission, run_json):
@@ -132,32 +117,31 @@ def test_a_small_identity_is_listed_but_not_scored_in_every_split(table, solutio
     for name, split in left_out["splits"].items():
         assert [subgroup["in_score"] for subgroup in split["subgroups"]] == [True, True, False]
         assert all(subgroup["in_score"] for subgroup in kept["splits"][name]["subgroups"])
-    assert left_out["splits"]["all"] == expected(table, ["public", "private"], in_score=IDENTITIES[:2])
+    assert left_out["splits"]["all"] == expected(table, "public", "private", in_score=IDENTITIES[:2])
 
 
-def test_an_undefined_cell_makes_the_score_null_and_is_named_on_stderr(table, write, submission, run):
-    columns = {name: table[name] for name in ("id", "toxicity", "male")}
-    path = write({**columns, "nobody": [0] * 600})
-    result = run("score", path, submission, "--json")
-    split = json.loads(result.stdout)["splits"]["all"]
-    assert result.exit_code == 0
-    assert split["score"] is None
-    assert split["power_means"] == dict.fromkeys(TERMS)
-    assert split["subgroups"][1]["subgroup_auc"] is None
-    assert "subgroup_auc of nobody is undefined" in result.stderr
-    assert "male" not in result.stderr
-    skipped = json.loads(run("score", path, submission, "--json", "--undefined", "skip").stdout)
+def test_an_undefined_cell_makes_the_score_null_and_meets_no_requirement(table, write, submission, run):
+    columns = truth(table, "Usage", "middle eastern", "rare one")
     alone = json.loads(run("score", write(columns), submission, "--json").stdout)
+    path = write({**columns, "nobody": [0] * ROWS})
+    result = run("score", path, submission, "--json", "--require", "score <= 1")
+    split = json.loads(result.stdout)["splits"]["all"]
+    assert (result.exit_code, split["score"]) == (6, None)
+    assert split["power_means"] == dict.fromkeys(TERMS)
+    assert "subgroup_auc of nobody is undefined" in result.stderr and "male" not in result.stderr
+    skipped = json.loads(run("score", path, submission, "--json", "--undefined", "skip").stdout)
     assert skipped["splits"]["all"]["score"] == alone["splits"]["all"]["score"]
 
 
-def test_columns_of_one_file_are_scored_as_models(table, write, run_json):
-    code, answer = run_json("score", write(table), "--label", "toxicity", "--prediction", "model_a,model_b")
-    assert code == 0
-    assert answer["notes"] == []
+def test_columns_of_one_file_are_scored_as_models(table, write, run):
+    words = ("--label", "toxicity", "--prediction", "model_a,model_b", "--require", "overall_auc >= 0.6")
+    result = run("score", write(table), *words, "--json")
+    answer = json.loads(result.stdout)
     assert list(answer["models"]) == ["model_a", "model_b"]
     for model, scored in answer["models"].items():
-        assert scored["splits"]["public"] == expected(table, ["public"], model=model)
+        assert scored["splits"]["public"] == expected(table, "public", model=model)
+    assert (result.exit_code, "model_b: overall_auc is 0." in result.stderr) == (6, True)
+    assert "model_a: " not in result.stderr
 
 
 def test_files_may_be_read_from_pipes(solution, submission, run_json, tmp_path):
@@ -185,64 +169,55 @@ def test_a_rejected_submission_lists_all_problems_as_json_with_exit_code_2(solut
     assert any(problem["line"] == 4 and "oops" in problem["message"] for problem in answer["problems"])
 
 
-@pytest.mark.parametrize("options", [("--json",), ()])
-def test_the_notes_of_an_accepted_file_are_shown(solution, submission, run, options):
-    lines = submission.read_bytes().splitlines()
-    submission.write_bytes(b"\r".join(lines) + b"\r")
-    result = run("score", solution, submission, *options)
-    assert result.exit_code == 0
-    if options:
-        assert [set(note) >= {"code", "message"} for note in json.loads(result.stdout)["notes"]]
-    else:
-        assert "Note: " in result.stderr
+def test_the_notes_of_an_accepted_file_are_shown(solution, submission, run, run_json):
+    submission.write_bytes(b"\r".join(submission.read_bytes().splitlines()) + b"\r")
+    assert "Note: " in run("score", solution, submission).stderr
+    code, answer = run_json("score", solution, submission)
+    assert (code, bool(answer["notes"])) == (0, True)
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        (),
-        ("{solution}",),
-        ("{solution}", "{missing}"),
-        ("{solution}", "{submission}", "--no-such-option"),
-        ("{solution}", "{submission}", "--label", "nothing"),
-        ("{solution}", "{submission}", "--identities", "male,martian"),
-        ("{solution}", "{submission}", "--identities", "male,,female"),
-        ("{solution}", "{submission}", "--min-size", "-1"),
-        ("{solution}", "{submission}", "--power", "nan"),
-        ("{solution}", "{submission}", "--weights", "1,1,0,0"),
-        ("{solution}", "{submission}", "--json", "--format", "csv"),
-        ("{solution}", "{submission}", "--prediction", "model_a"),
-        ("{solution}", "--prediction", "no_model"),
-        ("{solution}", "{submission}", "{submission}"),
+        "",
+        "solution.csv",
+        "solution.csv missing.csv",
+        "solution.csv submission.csv --no-such-option",
+        "solution.csv submission.csv --label nothing",
+        "solution.csv submission.csv --identities male,martian",
+        "solution.csv submission.csv --identities male,,female",
+        "solution.csv submission.csv --min-size -1",
+        "solution.csv submission.csv --power nan",
+        "solution.csv submission.csv --weights 1,1,0,0",
+        "solution.csv submission.csv --json --format csv",
+        "solution.csv submission.csv --prediction model_a",
+        "solution.csv --prediction no_model",
+        "solution.csv submission.csv submission.csv",
+        *(f"solution.csv submission.csv --require {text}" for text in ("score", "score=1", "score>=nan")),
+        *(f"solution.csv submission.csv --require {text}" for text in (">=1", "score>=much", "cow_auc>=0")),
     ],
 )
-def test_all_other_errors_exit_with_1_and_a_reason(arguments, tmp_path, solution, submission, run):
-    paths = {
-        "solution": solution,
-        "submission": submission,
-        "missing": tmp_path / "missing.csv",
-    }
-    result = run("score", *(argument.format(**paths) for argument in arguments))
-    assert result.exit_code == 1
+@pytest.mark.usefixtures("solution", "submission")
+def test_all_other_errors_exit_with_1_and_a_reason(arguments, tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    result = run("score", *arguments.split())
+    assert (result.exit_code, "Error: " in result.stderr) == (1, True)
     assert isinstance(result.exception, SystemExit)
-    assert "Error: " in result.stderr
-    assert result.stdout == ""
 
 
 def test_every_format_contains_the_values(table, write, solution, submission, run):
     shown = run("score", solution, submission, "--min-size", 50)
-    public = expected(table, ["public"], in_score=IDENTITIES[:2])
+    public = expected(table, "public", in_score=IDENTITIES[:2])
     assert f"score {public['score']:.5f}" in shown.stdout and "(rare one)" in shown.stdout
     assert "not used: comment" in shown.stderr
     result = run("score", solution, submission, "--format", "csv")
     lines = list(csv.DictReader(io.StringIO(result.stdout)))
-    public = expected(table, ["public"])
+    public = expected(table, "public")
     assert len(lines) == 3 * 4
     whole, male = lines[:2]
-    assert (whole["split"], whole["identity"]) == ("public", "")
+    assert (whole["split"], whole["identity"], int(whole["rows"])) == ("public", "", public["rows"])
     assert float(whole["score"]) == public["score"]
     assert float(whole["bnsp_auc"]) == public["power_means"]["bnsp_auc"]
-    assert int(whole["rows"]) == public["rows"]
     assert (male["identity"], int(male["rows"])) == ("male", public["subgroups"][0]["size"])
     assert float(male["negative_aeg"]) == public["subgroups"][0]["negative_aeg"]
     odd = {"toxicity": table["toxicity"], "=a|b": table["middle eastern"], "m": table["model_a"]}
@@ -254,8 +229,32 @@ def test_every_format_contains_the_values(table, write, solution, submission, ru
 
 
 def test_an_identity_column_with_one_invalid_value_is_an_error(table, write, submission, run):
-    columns = {name: values for name, values in table.items() if not name.startswith("model")}
-    columns["male"] = [-1, *columns["male"][1:]]
+    columns = truth(table) | {"male": [-1, *table["male"][1:]]}
     for options in ((), ("--identities", "male")):
         result = run("score", write(columns), submission, *options)
         assert result.exit_code == 2 and "Line 2: the identity 'male' is '-1'" in result.stderr
+
+
+@pytest.mark.parametrize("operator", [">=", "<=", ">", "<"])
+@pytest.mark.parametrize("term", ["score", "overall_auc", "bnsp_auc"])
+def test_a_requirement_compares_the_exact_value_of_a_term(table, solution, submission, run, term, operator):
+    split = expected(table, "public", "private")
+    value = split.get(term, split["power_means"].get(term))
+    limits = {value: "=" in operator, value - 1e-15: ">" in operator, value + 1e-15: "<" in operator}
+    for limit, is_met in limits.items():
+        result = run("score", solution, submission, "--require", f"{term}{operator}{limit!r}")
+        assert result.exit_code == (0 if is_met else 6), (limit, value)
+
+
+def test_all_unmet_requirements_name_value_and_limit_after_the_report(solution, submission, run):
+    words = [
+        word
+        for each in ("score >= 0.999", "overall_auc >= 0", "bpsn_auc > 1")
+        for word in ("--require", each)
+    ]
+    result = run("score", solution, submission, *words)
+    lines = [line for line in result.stderr.splitlines() if "requirement" in line]
+    assert result.exit_code == 6
+    assert [line.split()[0] for line in lines] == ["score", "bpsn_auc"]
+    assert "0.999" in lines[0] and "> 1.0" in lines[1]
+    assert "overall AUC" in result.stdout

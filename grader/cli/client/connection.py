@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from grader.cli.group import REJECTED, SITE, lacking
+from grader.cli.group import REJECTED, SITE
 from grader.cli.output import CONTROLS, CommandOutput, say, show_json
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
 from grader.client.transport import OnQuestion, site_address
@@ -82,10 +82,8 @@ def _organizers_client(site: str | None, user: str | None) -> Iterator[Client]:
             click.echo(f"On {client.server}:", err=True)
             yield client
         return
-    try:
-        from grader.cli.organize.local import acting_as
-    except ModuleNotFoundError as error:
-        raise lacking(error, click.get_current_context().command_path, "server") from error
+    from grader.cli.organize.local import acting_as
+
     with acting_as(user) as (address, token), _client(site or address, token) as client:
         yield client
 

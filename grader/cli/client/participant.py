@@ -10,7 +10,7 @@ from grader.cli.client.connection import (
     failures_in_a_sentence,
     participants,
 )
-from grader.cli.group import REJECTED, SITE, lacking
+from grader.cli.group import REJECTED, SITE
 from grader.cli.output import TERMS, CommandOutput, left, number_text, progress, score_text
 from grader.cli.parameters import INPUT_FILE, OUTPUT_FILE, LocalPath
 from grader.client import Client
@@ -29,12 +29,8 @@ SUBMISSION = click.argument("submission_id", metavar="ID", type=click.IntRange(1
 
 @click.command()
 @click.argument("file", type=INPUT_FILE)
-@click.option(
-    "-d", "--description", default="", help="A description for your team, such as what changed in this file."
-)
-@click.option(
-    "--again", is_flag=True, help="Submit the file even if your team has already submitted an identical file."
-)
+@click.option("-d", "--description", default="", help="A description for your team.")
+@click.option("--again", is_flag=True, help="Submit a file that is identical to an earlier one.")
 @click.option("--no-wait", is_flag=True, help="Do not wait for the score.")
 @click.option(
     "--timeout",
@@ -298,10 +294,7 @@ def mcp(folder: Path, competition: str | None, site: str | None) -> None:
     submitting requires the `submit` scope. The site and token are taken from `fairboard login`, or from
     FAIRBOARD_SITE and FAIRBOARD_TOKEN.
     """
-    try:
-        from grader.mcp import WorkFolder, server
-    except ModuleNotFoundError as error:
-        raise lacking(error, "mcp", "mcp") from error
+    from grader.mcp import WorkFolder, server
 
     with failures_in_a_sentence(as_json=False), connected(site, competition=competition) as client:
         server(client, WorkFolder(folder)).run()

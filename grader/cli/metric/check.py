@@ -36,11 +36,7 @@ KEY = b"`competition create` splits by the installation's own key"
 
 @click.command(context_settings={"show_default": True})
 @click.argument("solution", type=INPUT_FILE)
-@click.option(
-    "--test",
-    type=INPUT_FILE,
-    help="The participants' test.csv, whose ids are compared with those of the solution.",
-)
+@click.option("--test", type=INPUT_FILE, help="The participants' test.csv, whose ids are compared.")
 @role_option
 @click.option(
     "--identities",

@@ -4,10 +4,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -36,20 +35,12 @@ _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 _PARTS = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|>|<)\s*([^<>=\s]+)\s*")
 
 
-@dataclass(frozen=True)
-class Requirement:
+class Requirement(NamedTuple):
     """A limit on a value, such as ``bpsn_auc >= 0.9``."""
 
     term: str
     relation: str
     limit: float
-
-    def __str__(self) -> str:
-        return f"{self.term} {self.relation} {self.limit!r}"
-
-    def is_met(self, value: float | None) -> bool:
-        """Return whether a value is defined and within the limit."""
-        return value is not None and _RELATIONS[self.relation](value, self.limit)
 
 
 def _requirements(_context: Any, _parameter: Any, texts: Sequence[str]) -> list[Requirement]:
@@ -155,7 +146,7 @@ def _failures(requirements: Sequence[Requirement], values: "Values") -> Iterator
             if each.term not in terms:
                 raise click.UsageError(f"--require: there is no {each.term!r}. Terms: {', '.join(terms)}.")
             value = terms[each.term]
-            if not each.is_met(value):
+            if value is None or not _RELATIONS[each.relation](value, each.limit):
                 found = "undefined" if value is None else repr(value)
-                place = f"{model}: " if model else ""
-                yield f"{place}{each.term} is {found}, but the requirement is {each}."
+                limit = f"{each.term} {each.relation} {each.limit!r}"
+                yield f"{model and model + ': '}{each.term} is {found}, but the requirement is {limit}."

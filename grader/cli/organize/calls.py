@@ -120,9 +120,7 @@ def _role_option(**options: Any) -> Callable[[Any], Any]:
 
 def _of_account(verb: str, method: str, path: str, done: str, effect: str) -> Call:
     """Return a command that suspends, reinstates or deletes an account after a question."""
-    reason = click.option(
-        "--reason", default="", help="The reason for the audit log; a suspended user sees it."
-    )
+    reason = click.option("--reason", default="", help="The reason; a suspended user sees it.")
     question = click.confirmation_option(prompt=f"{verb} this account?")
     summary, text = f"{verb} the account NAME: {effect}.", f"The account {{person}} is {done}."
     return Call(method, f"people/{{person}}{path}", summary, text, (reason, question))
@@ -194,9 +192,7 @@ CALLS = {
                 type=click.Choice(SECTIONS),
                 help="Whether sections become divisions or teams; by default, as in the last import.",
             ),
-            click.option(
-                "--renew-links", is_flag=True, help="Replace the links of students who have not joined."
-            ),
+            click.option("--renew-links", is_flag=True, help="Replace unused links of students."),
             click.option("--remove-missing", is_flag=True, help="Remove students who are not in the file."),
         ),
     ),

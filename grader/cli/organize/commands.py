@@ -21,9 +21,7 @@ from grader.text import aligned
 
 LOCAL = "organize.local"
 KINDS, FORMATS = ("submissions", "standings", "scores", "audit", "grades"), ("csv", "json")
-version_option = click.option(
-    "--version", "number", type=int, help="The scoring version; by default, the live one."
-)
+version_option = click.option("--version", "number", type=int, help="The scoring version; by default, live.")
 
 
 @click.group(
@@ -51,9 +49,7 @@ def organizer() -> None:
             "create": CliEntry(
                 LOCAL, "Create the account NAME and print its generated password.", attribute="create_user"
             ),
-            "login-link": CliEntry(
-                LOCAL, "Print a link that logs NAME in; it works only once and expires after a day."
-            ),
+            "login-link": CliEntry(LOCAL, "Print a link that logs NAME in once, within a day."),
             "reset-second-factors": CliEntry(LOCAL, "Remove the second factors and sessions of NAME."),
         }
     },
@@ -101,11 +97,7 @@ def export(
 
 @competition.command()
 @click.argument("slug", required=False)
-@click.option(
-    "--action",
-    default="",
-    help="Show only this action, or all actions on a type of object, such as `team`.",
-)
+@click.option("--action", default="", help="Show only this action, or this type of object, such as `team`.")
 @click.option(
     "--by",
     "person",
@@ -142,11 +134,7 @@ def _lines(entry: Mapping[str, Any]) -> list[str]:
 
 @competition.command()
 @click.argument("slug")
-@click.option(
-    "--out",
-    type=OUTPUT_FILE,
-    help="The file to write; by default SLUG-results.zip in the current folder.",
-)
+@click.option("--out", type=OUTPUT_FILE, help="The file to write; by default SLUG-results.zip.")
 @organizers
 def bundle(client: Client, slug: str, out: Path | None) -> CommandOutput:
     """Write the results of SLUG as a ZIP file: CSV tables, the published solution and a README."""
@@ -198,9 +186,7 @@ def list_(client: Client, search: str) -> CommandOutput:
 
 
 @user.command()
-@click.option(
-    "--count", default=1, show_default=True, type=click.IntRange(1, 1000), help="The number of links."
-)
+@click.option("--count", default=1, show_default=True, type=click.IntRange(1, 1000), help="The number.")
 @organizers
 def invite(client: Client, count: int) -> CommandOutput:
     """Print invitation links; each creates one account and expires after 14 days."""

@@ -111,11 +111,7 @@ def reset_second_factors(name: str) -> None:
     help="A scope of the token; by default read and submit. May be repeated.",
 )
 @click.option("--competition", "slug", help="The only competition for which the token is valid.")
-@click.option(
-    "--days",
-    type=click.IntRange(1, 36_500),
-    help="Number of days until the token expires; by default, it never expires.",
-)
+@click.option("--days", type=click.IntRange(1, 36500), help="The number of days until the token expires.")
 def create_token(user: str, name: str, scopes: tuple[Scope, ...], slug: str | None, days: int | None) -> None:
     """Create an API token for USER and print it; it is not shown again.
 

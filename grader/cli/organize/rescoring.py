@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
-from grader.cli.organize.setup import described, reader_of, require_acceptable
+from grader.cli.organize.setup import described, require_acceptable
 from grader.cli.output import CommandOutput
 from grader.cli.parameters import FILE, fields_of, with_texts
 from grader.client import Client, Refused, Unusable
@@ -21,15 +21,9 @@ from grader.text import counted
 @click.option("--settings", type=FILE, help="A TOML file with a new [metric], instead of SOLUTION.")
 @click.option("--rollback", type=int, metavar="NUMBER", help="The earlier scoring version to roll back to.")
 @click.option("--reason", default="", help="The reason why the scores change; participants can see it.")
-@click.option(
-    "--preview",
-    is_flag=True,
-    help="Score all submissions and show the difference, but do not publish it.",
-)
+@click.option("--preview", is_flag=True, help="Show the difference, but do not publish it.")
 @click.option("--publish", is_flag=True, help="Publish the rescoring in progress.")
-@click.option(
-    "--difference", is_flag=True, help="Show the changes that the rescoring in progress would make."
-)
+@click.option("--difference", is_flag=True, help="Show the changes of the rescoring in progress.")
 @click.option("--drop", is_flag=True, help="Cancel the rescoring in progress.")
 @click.option(
     "-f",
@@ -117,8 +111,10 @@ def _begin(desk: Organizer, solution: Path | None, settings: Path | None, reason
 
 def _check_settings(desk: Organizer, settings: Path) -> int:
     """Check the metric settings of a file against the live solution; return the id of the check."""
+    from grader.cli.organize.competition_files import read_change
+
     in_use = desk.call("GET", "rescoring/settings")
-    changes = reader_of(settings).read_change(settings, in_use).changes
+    changes = read_change(settings, in_use).changes
     wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
     if wanted == {name: in_use[name] for name in wanted}:
         raise Unusable("The file's [metric] settings are already in use.")

@@ -55,8 +55,9 @@ def create(
     path = Path(file)
     if from_jigsaw is None and not path.is_file():
         raise click.UsageError(f"The file {path} does not exist.")
-    reader = reader_of(path)
-    read = reader.read_new(path) if from_jigsaw is None else reader.of_jigsaw(file)
+    from grader.cli.organize.competition_files import of_jigsaw, read_new
+
+    read = read_new(path) if from_jigsaw is None else of_jigsaw(file)
     slug, folder = read.slug or path.stem, (from_jigsaw or path).parent
     sent = {"slug": slug, "title": read.changes.get("title", ""), "owner": owner}
     made = client.call("POST", "competitions", json=sent)
@@ -99,8 +100,10 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> CommandOutput:
     Settings that are not in FILE stay unchanged. If FILE changes a setting that is locked, nothing is
     changed.
     """
+    from grader.cli.organize.competition_files import read_change
+
     desk = client.organize(slug, confirm=asking(yes=yes))
-    read = reader_of(file).read_change(file, desk.call("GET", "settings")["settings"])
+    read = read_change(file, desk.call("GET", "settings")["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
         raise Unusable(f"{slug} is published. To change its solution or metric, start a rescoring.")
     answer, lines = _apply(desk, read, file.parent)
@@ -189,15 +192,9 @@ def data(client: Client, slug: str) -> CommandOutput:
 @click.argument("sample", type=FILE, required=False)
 @click.option("--title", default="", help="The name of the metric.")
 @click.option("--lowest", "direction", flag_value="lowest", help="The lowest score is the best.")
-@click.option(
-    "--highest", "direction", flag_value="highest", help="The highest score is the best; the default."
-)
-@click.option(
-    "--decimals", type=click.IntRange(0, 15), help="The number of displayed decimals; by default, 5."
-)
-@click.option(
-    "--nonnegative/--any-sign", default=None, help="Declare that no score is negative; by default, any sign."
-)
+@click.option("--highest", "direction", flag_value="highest", help="The highest score is the best (default).")
+@click.option("--decimals", type=click.IntRange(0, 15), help="The displayed decimals; by default, 5.")
+@click.option("--nonnegative/--any-sign", default=None, help="Whether no score is negative.")
 @click.option("--arguments", default="", metavar="JSON", help="Further arguments of `score`.")
 @organizers
 def metric_file(client: Client, slug: str, source: Path, sample: Path | None, **given: Any) -> CommandOutput:
@@ -209,17 +206,6 @@ def metric_file(client: Client, slug: str, source: Path, sample: Path | None, **
     fields = {name: str(value) for name, value in given.items() if value is not None}
     stored = client.organize(slug).upload("metric-file", source, sample=sample, fields=fields)
     return CommandOutput(stored, [f"{slug} has the metric {stored['sha256'][:12]}."])
-
-
-def reader_of(path: Path) -> Any:
-    """Return the module that reads competition files; raise Unusable if `server` is not installed."""
-    try:
-        from grader.cli.organize import competition_files
-    except ModuleNotFoundError as error:
-        raise Unusable(
-            f"Reading {path.name} needs {error.name}. Also install the wheel's `server` extra."
-        ) from error
-    return competition_files
 
 
 def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:

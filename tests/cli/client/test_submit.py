@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from grader.cli.client import connection
-from grader.cli.output import say
+from grader.cli.output import say, score_text
 from grader.ranking.order import SCALE
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 GOOD, BAD = "good.csv", "bad.csv"
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def files(tmp_path: Path, predictions_csv) -> Path:
     return tmp_path
 
 
+@on_sqlite
 def test_submit_prints_score_rank_weakest_term_and_remaining_submissions(
     ada, service, live_site, files: Path
 ):
@@ -33,22 +34,14 @@ def test_submit_prints_score_rank_weakest_term_and_remaining_submissions(
     assert f"Submission #1: score {score}. Your team has rank 1 with {score}. Weakest term: " in result.stdout
     assert "2 submissions left today until 00:00 UTC." in result.stdout
     assert done.description == "first"
-
-
-def test_submit_prints_one_json_document(ada, service, files: Path):
-    service.competition(max_daily_submissions=3)
-    result = ada("submit", files / GOOD, "--json")
-    answer = json.loads(result.stdout)
-    assert (answer["submission"]["status"], answer["rank"], answer["limits"]["left_today"]) == (
-        "scored",
-        1,
-        2,
-    )
+    answer = json.loads(ada("submit", files / GOOD, "--again", "--json").stdout)
+    assert (answer["submission"]["status"], answer["rank"]) == ("scored", 1)
     refused = ada("submit", files / GOOD, "--json")
     assert refused.exit_code == connection.REFUSED
     assert json.loads(refused.stdout)["error"] == "identical_file"
 
 
+@on_sqlite
 def test_exit_codes_distinguish_rejected_denied_late_and_unreachable(
     ada, service, live_site, files: Path, monkeypatch
 ):
@@ -56,22 +49,18 @@ def test_exit_codes_distinguish_rejected_denied_late_and_unreachable(
     rejected = ada("submit", files / BAD)
     assert (rejected.exit_code, "Submission #1 is rejected" in rejected.stderr) == (2, True)
     live_site.is_scoring = False
-    late = ada("submit", files / GOOD, "--timeout", "0.1")
-    assert (late.exit_code, "is not scored yet" in late.stderr) == (connection.NOT_IN_TIME, True)
+    assert ada("submit", files / GOOD, "--timeout", "0.1").exit_code == connection.NOT_IN_TIME
     assert ada("submit", files / GOOD, "--again", "--no-wait").stdout.startswith("Submission #3 is pending")
-    full = ada("submit", files / GOOD, "--again")
-    assert (full.exit_code, "cannot submit again" in full.stderr) == (connection.REFUSED, True), full.stderr
+    assert ada("submit", files / GOOD, "--again").exit_code == connection.REFUSED
     monkeypatch.setattr("grader.client.transport.PAUSES", ())
     away = ada("submit", files / GOOD, "--site", "http://127.0.0.1:9")
-    assert (away.exit_code, "did not respond" in away.stderr) == (connection.NOT_REACHED, True)
+    assert away.exit_code == connection.NOT_REACHED
     monkeypatch.setenv("FAIRBOARD_TOKEN", "fb_old")
     old = ada("submit", files / GOOD)
-    assert (old.exit_code, "then run `fairboard login`" in old.stderr) == (
-        connection.REFUSED,
-        True,
-    )
+    assert (old.exit_code, "then run `fairboard login`" in old.stderr) == (connection.REFUSED, True)
 
 
+@on_sqlite
 def test_check_finds_all_problems_and_uses_no_submission(ada, service, files: Path):
     service.competition()
     assert ada("check", files / GOOD).stdout.startswith("good.csv can be scored.")
@@ -82,40 +71,42 @@ def test_check_finds_all_problems_and_uses_no_submission(ada, service, files: Pa
     assert json.loads(ada("submissions", "--json").stdout)["submissions"] == []
 
 
+@on_sqlite
 def test_submissions_are_listed_shown_selected_and_downloaded(ada, service, files: Path, predictions_csv):
     service.competition()
     ada("submit", files / GOOD, "-d", "a model")
     lines = ada("submissions").stdout.splitlines()
     assert lines[1].startswith("*  1") and lines[1].endswith("good.csv  a model")
     shown = ada("submission", "1", "--file", files / "back.csv").stdout
-    assert "Submission #1 of toxicity: scored" in shown
     assert all(word in shown for word in ("public score", "BPSN AUC", "female", "muslim"))
     assert "private score" not in shown
     assert (files / "back.csv").read_bytes() == predictions_csv(skill=0.4)
     assert "#1 counts: selected." in ada("select", "1").stdout
     assert "is not selected." in ada("select", "1", "--off").stdout
-    assert json.loads(ada("submission", "1", "--json").stdout)["id"] == 1
     assert ada("submission", "99").exit_code == connection.REFUSED
 
 
-def test_the_leaderboard_is_a_table_that_contains_the_users_row(ada, service, live_site):
+@on_sqlite
+def test_the_leaderboard_is_a_table_that_contains_the_users_row(ada, service):
     competition = service.competition()
     for place, name in enumerate(["bob", "ada", "eve"]):
         service.score(service.submit(competition, user=name, seed=place, skill=3.0 - place))
-    lines = ada("leaderboard").stdout.splitlines()
-    assert [line.split()[:2] for line in lines[1:]] == [["1", "bob"], ["2", "ada"], ["3", "eve"]]
-    assert [line.split()[1] for line in ada("leaderboard", "--rows", "1").stdout.splitlines()[1:]] == ["bob"]
+
+    def teams(*options: str) -> list[str]:
+        return [line.split()[1] for line in ada("leaderboard", *options).stdout.splitlines()[1:]]
+
+    assert (teams(), teams("--rows", "1"), teams("--search", "bob")) == (
+        ["bob", "ada", "eve"],
+        ["bob"],
+        ["bob"],
+    )
     assert len(json.loads(ada("leaderboard", "--search", "e", "--json").stdout)["rows"]) == 1
     searched = ada("leaderboard", "--search", "zzz")
     assert (searched.stdout, searched.stderr) == ("", "No team name contains 'zzz'.\n")
-    assert [line.split()[1] for line in ada("leaderboard", "--search", "bob").stdout.splitlines()[1:]] == [
-        "bob"
-    ]
-    assert "is not available here" in ada("leaderboard", "--division", "Nobody").stderr
-    refused = ada("leaderboard", "--private")
-    assert refused.exit_code == connection.REFUSED
+    assert ada("leaderboard", "--private").exit_code == connection.REFUSED
 
 
+@on_sqlite
 def test_team_joins_and_shows_entry_members_and_limits(ada, service):
     service.competition(rules="Be kind.", max_daily_submissions=4)
     assert "Entry: outside." in ada("team").stdout
@@ -124,12 +115,7 @@ def test_team_joins_and_shows_entry_members_and_limits(ada, service):
     assert "Entry: joined." in joined and "4 submissions left today" in joined
 
 
-def test_the_score_is_shown_with_the_decimals_of_the_leaderboards(database_url: str):
-    from grader.cli.output import score_text as shown
-
-    assert shown(0.5) == SCALE.text(50_000)
-
-
-def test_control_characters_of_a_server_do_not_reach_the_terminal(database_url: str, capsys):
+def test_texts_are_shown_as_on_leaderboards_and_without_control_characters(capsys):
+    assert score_text(0.5) == SCALE.text(50_000)
     say("a\x1b[2Jb\u202ec\td\n")
     assert capsys.readouterr().out == "a[2Jbc\td\n\n"
