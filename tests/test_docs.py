@@ -119,7 +119,7 @@ def test_arguments_of_every_command_in_the_documents_are_valid(
     command, words, context = main, shlex.split(line.replace("/mnt/backups/2026-03-01", ".")), CONTEXT
     for word in words:
         if word.endswith((".csv", ".json", ".md", ".py", ".toml", ".txt")):
-            Path(word).touch()
+            Path(word.rpartition("=@")[2]).touch()
     while isinstance(command, click.Group):
         context = click.Context(command, parent=context, info_name=command.name)
         below = command.get_command(context, words.pop(0))

@@ -33,7 +33,7 @@ def test_accounts_tokens_and_links_are_created(admin, service):
         found = api_tokens.find(session, token=token, now=service.now)
         assert (found.user.name, found.name, found.scopes) == ("Ada", "board", ["read"])
         assert found.expires_at is not None
-        assert logins.link_holder(session, token=link_token, now=datetime.now(UTC)).name == "ada"
+        assert logins.link_holder(session, token=link_token, now=datetime.now(UTC)).name == "Ada"
     assert "no longer" in admin("user", "admin", "ada", "--off").stdout
 
 
