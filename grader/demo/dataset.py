@@ -1,16 +1,16 @@
-"""Data files of the demo competition: train, test, solution and corrected solution.
+"""Data files of the demo competition: train, test, solution, corrected solution and submissions.
 
 The same seed gives the same bytes.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.random import Generator, default_rng
 
-from grader.demo.corpus import IDENTITIES, Comment, Forum, write_comment
+from grader.demo.corpus import IDENTITIES, Forum, write_comment
 
 SEED = 2019
 TRAIN_ROWS = 20_000
@@ -41,8 +41,7 @@ TEST_FORUM = Forum(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(NamedTuple):
     """The demo's tables; `corrected_solution` differs in some labels and has ``Ignored`` rows."""
 
     train: pd.DataFrame
@@ -53,8 +52,8 @@ class Dataset:
     def write(self, folder: Path) -> None:
         """Write the four tables as CSV files into `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("train", "test", "solution", "corrected_solution"):
-            getattr(self, name).to_csv(folder / f"{name}.csv", index=False)
+        for name, table in self._asdict().items():
+            table.to_csv(folder / f"{name}.csv", index=False)
 
 
 def generate(*, seed: int = SEED, train_rows: int = TRAIN_ROWS, test_rows: int = TEST_ROWS) -> Dataset:
@@ -64,47 +63,36 @@ def generate(*, seed: int = SEED, train_rows: int = TRAIN_ROWS, test_rows: int =
     test = _rated_comments(rng, test_rows, TEST_FORUM, first_id=7_000_000)
     solution = test.drop(columns="comment_text")
     solution["Usage"] = rng.choice(["Public", "Private", "Ignored"], size=test_rows, p=[0.49, 0.49, 0.02])
-    return Dataset(train, test[["id", "comment_text"]], solution, _correct(rng, solution))
+    corrected = solution.copy()
+    rows = rng.choice(test_rows, size=CORRECTED_LABELS + WITHDRAWN_ROWS, replace=False)
+    relabelled, withdrawn = rows[:CORRECTED_LABELS], rows[CORRECTED_LABELS:]
+    is_toxic = corrected.loc[relabelled, "target"] >= 0.5
+    corrected.loc[relabelled, "target"] = np.where(is_toxic, 0.1, 0.9)
+    corrected.loc[withdrawn, "Usage"] = "Ignored"
+    return Dataset(train, test[["id", "comment_text"]], solution, corrected)
 
 
 def _rated_comments(rng: Generator, rows: int, forum: Forum, *, first_id: int) -> pd.DataFrame:
+    """Return comments with the shares of raters who find them toxic and who saw each identity mentioned.
+
+    The shares of identities are blank for some comments.
+    """
     comments = [write_comment(rng, harmful=rng.random() < HARMFUL_SHARE, forum=forum) for _ in range(rows)]
-    toxicity = np.array([comment.toxicity for comment in comments])
     frame = pd.DataFrame(
         {
             "id": np.arange(first_id, first_id + rows),
             "comment_text": [comment.text for comment in comments],
-            "target": rng.binomial(RATERS, toxicity) / RATERS,
+            "target": rng.binomial(RATERS, [comment.toxicity for comment in comments]) / RATERS,
         }
     )
-    return frame.assign(**_annotations(rng, comments))
-
-
-def _annotations(rng: Generator, comments: list[Comment]) -> dict[str, np.ndarray]:
-    """Return the share of raters who saw each identity mentioned; blank for comments without ratings."""
-    unannotated = rng.random(len(comments)) < UNANNOTATED_SHARE
-    columns = {}
+    is_unannotated = rng.random(rows) < UNANNOTATED_SHARE
     for name in IDENTITIES:
-        mentioned = np.array([name in comment.identities for comment in comments])
-        shares = rng.binomial(RATERS, np.where(mentioned, 0.9, 0.02)) / RATERS
-        columns[name] = np.where(unannotated, np.nan, shares)
-    return columns
+        rates = [0.9 if name in comment.identities else 0.02 for comment in comments]
+        frame[name] = np.where(is_unannotated, np.nan, rng.binomial(RATERS, rates) / RATERS)
+    return frame
 
 
-def _correct(rng: Generator, solution: pd.DataFrame) -> pd.DataFrame:
-    """Invert the label of some rows, withdraw a few others, and keep all ids."""
-    rows = rng.choice(len(solution), size=CORRECTED_LABELS + WITHDRAWN_ROWS, replace=False)
-    relabelled, withdrawn = rows[:CORRECTED_LABELS], rows[CORRECTED_LABELS:]
-    corrected = solution.copy()
-    target = corrected["target"].to_numpy(copy=True)
-    target[relabelled] = np.where(target[relabelled] >= 0.5, 0.1, 0.9)
-    corrected["target"] = target
-    corrected.loc[withdrawn, "Usage"] = "Ignored"
-    return corrected
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedFile:
+class GeneratedFile(NamedTuple):
     """A submission: the labels with noise and a bias for comments that mention identities."""
 
     team: str
