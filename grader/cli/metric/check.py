@@ -106,7 +106,7 @@ def describe_report(report: Mapping[str, Any]) -> str:
     """Return a report as text for the terminal."""
     splits = ", ".join(
         f"{name} {split['rows']:,} rows"
-        + (f" ({split['positives']:,} positive)" if "positives" in split else "")
+        + ("" if "targets" in report else f" ({split['positives']:,} positive)")
         for name, split in report["splits"].items()
     )
     head, cells = (_of_targets if "targets" in report else _of_identities)(report)
