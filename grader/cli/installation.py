@@ -4,20 +4,27 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import click
 from sqlalchemy import make_url
 from sqlalchemy.exc import DatabaseError, InternalError, OperationalError, SQLAlchemyError
 
+from grader import db
 from grader.cli.configuration import installed_settings, make_data_folder
 from grader.db import Database
 from grader.maintenance import schema
+from grader.services.identity import administrators, api_tokens, names
+from grader.services.identity.api_tokens import Scope
+from grader.services.site import log
+from grader.services.site.log import Actor
 from grader.settings import PREFIX, Settings
 from grader.storage import disk
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock
 
+TOKEN_LIFETIME = timedelta(hours=1)
 NO_PERMISSION, NO_SCHEMA, TOO_LONG = "42501", "3F000", "22001"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -64,6 +71,32 @@ def _no_site(settings: Settings) -> click.ClickException:
         f"{where} contains no site. Set {PREFIX}DATA_DIR and the other settings of the installation, or "
         "create a site first with `fairboard serve` or `fairboard migrate`."
     )
+
+
+@contextmanager
+def acting_as(user: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the address of this machine's site and a token of `user`, which ends with the block.
+
+    The audit log records each token, because anyone who can read the database can act as any user.
+    """
+    with opened() as installation:
+        with installation.database.write() as session:
+            now = db.now(session)
+            account = administrators.first(session) if user is None else names.get_user(session, name=user)
+            token, text = api_tokens.create(
+                session,
+                user=account,
+                name="fairboard command",
+                scopes=tuple(Scope),
+                lifetime=TOKEN_LIFETIME,
+                now=now,
+            )
+            log.record_about(session, account, "account.act_as", actor=Actor.shell(), now=now)
+        try:
+            yield installation.address(), text
+        finally:
+            with installation.database.write() as session:
+                api_tokens.forget(session, token_id=token.id)
 
 
 @contextmanager

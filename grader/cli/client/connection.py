@@ -82,7 +82,7 @@ def _organizers_client(site: str | None, user: str | None) -> Iterator[Client]:
             click.echo(f"On {client.server}:", err=True)
             yield client
         return
-    from grader.cli.organize.local import acting_as
+    from grader.cli.installation import acting_as
 
     with acting_as(user) as (address, token), _client(site or address, token) as client:
         yield client

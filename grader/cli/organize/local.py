@@ -1,7 +1,5 @@
-"""Commands and tokens that use the database of this machine's site rather than its API."""
+"""Commands that use the database of this machine's site rather than its API."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from urllib.parse import urlencode
 
@@ -12,36 +10,7 @@ from grader.cli.installation import opened
 from grader.services.competitions import lookup
 from grader.services.identity import accounts, administrators, api_tokens, logins, names, second_factors
 from grader.services.identity.api_tokens import USUAL_SCOPES, Scope
-from grader.services.site import log
 from grader.services.site.log import Actor
-
-TOKEN_LIFETIME = timedelta(hours=1)
-
-
-@contextmanager
-def acting_as(user: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the address of this machine's site and a token of `user`, which ends with the block.
-
-    The audit log records each token, because anyone who can read the database can act as any user.
-    """
-    with opened() as installation:
-        with installation.database.write() as session:
-            now = db.now(session)
-            account = administrators.first(session) if user is None else names.get_user(session, name=user)
-            token, text = api_tokens.create(
-                session,
-                user=account,
-                name="fairboard command",
-                scopes=tuple(Scope),
-                lifetime=TOKEN_LIFETIME,
-                now=now,
-            )
-            log.record_about(session, account, "account.act_as", actor=Actor.shell(), now=now)
-        try:
-            yield installation.address(), text
-        finally:
-            with installation.database.write() as session:
-                api_tokens.forget(session, token_id=token.id)
 
 
 @click.command("create")
