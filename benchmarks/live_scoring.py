@@ -18,15 +18,14 @@ from sqlalchemy import func, insert, select
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from grader.files import read_solution  # noqa: E402
 from grader.maintenance import schema  # noqa: E402
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus  # noqa: E402
 from grader.services.competitions import lookup  # noqa: E402
 from grader.services.rescoring import preparation  # noqa: E402
 from grader.services.site.log import Actor  # noqa: E402
-from grader.services.solutions import intake  # noqa: E402
 from tests.campaign.installation import Installation, installed  # noqa: E402
 from tests.campaign.plan import DatabaseKind, Plan  # noqa: E402
+from tests.fixtures.rescorings import store_corrected  # noqa: E402
 from tests.fixtures.service import Service, write_predictions, write_solution  # noqa: E402
 
 ACTOR = Actor(None, "benchmark")
@@ -62,12 +61,8 @@ class Scene:
         """Start a rescoring."""
         with self._made.database.read() as session:
             competition = lookup.get(session, slug=self.competition.slug)
-            columns, live = preparation.columns(competition), lookup.live(competition)
-            _ = live.solution
-        corrected = read_solution(
-            write_solution(self._rows, seed=7), label=columns.label, identities=columns.identities
-        )
-        stored = intake.store_corrected(self._made.storage, corrected, live=live)
+            corrected = write_solution(self._rows, seed=7)
+            stored = store_corrected(self._made.storage, competition, corrected)
         with self._made.database.write() as session:
             preparation.prepare(
                 session, competition=competition, solution=stored, reason="Corrected.", actor=ACTOR

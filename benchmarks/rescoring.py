@@ -34,7 +34,6 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
-from grader.services.competitions import lookup
 from grader.services.rescoring import preparation
 from grader.services.site.log import Actor
 from grader.services.solutions import intake
@@ -44,6 +43,7 @@ from grader.worker import scorer as scoring
 from grader.worker.process.limits import keep_freed_memory
 from grader.worker.scorer import BATCH_JOBS, Scorer
 from tests.fixtures.competitions import publish_competition
+from tests.fixtures.rescorings import store_corrected
 
 FILES = BATCH_JOBS  # the first batch reads every file; later batches use cached ranks
 SUBMISSIONS = 3 * BATCH_JOBS
@@ -71,9 +71,7 @@ class Installation:
 
     def prepare(self, number: int) -> ScoringVersion:
         """Start a rescoring with some inverted labels."""
-        columns = preparation.columns(self.competition)
-        corrected = read_solution(self._solution(number), label=columns.label, identities=columns.identities)
-        stored = intake.store_corrected(self.storage, corrected, live=lookup.live(self.competition))
+        stored = store_corrected(self.storage, self.competition, self._solution(number))
         with self.database.write() as session:
             return preparation.prepare(
                 session, competition=self.competition, solution=stored, reason="Corrected.", actor=ACTOR

@@ -8,7 +8,7 @@ from webapp.competitions import announcements, console, creating, organizers, pu
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.identity import own_account, people
-from webapp.leaderboards import api as leaderboards
+from webapp.leaderboards import pages as leaderboards
 from webapp.openapi import document
 from webapp.site import audit
 from webapp.solutions import data_files, metric_file, solution

@@ -34,6 +34,7 @@ from webapp.http.fields import FileForm, is_list
 from webapp.presentation.form_fields import entered
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Model = TypeVar("Model", bound=BaseModel)
 Done = str | Mapping[str, str] | Callable[..., Any]
 # These errors are shown on the general error page, not on the page of the form.
 ELSEWHERE = frozenset(
@@ -256,7 +257,7 @@ class Read:
             ask = Ask(session, wanted, self.surface.find, not is_json, problem, dict(shown or {}))
             query = self.query
             others = {name: value for name, value in wanted.items() if name != "slug"}
-            asked = {} if query is None else {"query": _query(query)}
+            asked = {} if query is None else {"query": query_of(query)}
             made = self(ask, **others, **asked)
             if is_json:
                 return _json(made, ask)
@@ -491,7 +492,7 @@ def _require(role: Role | Access, session: Any, slug: str | None) -> None:
         _denied(role)
 
 
-def _query(model: type[BaseModel]) -> BaseModel:
+def query_of(model: type[Model]) -> Model:
     """Return the query of a page: other and empty parameters are ignored, as forms send all of theirs."""
     sent = {
         name: request.args.getlist(name) if is_list(each.annotation) else request.args[name]

@@ -34,7 +34,6 @@ from grader.models.people import (
     User,
 )
 from grader.models.scoring import (
-    MAIN_BOARD,
     STANDING_ORDER,
     JobState,
     Score,
@@ -49,7 +48,7 @@ from grader.models.scoring import (
 from grader.models.site import AuditEntry, BackupRun, Mail
 from grader.models.submissions import AnnouncedUpload, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
-from grader.ranking.selection import SubmissionKind
+from grader.ranking.selection import MAIN_BOARD, SubmissionKind
 
 __all__ = [
     "MAIN_BOARD",

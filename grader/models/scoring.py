@@ -24,6 +24,7 @@ from grader.metrics import registry
 from grader.models.submissions import Submission
 from grader.models.teams import Team
 from grader.ranking.order import COLUMNS, Column, Scale
+from grader.ranking.selection import MAIN_BOARD
 
 
 class Solution(Base):
@@ -180,9 +181,6 @@ class ScoringJob(Base):
 
     submission: Mapped[Submission] = relationship()
     scoring_version: Mapped[ScoringVersion] = relationship()
-
-
-MAIN_BOARD = ""
 
 
 class Standing(Base):

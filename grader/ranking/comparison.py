@@ -7,7 +7,9 @@ the competition closed now.
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
 
 from grader.ranking import selection
 from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, RankedEntry
@@ -45,18 +47,13 @@ class ScorePair:
         return known
 
     @property
-    def public_change(self) -> int | None:
-        """The change of the displayed public score in units, or None if one is missing."""
-        if self.before is None or self.after is None:
-            return None
-        return self.after.public_units - self.sign * self.before.public_units
-
-    @property
-    def private_change(self) -> int | None:
-        """The change of the displayed private score in units, or None if one is missing."""
-        if self.before is None or self.after is None:
-            return None
-        return self.after.private_units - self.sign * self.before.private_units
+    def changes(self) -> tuple[int, int] | tuple[None, None]:
+        """The changes of the displayed public and private score in units; None if a side is missing."""
+        old, new = self.before, self.after
+        if old is None or new is None:
+            return None, None
+        sign = self.sign
+        return new.public_units - sign * old.public_units, new.private_units - sign * old.private_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +79,6 @@ class TeamChange:
             return None
         return self.after.entry.score_units - self.sign * self.before.entry.score_units
 
-    @property
-    def is_other_submission(self) -> bool:
-        """Whether a different submission represents the team."""
-        return (
-            self.before is not None
-            and self.after is not None
-            and self.before.entry.submission_id != self.after.entry.submission_id
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class BoardChange:
@@ -109,18 +97,24 @@ class BoardChange:
         """The teams whose rank changes or that enter or leave the leaderboard."""
         return tuple(team for team in self.teams if team.rank_change != 0)
 
-    def entering(self, top: int) -> tuple[TeamChange, ...]:
-        """Return the teams that enter the top `top` with the change."""
-        return tuple(team for team in self.teams if _is_in(team.after, top) and not _is_in(team.before, top))
+    @property
+    def changed(self) -> tuple[TeamChange, ...]:
+        """The teams whose rank or displayed score changes."""
+        return tuple(team for team in self.teams if team.rank_change != 0 or team.score_change)
 
-    def leaving(self, top: int) -> tuple[TeamChange, ...]:
-        """Return the teams that leave the top `top` with the change."""
-        return tuple(team for team in self.teams if _is_in(team.before, top) and not _is_in(team.after, top))
+    @property
+    def leaders(self) -> tuple[int | None, int | None]:
+        """The ids of the first teams before and after the change."""
+        before = (team.team_id for team in self.teams if team.before and team.before.rank == 1)
+        after = (team.team_id for team in self.teams if team.after and team.after.rank == 1)
+        return next(before, None), next(after, None)
 
-    def most_moved(self, count: int) -> list[TeamChange]:
-        """Return the `count` teams with the largest rank changes in either direction, largest first."""
-        moves = [(abs(change), team) for team in self.teams if (change := team.rank_change)]
-        return [team for _, team in heapq.nlargest(count, moves, key=lambda move: move[0])]
+
+class BoardChanges(NamedTuple):
+    """The changes of one leaderboard on both splits."""
+
+    public: BoardChange
+    private: BoardChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +140,8 @@ class VersionDifference:
 
     Attributes
     ----------
-    public, private : BoardChange
+    boards : mapping of str to BoardChanges
+        The changes of the main leaderboard and of each named one.
     selections : tuple of SelectionChange
         Changes for the teams on the leaderboards, by team id.
     scored_before, scored_after, changed : int
@@ -154,18 +149,20 @@ class VersionDifference:
         score changes.
     largest : tuple of ScorePair
         The submissions with the largest changes of a displayed score on either split, largest first.
-    named : mapping of str to (BoardChange, BoardChange)
-        The public and the private changes of each named leaderboard.
     """
 
-    public: BoardChange
-    private: BoardChange
+    boards: Mapping[str, BoardChanges]
     selections: tuple[SelectionChange, ...]
     scored_before: int
     scored_after: int
     changed: int
     largest: tuple[ScorePair, ...]
-    named: Mapping[str, tuple[BoardChange, BoardChange]] = field(default_factory=dict)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether every displayed score, rank and selection stays."""
+        moved = any(each.moved for board in self.boards.values() for each in board)
+        return not (moved or self.changed or self.selections or self.scored_before != self.scored_after)
 
 
 def compare(
@@ -190,44 +187,34 @@ def compare(
     """
     everything = list(pairs)
     before, after = (
-        selection.compute(scored, disqualified=disqualified, selection_count=selection_count)
-        for scored in (
-            (pair.before for pair in everything if pair.before is not None),
-            (pair.after for pair in everything if pair.after is not None),
-        )
+        selection.compute(filter(None, scored), disqualified=disqualified, selection_count=selection_count)
+        for scored in ([pair.before for pair in everything], [pair.after for pair in everything])
     )
-    changed = [(_largest_change(pair), pair) for pair in everything]
+    sizes = [(max(abs(change or 0) for change in pair.changes), pair) for pair in everything]
+    changed = [(size, -pair.known.submission_id, pair) for size, pair in sizes if size]
     sign = everything[0].sign if everything else 1
     return VersionDifference(
-        public=_board_change(before.public, after.public, sign),
-        private=_board_change(before.private, after.private, sign),
+        boards={
+            board: _board_changes(
+                before.rankings.get(board, Ranking()),
+                after.rankings.get(board, Ranking()),
+                1 if board else sign,
+            )
+            for board in sorted(before.rankings.keys() | after.rankings.keys())
+        },
         selections=_selection_changes(before, after),
         scored_before=sum(pair.before is not None for pair in everything),
         scored_after=sum(pair.after is not None for pair in everything),
-        changed=sum(change > 0 for change, _ in changed),
-        largest=tuple(
-            pair
-            for change, pair in heapq.nlargest(
-                largest_count, changed, key=lambda each: (each[0], -each[1].known.submission_id)
-            )
-            if change
-        ),
-        named={
-            board: _named_change(before.named.get(board, Ranking()), after.named.get(board, Ranking()))
-            for board in sorted(before.named.keys() | after.named.keys())
-        },
+        changed=len(changed),
+        largest=tuple(pair for *_, pair in heapq.nlargest(largest_count, changed, key=itemgetter(0, 1))),
     )
 
 
-def _largest_change(pair: ScorePair) -> int:
-    return max(abs(pair.public_change or 0), abs(pair.private_change or 0))
+def _board_changes(before: Ranking, after: Ranking, sign: int) -> BoardChanges:
+    return BoardChanges(*(_board_change(*lines, sign) for lines in zip(before, after, strict=True)))
 
 
-def _named_change(before: Ranking, after: Ranking) -> tuple[BoardChange, BoardChange]:
-    return _board_change(before.public, after.public), _board_change(before.private, after.private)
-
-
-def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry], sign: int = 1) -> BoardChange:
+def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry], sign: int) -> BoardChange:
     left = {line.entry.team_id: line for line in before}
     teams = [TeamChange(line.entry.team_id, left.pop(line.entry.team_id, None), line, sign) for line in after]
     teams += [TeamChange(team_id, line, None, sign) for team_id, line in left.items()]
@@ -237,15 +224,9 @@ def _board_change(before: Iterable[RankedEntry], after: Iterable[RankedEntry], s
 def _selection_changes(before: Boards, after: Boards) -> tuple[SelectionChange, ...]:
     changes: list[SelectionChange] = []
     for team_id in sorted(before.choices.keys() | after.choices.keys()):
-        old, new = _chosen(before.choices, team_id), _chosen(after.choices, team_id)
+        old, new = (
+            {choice.submission_id for choice in boards.choices.get(team_id, ())} for boards in (before, after)
+        )
         if old != new:
             changes.append(SelectionChange(team_id, tuple(sorted(new - old)), tuple(sorted(old - new))))
     return tuple(changes)
-
-
-def _chosen(choices: Mapping[int, tuple[selection.Competitor, ...]], team_id: int) -> set[int]:
-    return {choice.submission_id for choice in choices.get(team_id, ())}
-
-
-def _is_in(line: RankedEntry | None, top: int) -> bool:
-    return line is not None and line.rank <= top

@@ -235,9 +235,3 @@ def select_automatically(
     chosen = [submission_id for submission_id in selected if submission_id in kept]
     others = [submission_id for submission_id in ranked if submission_id not in chosen]
     return tuple(chosen + others[: count - len(chosen)])
-
-
-def private_entry(private_entries: Iterable[TeamEntry], selected: Iterable[int]) -> TeamEntry | None:
-    """Return the best of a team's selected submissions on the private split, or None."""
-    chosen = set(selected)
-    return best(entry for entry in private_entries if entry.submission_id in chosen)

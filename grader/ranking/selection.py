@@ -15,6 +15,8 @@ from typing import NamedTuple
 from grader.ranking import order
 from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, RankedEntry, TeamEntry
 
+MAIN_BOARD = ""
+
 
 class SubmissionKind(enum.StrEnum):
     """Kinds of submissions; only `normal` ones are ranked, but all are scored.
@@ -63,21 +65,10 @@ class Scored:
     shown_units: int | None = field(kw_only=True)
     named: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict, kw_only=True)
 
-    @property
-    def public(self) -> TeamEntry | None:
-        """The submission's entry for the public leaderboard, or None if its score is hidden."""
-        if self.shown_units is None:
-            return None
-        return TeamEntry(self.team_id, self.submission_id, self.shown_units, self.submitted_at)
-
-    @property
-    def private(self) -> TeamEntry:
-        """The submission's entry for the private leaderboard."""
-        return TeamEntry(self.team_id, self.submission_id, self.private_units, self.submitted_at)
-
-    def on(self, board: str, *, is_private: bool) -> TeamEntry | None:
-        """Return the submission's entry for a named leaderboard, or None if its value is undefined."""
-        units = self.named.get(board, (None, None))[is_private]
+    def on(self, board: str = MAIN_BOARD, *, is_private: bool = False) -> TeamEntry | None:
+        """Return the submission's entry for a leaderboard, or None if its value is hidden or undefined."""
+        own = self.shown_units, self.private_units
+        units = (self.named.get(board, (None, None)) if board else own)[is_private]
         return (
             None if units is None else TeamEntry(self.team_id, self.submission_id, units, self.submitted_at)
         )
@@ -104,18 +95,14 @@ class Boards:
 
     Attributes
     ----------
-    public, private : tuple of Standing
-        Standings, best first.
-    choices : mapping of int to tuple of Choice
+    rankings : mapping of str to Ranking
+        The main leaderboard, and the named ones on which a submission has a value.
+    choices : mapping of int to tuple of Competitor
         Submissions that compete on the private leaderboards, by team id.
-    named : mapping of str to Ranking
-        The named leaderboards on which a submission has a value.
     """
 
-    public: tuple[RankedEntry, ...]
-    private: tuple[RankedEntry, ...]
+    rankings: Mapping[str, Ranking]
     choices: Mapping[int, tuple[Competitor, ...]]
-    named: Mapping[str, Ranking] = field(default_factory=dict)
 
 
 def compute(
@@ -145,19 +132,10 @@ def compute(
     """
     teams = _by_team(scored, disqualified)
     choices = {team_id: choose(own, selection_count=selection_count) for team_id, own in teams.items()}
-    public = (order.best(_public(own)) for own in teams.values())
-    private = (
-        order.private_entry(
-            (each.private for each in own), [choice.submission_id for choice in choices[team_id]]
-        )
-        for team_id, own in teams.items()
-    )
-    return Boards(
-        public=tuple(order.rank(entry for entry in public if entry)),
-        private=tuple(order.rank(entry for entry in private if entry)),
-        choices=choices,
-        named={board: _named(board, teams, choices) for board in _names(teams)},
-    )
+    competing = {choice.submission_id for chosen in choices.values() for choice in chosen}
+    boards = {MAIN_BOARD, *(board for own in teams.values() for each in own for board in each.named)}
+    rankings = {board: _ranking(board, teams.values(), competing) for board in sorted(boards)}
+    return Boards(rankings, choices)
 
 
 def choose(
@@ -173,20 +151,11 @@ def choose(
     return tuple(Competitor(submission_id, submission_id in picked) for submission_id in chosen)
 
 
-def place(entry: TeamEntry, board: Iterable[RankedEntry]) -> int:
-    """Return the rank that an entry has, or would have, among the other teams on a leaderboard."""
-    own = order.order(entry)
-    return 1 + sum(order.order(line.entry) < own for line in board if line.entry.team_id != entry.team_id)
-
-
 def best_unselected(own: Iterable[Scored], choices: Iterable[Competitor]) -> TeamEntry | None:
     """Return a team's best private entry among the submissions that did not compete, or None."""
     chosen = {choice.submission_id for choice in choices}
-    return order.best(
-        each.private
-        for each in own
-        if each.kind is SubmissionKind.NORMAL and each.submission_id not in chosen
-    )
+    rest = [each for each in own if each.kind is SubmissionKind.NORMAL and each.submission_id not in chosen]
+    return order.best(entry for each in rest if (entry := each.on(is_private=True)))
 
 
 def improvements(entries: Iterable[TeamEntry]) -> list[TeamEntry]:
@@ -198,31 +167,19 @@ def improvements(entries: Iterable[TeamEntry]) -> list[TeamEntry]:
     return steps
 
 
-def _names(teams: Mapping[int, Iterable[Scored]]) -> list[str]:
-    return sorted({board for own in teams.values() for each in own for board in each.named})
-
-
-def _named(
-    board: str, teams: Mapping[int, Iterable[Scored]], choices: Mapping[int, Iterable[Competitor]]
-) -> Ranking:
-    public, private = list[TeamEntry](), list[TeamEntry]()
-    for team_id, own in teams.items():
-        chosen = {choice.submission_id for choice in choices[team_id]}
-        for each in own:
-            if entry := each.on(board, is_private=False):
-                public.append(entry)
-            if each.submission_id in chosen and (entry := each.on(board, is_private=True)):
-                private.append(entry)
-    return Ranking(tuple(order.rank(best_of_teams(public))), tuple(order.rank(best_of_teams(private))))
+def _ranking(board: str, teams: Iterable[Iterable[Scored]], competing: Collection[int]) -> Ranking:
+    """Rank the best public entry of each team, and its best private one among the competing submissions."""
+    public, private = list[TeamEntry | None](), list[TeamEntry | None]()
+    for own in teams:
+        public.append(order.best(entry for each in own if (entry := each.on(board))))
+        competitors = [each for each in own if each.submission_id in competing]
+        private.append(order.best(e for each in competitors if (e := each.on(board, is_private=True))))
+    return Ranking(*(tuple(order.rank(filter(None, entries))) for entries in (public, private)))
 
 
 def best_of_teams(entries: Iterable[TeamEntry]) -> Collection[TeamEntry]:
     """Return the best entry of each team."""
     return {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}.values()
-
-
-def _public(own: Iterable[Scored]) -> list[TeamEntry]:
-    return [entry for each in own if (entry := each.public) is not None]
 
 
 def _by_team(scored: Iterable[Scored], disqualified: Collection[int]) -> dict[int, list[Scored]]:

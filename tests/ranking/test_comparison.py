@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.ranking import selection
-from grader.ranking.comparison import ScorePair, TeamChange, VersionDifference, compare
-from grader.ranking.selection import Scored, SubmissionKind
+from grader.ranking.comparison import ScorePair, compare
+from grader.ranking.selection import MAIN_BOARD, Scored, SubmissionKind
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TEAMS = 5
@@ -55,33 +55,31 @@ def simple(*values: tuple[int, int, int]) -> list[ScorePair]:
 @given(rows, teams_out, st.integers(1, 3))
 def test_both_sides_equal_the_computed_leaderboards(drawn: list[Any], out: set[int], selection_count: int):
     pairs = pairs_of(drawn)
-    found = compare(pairs, disqualified=out, selection_count=selection_count)
+    (found,) = compare(pairs, disqualified=out, selection_count=selection_count).boards.values()
     for side in ("before", "after"):
         scored = [getattr(each, side) for each in pairs if getattr(each, side)]
         expected = selection.compute(scored, disqualified=out, selection_count=selection_count)
-        for board in ("public", "private"):
-            lines = [line for team in getattr(found, board).teams if (line := getattr(team, side))]
-            assert sorted(lines, key=lambda line: line.rank) == list(getattr(expected, board))
+        for board, ranking in zip(found, expected.rankings[MAIN_BOARD], strict=True):
+            lines = [line for team in board.teams if (line := getattr(team, side))]
+            assert sorted(lines, key=lambda line: line.rank) == list(ranking)
 
 
 @given(rows, teams_out)
 def test_version_has_no_difference_from_itself(drawn: list[Any], out: set[int]):
     same = [ScorePair(each.known, each.known) for each in pairs_of(drawn)]
     found = compare(same, disqualified=out)
-    assert not (found.changed or found.largest or found.selections)
-    for board in (found.public, found.private):
-        assert board.moved == () and board.most_moved(9) == []
-        assert board.entering(2) == board.leaving(2) == ()
+    assert found.is_nothing and not found.largest
+    assert all(before == after for before, after in (board.leaders for board in found.boards[MAIN_BOARD]))
 
 
-@given(rows, teams_out, st.integers(1, TEAMS))
-def test_reverse_comparison_exchanges_the_sides(drawn: list[Any], out: set[int], top: int):
+@given(rows, teams_out)
+def test_reverse_comparison_exchanges_the_sides(drawn: list[Any], out: set[int]):
     pairs = pairs_of(drawn)
     there = compare(pairs, disqualified=out)
     back = compare([ScorePair(each.after, each.before) for each in pairs], disqualified=out)
     assert there.changed == back.changed and len(there.largest) == len(back.largest)
-    for one, other in ((there.public, back.public), (there.private, back.private)):
-        assert {team.team_id for team in one.entering(top)} == {team.team_id for team in other.leaving(top)}
+    for one, other in zip(there.boards[MAIN_BOARD], back.boards[MAIN_BOARD], strict=True):
+        assert one.leaders == other.leaders[::-1]
         assert {(t.team_id, t.rank_change) for t in one.moved if t.rank_change} == {
             (t.team_id, -t.rank_change) for t in other.moved if t.rank_change
         }
@@ -89,44 +87,31 @@ def test_reverse_comparison_exchanges_the_sides(drawn: list[Any], out: set[int],
     assert [(each.team_id, each.entering, each.leaving) for each in there.selections] == swapped
 
 
-@given(rows, teams_out, st.integers(1, TEAMS))
-def test_equally_many_teams_enter_and_leave_the_top_of_long_leaderboards(
-    drawn: list[Any], out: set[int], top: int
-):
-    found = compare(pairs_of(drawn), disqualified=out)
-    for board in (found.public, found.private):
-        sizes = [sum(getattr(team, side) is not None for team in board.teams) for side in ("before", "after")]
-        if min(sizes) >= top:
-            assert len(board.entering(top)) == len(board.leaving(top))
-
-
-def test_changes_of_ranks_scores_and_the_top_are_correct_in_an_example():
+def test_changes_of_ranks_scores_and_leaders_are_correct_in_an_example():
     found = compare(simple((1, 90, 70), (2, 80, 80), (3, 60, 60)))
-    changes = {team.team_id: (team.rank_change, team.score_change) for team in found.public.teams}
+    public, private = found.boards[MAIN_BOARD]
+    changes = {team.team_id: (team.rank_change, team.score_change) for team in public.teams}
     assert changes == {2: (1, 0), 1: (-1, -20), 3: (0, 0)}
-    assert [team.team_id for team in found.public.entering(1)] == [2]
-    assert [team.team_id for team in found.public.leaving(1)] == [1]
-    assert [team.team_id for team in found.private.most_moved(1)] == [2]
+    assert [team.team_id for team in private.moved] == [2, 1]
+    assert public.leaders == (1, 2)
     assert (found.scored_before, found.scored_after, found.changed) == (3, 3, 1)
     assert [each.known.submission_id for each in found.largest] == [0]
+    assert found.largest[0].changes == (-20, -20)
 
 
 def test_automatic_selection_changes_and_a_selected_submission_stays():
     pairs = simple((1, 90, 50), (1, 80, 80), (1, 70, 70))
     found = compare(pairs, selection_count=1)
     assert [(each.team_id, each.entering, each.leaving) for each in found.selections] == [(1, (1,), (0,))]
-    assert found.private.teams[0].is_other_submission
+    team = found.boards[MAIN_BOARD].private.teams[0]
+    assert (team.before.entry.submission_id, team.after.entry.submission_id) == (0, 1)
     picked = [pair(0, (1, SubmissionKind.NORMAL, True, 0, (90, 90), (50, 50))), *pairs[1:]]
     assert compare(picked, selection_count=1).selections == ()
 
 
 def test_team_without_scores_in_the_new_version_is_listed_as_gone():
-    found: VersionDifference = compare(
-        [*simple((1, 90, 90)), pair(1, (2, SubmissionKind.NORMAL, False, 0, (95, 95), None))]
-    )
-    assert [team.team_id for team in found.public.teams] == [1, 2]
-    gone: TeamChange = found.public.teams[1]
-    assert (gone.after, gone.rank_change, gone.score_change, gone.is_other_submission) == (None,) * 3 + (
-        False,
-    )
-    assert [team.team_id for team in found.public.leaving(5)] == [2]
+    found = compare([*simple((1, 90, 90)), pair(1, (2, SubmissionKind.NORMAL, False, 0, (95, 95), None))])
+    stays, gone = found.boards[MAIN_BOARD].public.teams
+    assert (stays.team_id, gone.team_id) == (1, 2)
+    assert (gone.after, gone.rank_change, gone.score_change) == (None, None, None)
+    assert found.boards[MAIN_BOARD].public.moved == (stays, gone)

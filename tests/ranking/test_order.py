@@ -132,12 +132,6 @@ def test_selected_submissions_are_kept_and_the_rest_is_filled():
     assert order.select_automatically([entry(1, 5)]) == (1,)
 
 
-def test_private_entry_is_the_best_of_the_selected_ones():
-    private = [entry(1, 9), entry(2, 5), entry(3, 6)]
-    assert order.private_entry(private, [2, 3]) == entry(3, 6)
-    assert order.private_entry(private, []) is None
-
-
 ERRORS = order.Scale(decimals=3, is_lowest_best=True)
 
 

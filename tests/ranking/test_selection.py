@@ -160,34 +160,14 @@ def test_all_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any,
     scored = contest.scored()
     dice.shuffle(scored)
     boards = selection.compute(scored, disqualified=contest.out, selection_count=count)
-    assert lines(boards.public) == obvious_board(contest, "public", count)
-    assert lines(boards.private) == obvious_board(contest, "private", count)
-    named = boards.named.get("named", selection.Ranking())
-    assert lines(named.public) == obvious_board(contest, "named public", count)
-    assert lines(named.private) == obvious_board(contest, "named private", count)
+    for board, name in (("", ""), ("named", "named ")):
+        public, private = boards.rankings.get(board, selection.Ranking())
+        assert lines(public) == obvious_board(contest, f"{name}public", count)
+        assert lines(private) == obvious_board(contest, f"{name}private", count)
     for team, choices in boards.choices.items():
         own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]
         expected = {(row["id"], row["picked"]) for row in obvious_choice(own, count)}
         assert {(choice.submission_id, choice.is_picked) for choice in choices} == expected
-
-
-@given(histories, scores, teams)
-@examples(300)
-def test_rank_of_a_late_file_is_the_one_it_would_have_had(
-    happened: list[tuple[Any, ...]], score: tuple[int, int], team: int
-):
-    shown, private = score
-    contest = Contest().play(happened)
-    late = Scored(len(contest.rows), team, contest.clock, 0, private, SubmissionKind.LATE, shown_units=shown)
-    if late.public is None:
-        return
-    board = selection.compute(contest.scored(), disqualified=contest.out).public
-    place = selection.place(late.public, board)
-    contest.rows = [row for row in contest.rows if row["team"] != team]
-    contest.out.discard(team)
-    contest.submit(team, SubmissionKind.NORMAL, 0, score)
-    contest.rows[-1]["id"] = late.submission_id
-    assert (place, team, late.submission_id) in obvious_board(contest, "public", 2)
 
 
 @given(histories)

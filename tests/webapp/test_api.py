@@ -76,7 +76,7 @@ def test_the_private_leaderboard_is_available_after_the_reveal(arena, ann):
 
 def test_an_unknown_split_is_rejected(arena, ann):
     answer = _get(arena, ann, f"{BOARD}?split=all")
-    assert (answer.status_code, answer.json["error"]) == (400, "unknown_split")
+    assert (answer.status_code, answer.json["error"]) == (400, "unreadable")
 
 
 def test_competitions_are_listed_with_their_phase(arena, ann):

@@ -12,7 +12,7 @@ from grader.services.competitions import lookup, phases
 from grader.visibility import Anonymity, Feedback, Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Answer, Moment, PageSize, Score
+from webapp.http.fields import Answer, Moment, PageSize
 from webapp.presentation.terms import words_of
 
 State = Literal["draft", "scheduled", "open", "closed", "revealed", "archived"]
@@ -170,26 +170,6 @@ class PublicLog(Answer):
     entries: list[LogEntry]
     page_size: PageSize
     next: str | None
-
-
-class RescoredLine(Answer):
-    """The displayed public score of a submission before and after a rescoring; null without one."""
-
-    submission_id: int
-    file_name: str
-    submitted_at: Moment
-    before: Score | None
-    after: Score | None
-
-
-class LastRescoring(Answer):
-    """The last published rescoring, and its effect on the team's submissions."""
-
-    number: int
-    replaced_number: int
-    published_at: Moment
-    text: str
-    submissions: list[RescoredLine]
 
 
 def data_file(file: DataFile) -> DataFileLine:

@@ -1,22 +1,17 @@
-"""Competition API: texts, data files, public log, latest rescoring."""
+"""Competition API: texts, data files, public log."""
 
-from flask import Response, g
-from werkzeug.exceptions import NotFound
+from flask import Response
 
 from grader import db
 from grader.services.competitions import announcements
 from grader.services.identity.api_tokens import Scope
-from grader.services.rescoring import mail
-from grader.services.teams import rosters
 from webapp.competitions import answers, downloads, pages
 from webapp.competitions.answers import (
     CompetitionDetails,
     CompetitionList,
     CompetitionPages,
     DataFileList,
-    LastRescoring,
     PostedText,
-    RescoredLine,
 )
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups, responses
@@ -95,17 +90,3 @@ def published_solution(slug: str) -> Response:
 def published_nonce(slug: str) -> Response:
     """Download the nonce of the commitment to the published solution."""
     return downloads.nonce(slug)
-
-
-@blueprint.get("/competitions/<slug>/rescoring")
-@operation(None, answers=LastRescoring, tag=TAG)
-def last_rescoring(slug: str) -> LastRescoring:
-    """Return the message of the last published rescoring and its effect on the team's scores."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        published = mail.latest(competition)
-        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        lines = mail.of_team(session, competition=competition, team=team) if team else []
-    if published is None:
-        raise NotFound
-    return LastRescoring.of(published, submissions=[RescoredLine.model_validate(each) for each in lines])

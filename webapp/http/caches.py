@@ -1,17 +1,12 @@
-"""Per-process caches of pages, leaderboard charts and rescoring differences."""
+"""Caches of recently used values in a process."""
 
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol, TypeVar
 
 from grader import counters
-from grader.charts.frontier import Cloud, labeled
-from grader.models import ScoringVersion
-from grader.services.leaderboards.score_history import TermPoint, plot
 
 T = TypeVar("T")
 PAGE_SECONDS = 5.0
@@ -59,29 +54,3 @@ class Recent:
                 entry.since = time.monotonic()
             value: T = entry.value[0]  # type: ignore[index]
         return value
-
-
-@dataclass
-class Frontier:
-    """The points of a leaderboard in rank order, and their scatter plot."""
-
-    points: Sequence[TermPoint]
-    cloud: Cloud
-
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {point.team_id: place for place, point in enumerate(self.points)}
-
-    def place_of(self, team_id: int | None) -> int | None:
-        """Return the index of a team's point."""
-        return None if team_id is None else self._places.get(team_id)
-
-    def named(self, own_team_id: int | None) -> list[int]:
-        """Return the indexes of the labeled points."""
-        return labeled(self.cloud, self.place_of(own_team_id))
-
-
-def frontier(points: Sequence[TermPoint], version: ScoringVersion) -> Frontier | None:
-    """Return the scatter plot of a leaderboard, or None if there are no teams."""
-    drawn = plot(points, version)
-    return None if drawn is None else Frontier(points, drawn)

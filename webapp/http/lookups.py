@@ -9,10 +9,9 @@ from flask import g, request
 from flask import session as flask_session
 
 from grader import db
-from grader.models import Competition, CompetitionState, ScoringVersion, Team
+from grader.models import Competition, CompetitionState, Team
 from grader.services.competitions import lookup, organizers, phases
 from grader.services.identity.api_tokens import Scope, require_scope
-from grader.services.rescoring import preparation
 from grader.services.site.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Opened
@@ -72,12 +71,6 @@ def open_submission(session: Any, submission_id: int) -> Opened:
     if not opened.is_own:
         require_scope(g.token, Scope.ORGANIZE)
     return replace(opened, viewer=Viewer.TEAM)
-
-
-def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competition, ScoringVersion]:
-    """Return a competition and one of its scoring versions; raise OrganizerRefusal."""
-    competition = competition_of(session, slug)
-    return competition, preparation.get(session, competition=competition, number=number)
 
 
 def listed_page(session: Any, *, page: int, now: datetime, search: str = "") -> Page[Competition]:

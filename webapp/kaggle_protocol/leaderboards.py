@@ -50,7 +50,7 @@ def list_team_public_submissions(session: Any, sent: SentFields) -> ResponseRetu
     team, submissions = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
     competition = competition_of(session, submissions.slug)
     own = rosters.find_team(session, competition=competition, user=g.user)
-    (steps,) = score_history.of_teams(session, competition=competition, team_ids=[team.id])
+    steps = score_history.of_teams(session, competition=competition, team_ids=[team.id])[team.id]
     is_own = own is not None and own.id == team.id
     scale = submissions.scale
     return {
@@ -60,7 +60,7 @@ def list_team_public_submissions(session: Any, sent: SentFields) -> ResponseRetu
                 "dateSubmitted": time_text(step.submitted_at),
                 "publicScore": scale.text(step.score_units),
             }
-            for step in steps.steps
+            for step in steps
         ]
     }
 

@@ -189,8 +189,10 @@ def get_submission(session: Any, sent: SentFields) -> ResponseReturnValue:
     own = opened.submission
     allowed = _allowed(session, own.competition, opened.viewer)
     version = lookup.live(own.competition)
-    results = submission_results.split_results(session, submission=own, version=version, allowed=allowed)
-    return submission_line(own, results)
+    results = submission_results.split_results_of(
+        session, submission_ids=[own.id], version=version, allowed=allowed
+    )
+    return submission_line(own, results[own.id])
 
 
 @read("GetSubmissionLimits")

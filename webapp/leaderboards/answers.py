@@ -1,72 +1,55 @@
 """API models for leaderboards and competing submissions."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from grader.models import Split
-from grader.services.leaderboards.board import Board, ShownRow
+from grader.models import MAIN_BOARD, Split
+from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, Sort, sortable
 from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
-from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
-from webapp.leaderboards.requests import sortable
+from grader.services.site.paging import PAGE_SIZE
+from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sized, Text
 from webapp.presentation.terms import TERMS
 from webapp.submissions.answers import GroupTableAnswer, groups, identities
 
 
-def _one_of(words: list[str], description: str) -> Any:
-    """Return a query parameter that `requests` parses, with its allowed values."""
-    return Field(default=None, description=description, json_schema_extra={"enum": [*words]})
-
-
-NamedBoard = Annotated[
-    str | None,
-    Field(default=None, description="The key of a named leaderboard of the competition."),
-]
-
-
-class PageQuery(Sized):
-    """The requested page of a list."""
-
-    page: Annotated[
-        str | None,
-        Field(
-            default=None,
-            description="The number of the page, starting at 1.",
-            json_schema_extra={"pattern": "^[0-9]{1,10}$"},
-        ),
-    ]
-
-
-class BoardQuery(PageQuery):
+class BoardQuery(Sized):
     """The requested rows of a leaderboard, and their order."""
 
-    cursor: Annotated[
-        Text | None,
-        Field(
-            default=None,
-            description="The start of the next part in rank order, taken from `next`.",
-            pattern="^-?[0-9]{1,16}-[0-9]{1,16}$",
-        ),
-    ]
-
+    page: Annotated[Number, Field(description="The number of the page, starting at 1.", ge=1)] = 1
     split: Annotated[
-        str | None,
-        _one_of([*Split], "The split of the leaderboard; the private one is available after the reveal."),
-    ]
+        Split,
+        Field(description="The split of the leaderboard; the private one is available after the reveal."),
+    ] = Split.PUBLIC
     sort: Annotated[
-        str | None,
+        Text,
         Field(
-            default=None,
             description="The column to sort by, or the name of a term; the rank by default.",
             json_schema_extra={"examples": sortable(term.key for term in TERMS)},
         ),
-    ]
+    ] = Sort.RANK.value
     order: Annotated[
-        str | None, _one_of(["asc", "desc"], "The sort order; the default depends on the column.")
-    ]
-    q: Annotated[str | None, Field(default=None, description="Part of the name of a team or member.")]
+        Literal["asc", "desc"] | None,
+        Field(description="The sort order; the default depends on the column."),
+    ] = None
+    q: Annotated[Text, Field(description="Part of the name of a team.")] = ""
     division: Text | None = None
-    board: NamedBoard
+    board: Annotated[Text, Field(description="The key of a named leaderboard of the competition.")] = (
+        MAIN_BOARD
+    )
+
+    def asked(self, *, own_team_id: int | None, page_size: int = PAGE_SIZE) -> BoardRequest:
+        """Return the requested rows, with those of the user's team."""
+        return BoardRequest(
+            page=self.page,
+            page_size=page_size,
+            sort=self.sort,
+            descending=None if self.order is None else self.order == "desc",
+            search=self.q.strip(),
+            own_team_id=own_team_id,
+            division=self.division or None,
+            board=self.board,
+        )
 
 
 class WorstGroupAnswer(Answer):
@@ -173,6 +156,26 @@ class OwnResults(Answer):
     selection_count: int
     missed: MissedResult | None
     disqualification: str | None
+
+
+class RescoredLine(Answer):
+    """The displayed public score of a submission before and after a rescoring; null without one."""
+
+    submission_id: int
+    file_name: str
+    submitted_at: Moment
+    before: Score | None
+    after: Score | None
+
+
+class LastRescoring(Answer):
+    """The last published rescoring, and its effect on the team's submissions."""
+
+    number: int
+    replaced_number: int
+    published_at: Moment
+    text: str
+    submissions: list[RescoredLine]
 
 
 def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardPage:

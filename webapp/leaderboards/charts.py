@@ -1,57 +1,73 @@
 """Leaderboard charts with their data tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
+from typing import Any
 
-from grader.charts.frontier import frontier_chart
-from grader.charts.steps import BandLevel, StepChart, Steps, step_chart
-from grader.ranking.order import Scale
-from grader.services.leaderboards.board import Board, BoardRequest, ShownRow
-from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps, TermPoint
-from webapp.http.caches import Frontier
+from grader.charts.frontier import Cloud, cloud, frontier_chart, labeled
+from grader.charts.steps import Steps, step_chart
+from grader.models import ScoringVersion
+from grader.ranking.order import TeamEntry
+from grader.services.competitions.metric import Rules
+from grader.services.leaderboards.board import Board, ShownRow
+from grader.services.leaderboards.score_history import TermPoint
 from webapp.presentation.terms import NAMES
 
+TEAM_COUNT = 5
 BAND_LINES = 8  # maximum number of rows in the table below the chart
 
 
-@dataclass(frozen=True, slots=True)
-class StepsView:
-    """The step chart, with its teams and the band as in its table; `text` formats the scores of both."""
+@dataclass
+class Frontier:
+    """The points of a leaderboard in rank order, and their scatter plot."""
 
-    chart: StepChart
-    teams: Sequence[Steps]
-    band: Sequence[BandLevel]
-    text: Callable[[int], str]
-    others: int
-    is_sample: bool
+    points: Sequence[TermPoint]
+    cloud: Cloud
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {point.team_id: place for place, point in enumerate(self.points)}
+
+    def place_of(self, team_id: int | None) -> int | None:
+        """Return the index of a team's point."""
+        return None if team_id is None else self._places.get(team_id)
+
+    def named(self, own_team_id: int | None) -> list[int]:
+        """Return the indexes of the labeled points."""
+        return sorted(labeled(self.cloud, self.place_of(own_team_id)))
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierView:
-    """The Pareto chart of accuracy and fairness in both widths.
+def plotted(points: Sequence[TermPoint], version: ScoringVersion) -> Frontier | None:
+    """Return the scatter plot of a leaderboard, or None if there are no teams."""
+    about = Rules.of(version).about
+    is_over_groups = any(term.is_over_groups for term in about.terms)
+    names = (about.terms[0].title, "Worst bias term") if is_over_groups else (about.title, "Worst group")
+    spots = [(point.overall, point.worst) for point in points]
+    drawn = cloud(spots, names, is_lowest_best=version.scale.is_lowest_best)
+    return None if drawn is None else Frontier(points, drawn)
 
-    `named` contains the point, team and worst term or group of each label; `titles` names both values.
-    """
 
-    svg: str
-    narrow_svg: str
-    outside: int
-    named: Sequence[tuple[TermPoint, str, str]]
-    titles: tuple[str, str]
-    scale: Scale
-    own_team_id: int | None
+def frontier(plot: Frontier, names: Mapping[int, str], *, own_team_id: int | None) -> dict[str, Any]:
+    """Return the chart of accuracy and fairness in both widths, with the rows of its table."""
+    named = [(place, plot.points[place]) for place in plot.named(own_team_id)]
+    teams = {place: names[point.team_id] for place, point in named}
+    wide, narrow = frontier_chart(plot.cloud, names=teams, own=plot.place_of(own_team_id))
+    return {
+        "svg": wide,
+        "narrow_svg": narrow,
+        "outside": plot.cloud.outside,
+        "named": [(each, teams[at], NAMES.get(each.worst_term, each.worst_term)) for at, each in named],
+        "titles": (plot.cloud.x.name, plot.cloud.y.name),
+        "own_team_id": own_team_id,
+    }
 
 
 def top(board: Board, *, own_team_id: int | None) -> list[ShownRow]:
     """Return the teams of the step chart on the first page."""
     ranked = [row for row in (*board.rows, board.pinned) if row is not None and not row.is_benchmark]
     return [row for place, row in enumerate(ranked) if place < TEAM_COUNT or row.team_id == own_team_id]
-
-
-def is_first(board: Board, request: BoardRequest) -> bool:
-    """Return whether the page has charts, which show the whole main leaderboard."""
-    return request.is_plain and board.page == 1 and request.is_main
 
 
 def has_frontier(board: Board) -> bool:
@@ -61,43 +77,27 @@ def has_frontier(board: Board) -> bool:
 
 def steps(
     rows: Sequence[ShownRow],
-    histories: Sequence[TeamSteps],
-    others: Sequence[TeamSteps],
+    histories: Mapping[int, Sequence[TeamEntry]],
+    sample: Mapping[int, Sequence[TeamEntry]],
+    board: Board,
     *,
-    team_count: int,
     own_team_id: int | None,
-    until: datetime | None,
-    now: datetime,
-    scale: Scale,
-) -> StepsView | None:
-    """Return the step chart of these teams up to now or the close; None if there are no teams."""
+    end: datetime,
+) -> dict[str, Any] | None:
+    """Return the step chart of these teams until a time, and its tables; None if there are no teams."""
     teams = [
-        Steps(row.rank or 0, row.team, row.team_id == own_team_id, each.steps)
-        for row, each in zip(rows, histories, strict=True)
-        if each.steps
+        Steps(row.rank or 0, row.team, row.team_id == own_team_id, tuple(histories[row.team_id]))
+        for row in rows
+        if histories[row.team_id]
     ]
-    end = min(now, until) if until else now
-    crowd = [each.steps for each in others]
-    chart = step_chart(teams, until=end, others=crowd, scale=scale)
+    crowd = [tuple(each) for team_id, each in sample.items() if each and team_id not in histories]
+    chart = step_chart(teams, until=end, others=crowd, scale=board.scale)
     if chart is None:
         return None
-    is_sample = len(teams) + len(crowd) < team_count
-    band = chart.band[::-1][:: max(1, len(chart.band) // BAND_LINES)]
-    return StepsView(chart, teams, band, scale.text, len(crowd), is_sample)
-
-
-def frontier(
-    points: Frontier | None, names: Mapping[int, str], board: Board, *, own_team_id: int | None
-) -> FrontierView | None:
-    """Return the chart of accuracy and fairness; None if there are no teams."""
-    if points is None:
-        return None
-    named = {place: names[points.points[place].team_id] for place in points.named(own_team_id)}
-    wide, narrow = frontier_chart(points.cloud, names=named, own=points.place_of(own_team_id))
-    lines = [
-        (point := points.points[place], named[place], NAMES.get(point.worst_term, point.worst_term))
-        for place in sorted(named)
-    ]
-    drawn = points.cloud
-    titles = drawn.x.name, drawn.y.name
-    return FrontierView(wide, narrow, drawn.outside, lines, titles, board.scale, own_team_id)
+    return {
+        "chart": chart,
+        "teams": teams,
+        "band": chart.band[::-1][:: max(1, len(chart.band) // BAND_LINES)],
+        "others": len(crowd),
+        "is_sample": len(teams) + len(crowd) < board.team_count,
+    }

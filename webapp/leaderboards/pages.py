@@ -1,51 +1,152 @@
-"""Leaderboard pages: public, private, CSV, team results, published rescorings."""
+"""Leaderboards (pages, CSV and API), team results, published rescorings."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, Response, abort, g, get_template_attribute, jsonify, render_template
+from flask import Blueprint, Response, g, get_template_attribute, jsonify, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
 from grader import db
-from grader.models import Competition, Split
+from grader.models import Competition, Split, Team
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import board as boards
-from grader.services.leaderboards import glance, ranks, score_history, team_results
-from grader.services.leaderboards.board import Board, BoardRequest, ShownRow
-from grader.services.leaderboards.submission_results import CountedEntry
+from grader.services.leaderboards import glance, ranks, score_history, submission_results, team_results
+from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, board_of
 from grader.services.rescoring import mail
+from grader.services.site.paging import PAGE_SIZE
 from grader.services.teams import rosters
-from grader.visibility import Field, Viewer, visible
+from grader.visibility import Field, Phase, visible
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, lookups
-from webapp.http.caches import frontier
+from webapp.http import lookups
 from webapp.http.context import competition_of, reading
-from webapp.http.parameters import asked_text
 from webapp.http.responses import conditional
 from webapp.http.site import current_site
-from webapp.leaderboards import charts, requests
-from webapp.leaderboards.views import BoardView, ResultsView, board_csv
+from webapp.leaderboards import answers, charts
+from webapp.leaderboards.answers import (
+    BoardPage,
+    BoardQuery,
+    CountedSubmission,
+    LastRescoring,
+    OwnResults,
+    RescoredLine,
+)
+from webapp.leaderboards.views import Rows, board_csv, columns
 from webapp.presentation import formats
-from webapp.presentation.terms import IDENTITY_TERMS
+from webapp.presentation.terms import IDENTITY_TERMS, terms_of
+from webapp.surface import Access, Ask, Surface, query_of
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
+LEADERBOARDS = Surface(blueprint, tag="leaderboards", role=Access.PUBLIC)
 WHOLE = 10**9
+PODIUM = 3
 
 
-class CountedView:
-    """The submission behind a row of the private leaderboard."""
+@LEADERBOARDS.read("/leaderboard", BoardPage)
+def leaderboard(ask: Ask, query: BoardQuery) -> BoardPage:
+    """Return a page of the public leaderboard, or of the private one with `split=private`."""
+    team = _own_team(ask.session, ask.competition)
+    wanted = query.asked(own_team_id=team.id if team else None, page_size=query.page_size)
+    board = _board(ask.session, ask.competition, query.split, wanted, ask.now)
+    following = None
+    if board.page < board.page_count:
+        kept: dict[str, Any] = {name: request.args[name] for name in request.args if name != "page"}
+        following = url_for("api.leaderboard", slug=ask.competition.slug, **kept, page=board.page + 1)
+    return answers.board_page(board, page_size=query.page_size, next_page=following)
 
-    def __init__(self, counted: CountedEntry, *, own_team_id: int | None) -> None:
-        self.submission_id = counted.submission_id
-        self.team = counted.team
-        self.is_own = counted.team_id == own_team_id
-        self.place = f"{formats.ordinal(counted.rank)} of {counted.team_count:,}"
-        self.public = counted.results.get(Split.PUBLIC)
-        self.private = counted.results.get(Split.PRIVATE)
+
+@LEADERBOARDS.read(
+    "/leaderboard/private/<int:submission_id>",
+    CountedSubmission,
+    endpoint="counted",
+    page="leaderboards/counted_submission.html",
+)
+def counted(ask: Ask, submission_id: int) -> CountedSubmission:
+    """Return the scores of a team's counted submission on both splits, after the reveal."""
+    session, competition = ask.session, ask.competition
+    phase = phases.phase(competition, ask.now)
+    found = submission_results.get_counted(
+        session,
+        competition=competition,
+        submission_id=submission_id,
+        viewer=lookups.viewer(),
+        phase=phase,
+    )
+    if ask.is_page:
+        team, own = _own_team(session, competition), None
+        if team is not None and phase is Phase.REVEALED:
+            standings = ranks.Standings(session, lookup.live(competition).id, Split.PRIVATE)
+            own = standings.entry_of(team.id)
+        ask.shown |= {
+            "is_own": team is not None and found.team_id == team.id,
+            "own_counted_id": own.submission_id if own else None,
+            "private": found.results.get(Split.PRIVATE),
+            "public": found.results.get(Split.PUBLIC),
+            "identity_terms": IDENTITY_TERMS,
+        }
+    return answers.counted_submission(found)
+
+
+@replace(LEADERBOARDS, role=Access.USER).read(
+    "/results", OwnResults, endpoint="results", page="leaderboards/results.html"
+)
+def own_results(ask: Ask) -> OwnResults | None:
+    """Return the team's results after the reveal: the scores of all files, the ranks and the counted file."""
+    session, competition, phase = ask.session, ask.competition, phases.phase(ask.competition, ask.now)
+    find = rosters.find_team if ask.is_page else rosters.require_team
+    team = find(session, competition=competition, user=ask.user)
+    if team is None:
+        if phase is not Phase.REVEALED:
+            raise boards.BoardNotRevealed
+        return None
+    found = team_results.of_team(session, competition=competition, team=team, phase=phase)
+    scale = competition.scale
+    ask.shown |= {
+        "award_id": team.id if found.rank else None,
+        "text": lambda score: scale.text(scale.units(score)),
+    }
+    return OwnResults.model_validate(found)
+
+
+@LEADERBOARDS.read("/rescoring", LastRescoring, endpoint="rescored", page="leaderboards/rescored.html")
+def last_rescoring(ask: Ask) -> LastRescoring:
+    """Return the message of the last published rescoring and its effect on the team's scores."""
+    session, competition = ask.session, ask.competition
+    published = mail.latest(competition)
+    if published is None:
+        raise NotFound
+    team = _own_team(session, competition)
+    lines = mail.of_team(session, competition=competition, team=team) if team else []
+    ask.shown |= {"team": team, "lines": lines}
+    return LastRescoring.of(
+        published,
+        text=published.notice or published.reason,
+        submissions=[RescoredLine.model_validate(each) for each in lines],
+    )
+
+
+def _own_team(session: Any, competition: Competition) -> Team | None:
+    return rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+
+
+def _board(
+    session: Any, competition: Competition, split: Split, wanted: BoardRequest, now: datetime
+) -> Board:
+    """Return a page of a leaderboard with the parts visible to the current user."""
+    return board_of(
+        session,
+        competition=competition,
+        split=split,
+        phase=phases.phase(competition, now),
+        viewer=lookups.viewer(),
+        now=now,
+        request=wanted,
+        keep=lookups.keep(session, competition, now),
+    )
 
 
 def stage_sentence(competition: Competition, stage: Stage, *, pending_count: int) -> str:
@@ -109,29 +210,6 @@ def private(slug: str) -> ResponseReturnValue:
     return conditional(lookups.for_visitors(slug, lambda: _board_page(slug, Split.PRIVATE)))
 
 
-@blueprint.get("/leaderboard/private/<int:submission_id>")
-def counted(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Show the results of a team's counted submission on both splits, after the reveal."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
-        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        submission = requests.counted(session, competition, submission_id)
-        own = None
-        if team is not None and view.is_revealed:
-            standings = ranks.Standings(session, lookup.live(competition).id, Split.PRIVATE)
-            own = standings.entry_of(team.id)
-    return conditional(
-        render_template(
-            "leaderboards/counted_submission.html",
-            competition=view,
-            submission=CountedView(submission, own_team_id=team.id if team else None),
-            own_counted_id=own.submission_id if own else None,
-            identity_terms=IDENTITY_TERMS,
-        )
-    )
-
-
 @blueprint.get("/leaderboard.csv")
 def public_csv(slug: str) -> ResponseReturnValue:
     """Download the whole public leaderboard."""
@@ -144,63 +222,45 @@ def private_csv(slug: str) -> ResponseReturnValue:
     return conditional(_csv(slug, Split.PRIVATE))
 
 
-@blueprint.get("/results")
-@auth.login_required
-def results(slug: str) -> ResponseReturnValue:
-    """Show the team's results after the reveal: the scores of all files, the counted file and the reason."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        now = db.now(session)
-        view = CompetitionView(competition, now)
-        team = rosters.find_team(session, competition=competition, user=g.user)
-        own = team and team_results.of_team(
-            session, competition=competition, team=team, phase=view.phase, viewer=Viewer.TEAM
-        )
-        stage = phases.stage(competition, now)
-    if own is None and not view.is_revealed:
-        raise boards.BoardNotRevealed
-    return render_template(
-        "leaderboards/results.html",
-        competition=view,
-        results=own and ResultsView(own),
-        award_id=team.id if team and own and own.rank else None,
-        stage=stage_sentence(competition, stage, pending_count=0),
-    )
-
-
 def _board_page(slug: str, split: Split) -> str:
     with reading() as session:
         competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
-        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        own_team_id = team.id if team else None
-        wanted = requests.asked_lines(competition, own_team_id=own_team_id)
-        board = requests.board(session, competition, split, wanted, now=now)
-        is_first = charts.is_first(board, wanted)
-        steps = _steps(session, competition, board, own_team_id, now) if is_first else None
-        has_cloud = is_first and charts.has_frontier(board)
-        cloud = _frontier(session, competition, board, own_team_id, now) if has_cloud else None
+        team = _own_team(session, competition)
+        own_id = team.id if team else None
+        wanted = query_of(BoardQuery).asked(own_team_id=own_id)
+        board = _board(session, competition, split, wanted, now)
+        steps = _steps(session, competition, board, own_id, now) if board.is_start else None
+        has_cloud = board.is_start and charts.has_frontier(board)
+        cloud = _frontier(session, competition, board, own_id, now) if has_cloud else None
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
-        shown = BoardView(
-            board, wanted, own_team_id=own_team_id, classes=competition, is_revealed=view.is_revealed
-        )
+        rows = Rows(board)
         keep = lookups.keep(session, competition, now)
         # A row takes a tenth of a millisecond, so teams share the rows of a page.
-        rows = tuple((row.rank, row.submission_id) for row in board.shared)
-        key = "lines", split, replace(wanted, own_team_id=None), rows
-        lines = list(keep(key, lambda: [_line(slug, shown, row) for row in board.shared]))
+        shared = tuple((row.rank, row.submission_id) for row in board.shared)
+        key = "lines", split, replace(wanted, own_team_id=None), shared
+        lines = list(keep(key, lambda: [_line(slug, board, rows, row) for row in board.shared]))
         for place, row in enumerate(board.rows):
-            if row.team_id == own_team_id and not row.is_benchmark:
-                lines[place] = _line(slug, shown, row, is_own=True)
+            if row.team_id == own_id and not row.is_benchmark:
+                lines[place] = _line(slug, board, rows, row, is_own=True)
+    terms = terms_of(board.about) if board.has_terms else ()
+    ranked = [row for row in board.rows if row.rank]
+    own = next((row for row in (*ranked, board.pinned) if row and row.team_id == own_id), None)
+    is_final = split is Split.PRIVATE and view.is_revealed and board.is_plain and board.page == 1
     return render_template(
         "leaderboards/show.html",
         competition=view,
-        board=shown,
+        board=board,
+        rows=rows,
         lines=lines,
-        named=board.named,
-        hidden=board.hidden,
+        terms=terms,
+        columns=columns(board, competition, terms),
+        own=own,
+        own_page=own and own.rank and (own.rank - 1) // PAGE_SIZE + 1,
+        podium=ranked[:PODIUM] if is_final else [],
+        query=_query(board),
         is_running=stage is Stage.RUNNING,
         stage=stage_sentence(competition, stage, pending_count=pending_count),
         takes_late=split is Split.PRIVATE and competition.takes_late_submissions,
@@ -209,98 +269,81 @@ def _board_page(slug: str, split: Split) -> str:
     )
 
 
-def _line(slug: str, board: BoardView, row: ShownRow, *, is_own: bool = False) -> str:
+def _query(board: Board) -> dict[str, str]:
+    """Return the query parameters that links to the leaderboard's other pages keep."""
+    asked = board.request
+    kept = {"q": asked.search, "division": asked.division, "board": asked.board}
+    if asked.sort != boards.Sort.RANK or board.is_descending:
+        kept |= {"sort": asked.sort, "order": "desc" if board.is_descending else "asc"}
+    return {name: value for name, value in kept.items() if value}
+
+
+def _line(slug: str, board: Board, rows: Rows, row: ShownRow, *, is_own: bool = False) -> str:
     """Return the HTML of a row."""
     line: Callable[..., str] = get_template_attribute("leaderboards/rows.html", "line")
-    shown = board.lines.row(row, is_own=is_own)
-    return line(shown, slug, board.is_private, board.has_groups, board.division)
+    return line(row, rows, board, slug, is_own)
 
 
 def _steps(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
-) -> charts.StepsView | None:
+) -> dict[str, Any] | None:
     """Return the step chart of a public leaderboard; viewers whose team is not among its teams share one."""
     top = charts.top(board, own_team_id=own_team_id)
     if board.split is Split.PRIVATE or not top:
         return None
     ids, keep = [row.team_id for row in top], lookups.keep(session, competition, now)
+    own_id = own_team_id if own_team_id in ids else None
+    end = min(now, competition.closes_at) if competition.closes_at else now
 
-    def draw() -> charts.StepsView | None:
+    def draw() -> dict[str, Any] | None:
         sample = keep("sample", lambda: score_history.sample(session, competition=competition))
-        return charts.steps(
-            top,
-            score_history.of_teams(session, competition=competition, team_ids=ids),
-            [each for each in sample if each.team_id not in ids],
-            team_count=board.team_count,
-            own_team_id=own_team_id,
-            until=competition.closes_at,
-            now=now,
-            scale=board.scale,
-        )
+        histories = score_history.of_teams(session, competition=competition, team_ids=ids)
+        return charts.steps(top, histories, sample, board, own_team_id=own_id, end=end)
 
-    return keep(("steps", *ids, own_team_id if own_team_id in ids else None), draw)
+    return keep(("steps", *ids, own_id), draw)
 
 
 def _frontier(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
-) -> charts.FrontierView | None:
+) -> dict[str, Any] | None:
     """Return the chart of accuracy and fairness of all teams; viewers without a rank share one."""
     keep, split = lookups.keep(session, competition, now), board.split
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
     version = keep("version", lambda: ranks.version(session, competition=competition))
-    points = current_site().charts.get(
-        (competition.id, split, version),
-        lambda: frontier(
-            score_history.terms_of_board(session, competition=competition, split=split),
-            lookup.live(competition),
-        ),
-    )
-    own_id = own_team_id if points and points.place_of(own_team_id) is not None else None
 
-    def draw() -> charts.FrontierView | None:
-        named = [points.points[place].team_id for place in points.named(own_id)] if points else []
+    def plotted() -> charts.Frontier | None:
+        points = score_history.terms_of_board(session, competition=competition, split=split)
+        return charts.plotted(points, lookup.live(competition))
+
+    plot = current_site().charts.get((competition.id, split, version), plotted)
+    if plot is None:
+        return None
+    own_id = own_team_id if plot.place_of(own_team_id) is not None else None
+
+    def draw() -> dict[str, Any]:
         names = score_history.names(
             session,
             competition=competition,
-            team_ids=named,
+            team_ids=[plot.points[place].team_id for place in plot.named(own_id)],
             viewer=lookups.viewer(),
             own_team_id=own_id,
         )
-        return charts.frontier(points, names, board, own_team_id=own_id)
+        return charts.frontier(plot, names, own_team_id=own_id)
 
     return keep(("frontier", split, version, own_id), draw)
 
 
 def _csv(slug: str, split: Split) -> Response:
+    query = query_of(BoardQuery)
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        division, board = requests.asked_division(competition), asked_text("board")
-        whole = BoardRequest(page_size=WHOLE, division=division, board=board)
+        whole = BoardRequest(page_size=WHOLE, division=query.division, board=query.board)
         if split is Split.PRIVATE:
             phase = phases.phase(competition, now)
             boards.require_private(competition, viewer=lookups.viewer(), phase=phase)
         keep = lookups.keep(session, competition, now)
-        text = keep(
-            ("csv", split, division, board),
-            lambda: board_csv(requests.board(session, competition, split, whole, now=now)),
-        )
+        text = keep(("csv", split, whole), lambda: board_csv(_board(session, competition, split, whole, now)))
     response = Response(text, mimetype="text/csv")
-    name = f"{competition.slug}-{split.value}-leaderboard{f'-{board}' if board else ''}.csv"
+    name = f"{slug}-{split.value}-leaderboard{f'-{whole.board}' if whole.board else ''}.csv"
     response.headers.set("Content-Disposition", "attachment", filename=name)
     return response
-
-
-@blueprint.get("/rescoring")
-def rescored(slug: str) -> ResponseReturnValue:
-    """Show the message of a rescoring and the team's public scores before and after it."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        published = mail.latest(competition)
-        if published is None:
-            abort(404)
-        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        lines = mail.of_team(session, competition=competition, team=team) if team else []
-        view = CompetitionView(competition, db.now(session))
-    return render_template(
-        "leaderboards/rescored.html", competition=view, published=published, team=team, lines=lines
-    )

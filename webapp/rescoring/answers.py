@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.models import ScoringVersion, ScoringVersionState
+from grader.models import MAIN_BOARD, ScoringVersion, ScoringVersionState
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import ChosenMetric
-from grader.services.rescoring.difference import TOPS, Changes, Preview
+from grader.services.rescoring.difference import Changes, Preview
 from grader.services.rescoring.preparation import JobProgress
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
@@ -113,22 +113,13 @@ class TeamMove(Answer):
     submission_after: int | None
 
 
-class TopDifference(Answer):
-    """The teams that enter and leave the first `top` ranks of a leaderboard."""
-
-    top: int
-    entering: list[str]
-    leaving: list[str]
-
-
 class BoardDifference(Answer):
-    """The changes on a leaderboard; `moved` lists the teams that move most."""
+    """The changes on a leaderboard; `moved` lists the first 50 teams whose rank or score changes."""
 
     team_count: int
     moved_count: int
     moved: list[TeamMove]
     leader_changes: bool
-    tops: list[TopDifference]
 
 
 class DifferenceAnswer(Answer):
@@ -168,45 +159,37 @@ def details(version: ScoringVersion, progress: JobProgress, gaps: Any) -> Scorin
 
 def difference(found: Preview, *, table: str) -> DifferenceAnswer:
     """Return the changes that a version makes as the API model."""
-    summary = Changes.of(found)
+    summary, changes = Changes.of(found), found.difference
+    public, private = changes.boards[MAIN_BOARD]
     return DifferenceAnswer(
         before=found.versions.before.number,
         after=found.versions.after.number,
         sentences=list(summary.sentences),
         digest=summary.digest,
-        is_complete=found.is_complete,
+        is_complete=found.gaps.unfinished == 0,
         unfinished=found.gaps.unfinished,
         lost=found.gaps.lost,
-        scored=found.difference.scored_after,
-        changed=found.difference.changed,
-        public=_board(found, found.difference.public),
-        private=_board(found, found.difference.private),
-        selection_count=len(found.difference.selections),
-        term_changes={split: dict(changes) for split, changes in found.term_changes.items()},
+        scored=changes.scored_after,
+        changed=changes.changed,
+        public=_board(found, public),
+        private=_board(found, private),
+        selection_count=len(changes.selections),
+        term_changes={
+            split: {term: after - before for term, (before, after) in means.items()}
+            for split, means in found.term_means.items()
+        },
         table=table,
     )
 
 
 def _board(found: Preview, board: BoardChange) -> BoardDifference:
+    before, after = board.leaders
     return BoardDifference(
         team_count=len(board.teams),
         moved_count=len(board.moved),
-        moved=[_move(found, team) for team in board.most_moved(MOST_MOVED)],
-        leader_changes=bool(board.entering(1)),
-        tops=tops(found, board),
+        moved=[_move(found, team) for team in board.changed[:MOST_MOVED]],
+        leader_changes=before != after,
     )
-
-
-def tops(found: Preview, board: BoardChange) -> list[TopDifference]:
-    """Return the teams that enter and leave the first ranks of a leaderboard."""
-    return [
-        TopDifference(
-            top=top,
-            entering=[found.teams[each.team_id] for each in board.entering(top)],
-            leaving=[found.teams[each.team_id] for each in board.leaving(top)],
-        )
-        for top in TOPS
-    ]
 
 
 def _move(found: Preview, team: TeamChange) -> TeamMove:

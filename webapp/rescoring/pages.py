@@ -1,17 +1,16 @@
 """Rescoring (pages and API): versions, difference, settings, publication, rollback."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 from flask import Blueprint, Response, request, stream_with_context, url_for
-from flask.typing import ResponseReturnValue
 
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.metrics import registry
-from grader.models import Competition, OrganizerJob, Role, ScoringVersion, ScoringVersionState
+from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
@@ -21,10 +20,11 @@ from grader.services.rescoring import difference, preparation, publication
 from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
+from grader.services.solutions.check_jobs import asked_settings
 from grader.text import counted
 from webapp.competitions import settings_form
 from webapp.competitions.settings_form import FORMULA, Group
-from webapp.http import api, lookups
+from webapp.http import api
 from webapp.http import organizer_operations as organizing
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import FIELD, Question, confirm
@@ -32,7 +32,6 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
 from webapp.http.organizer_operations import DESK, Started, organizers_operation
 from webapp.http.parameters import asked_number, whole_number
-from webapp.http.responses import polled
 from webapp.http.site import current_site
 from webapp.rescoring import answers, views
 from webapp.rescoring.answers import (
@@ -77,8 +76,9 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
         "is_ready": progress is not None and not progress.open,
         "progress": progress and views.progress_sentence(progress),
         "checks": checks,
-        "settings_check": job and views.SettingsCheckView(job, lookup.live(competition)),
-        "settings_etag": check_status(job).headers["ETag"],
+        "settings_check": job,
+        "is_checking": job is not None and organizer_jobs.is_open(job),
+        "settings_changes": job and views.changed(lookup.live(competition), asked_settings(job).rules),
         "chosen": whole_number(request.form.get("solution", ""))
         or asked_number("solution")
         or (checks[0].id if checks else None),
@@ -88,6 +88,8 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
 @RESCORING.read("", ScoringVersionList, endpoint="index", page="rescoring/versions.html", extra=_starts)
 def scoring_versions(ask: Ask) -> ScoringVersionList:
     """List the scoring versions."""
+    job = check_jobs.newest_settings_check(ask.session, competition=ask.competition)
+    ask.state = job and (job.id, job.state, job.progress)
     found = preparation.list_all(ask.session, competition=ask.competition)
     return ScoringVersionList(
         versions=[ScoringVersionLine.of(each, solution=each.solution.number) for each in found], next=None
@@ -130,23 +132,6 @@ def rescoring_settings(ask: Ask) -> MetricInUse:
     )
 
 
-@blueprint.get("/settings/status")
-@organizers_only(Role.VIEWER)
-def settings_status(slug: str) -> ResponseReturnValue:
-    """Return the state of the newest settings check as JSON."""
-    with reading() as session:
-        job = check_jobs.newest_settings_check(session, competition=competition_of(session, slug))
-    return check_status(job).make_conditional(request)
-
-
-def check_status(job: OrganizerJob | None) -> Response:
-    """Return the state of a check as JSON, for the page that polls it."""
-    if job is None:
-        return polled({"is_final": True})
-    is_final = not organizer_jobs.is_open(job)
-    return polled({"state": job.state.value, "progress": job.progress, "is_final": is_final})
-
-
 def _groups(metric: NamedMetric) -> tuple[Group, ...]:
     """Return the fields of a metric's settings that a rescoring may change."""
     return OF_BIAS if metric.takes_identities else OF_OTHERS
@@ -165,7 +150,7 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
         ask.shown |= {
             "progress": views.progress_sentence(progress),
             "versions": versions,
-            "settings": views.changed_settings(versions) if versions else [],
+            "settings": views.changed(versions.before, Rules.of(versions.after)) if versions else [],
             "has_identities": Rules.of(version).form.takes_identities,
             "form": request.form
             or {"notice": views.suggested_notice(version, competition.full_title) if is_preparing else ""},
@@ -183,13 +168,13 @@ def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
     """Return the changes that a version makes to the leaderboards, before and after its publication."""
     version = preparation.get(ask.session, competition=ask.competition, number=number)
     versions = compared(ask.session, ask.competition, version)
-    found = _preview(ask.session, ask.competition, versions)
+    found = _preview(ask.session, ask.competition, versions, ask.competition.act_number)
     made = answers.difference(
         found, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number)
     )
     if ask.is_page:
         changes = version.solution.report.get("changes") if versions.after is version else None
-        ask.shown |= {"number": number, "changes": changes, **views.difference_tables(found, made)}
+        ask.shown |= {"number": number, "changes": changes, **views.difference_tables(found)}
     return made
 
 
@@ -211,19 +196,23 @@ def send_table(slug: str, number: int) -> Response:
     """Stream the scores of all submissions; raise OrganizerRefusal."""
     database = current_site().database
     with reading() as session:
-        competition, version = lookups.scoring_version_of(session, slug, number)
-        before, after = (each.number for each in compared(session, competition, version))
+        _, versions = _compared(session, slug, number)
+        name = f"{slug}-submissions-v{versions.before.number}-v{versions.after.number}.csv"
 
     def pieces() -> Iterator[str]:
         with database.read() as session:
-            competition, version = lookups.scoring_version_of(session, slug, number)
-            versions = compared(session, competition, version)
+            competition, versions = _compared(session, slug, number)
             yield from difference.submissions_csv(session, competition=competition, versions=versions)
 
     answer = Response(stream_with_context(pieces()), mimetype="text/csv")
-    name = f"{slug}-submissions-v{before}-v{after}.csv"
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer
+
+
+def _compared(session: Any, slug: str, number: int) -> tuple[Competition, Compared]:
+    competition = competition_of(session, slug)
+    version = preparation.get(session, competition=competition, number=number)
+    return competition, compared(session, competition, version)
 
 
 def _prepared(started: Any, slug: str) -> tuple[str, str]:
@@ -294,7 +283,9 @@ def check_rescoring_settings(act: Act, sent: SettingsRequest) -> Started:
 def _compute_difference(slug: str, number: int) -> None:
     """Fill the cache, so that the locked transaction does not have to compute the difference."""
     with reading() as session:
-        summary(session, *lookups.scoring_version_of(session, slug, number))
+        competition = competition_of(session, slug)
+        version = preparation.get(session, competition=competition, number=number)
+        summary(session, competition, version, act_number=competition.act_number)
 
 
 def _switched(made: ScoringVersionDetails, slug: str, number: int) -> tuple[str, str]:
@@ -318,7 +309,8 @@ def publish_rescoring(act: Act, sent: PublicationRequest, number: int) -> Scorin
     """Publish a prepared version on all leaderboards at once, and e-mail the message to all teams."""
     version = preparation.get(act.session, competition=act.competition, number=number)
     service = partial(publication.publish, act.session, scoring_version_id=version.id)
-    return _switch(act, sent, Switch.publication(number), service)
+    words = f"Publish scoring version {number}?", f"Publish scoring version {number}"
+    return _switch(act, sent, number, words, service)
 
 
 @RESCORING.act(
@@ -332,25 +324,39 @@ def roll_back_rescoring(act: Act, sent: RollbackRequest, number: int) -> Scoring
     """Make an earlier version live again, or prepare it again if submissions lack scores."""
     here: dict[str, Any] = {"competition": act.competition, "number": number, "reason": sent.reason}
     service = partial(publication.roll_back, act.session, **here)
-    return _switch(act, sent, Switch.rollback(number), service)
+    words = f"Roll back to scoring version {number}?", f"Roll back to version {number}"
+    return _switch(act, sent, number, words, service)
 
 
 def _switch(
-    act: Act, sent: PublicationRequest, switch: "Switch", service: Callable[..., Any]
+    act: Act, sent: PublicationRequest, number: int, words: tuple[str, str], service: Callable[..., Any]
 ) -> ScoringVersionDetails:
     """Switch the leaderboards to a version once the user has confirmed the changes.
 
     The service runs before the confirmation is requested, so that its errors are reported first. Requesting
-    the confirmation rolls its work back.
+    the confirmation rolls its work back. The question is bound to the changes and the request's fields.
     """
-    version = preparation.get(act.session, competition=act.competition, number=switch.number)
-    changes = summary(act.session, act.competition, version)
+    competition = act.competition
+    version = preparation.get(act.session, competition=competition, number=number)
+    # This act has raised the number, but the difference is the one that was computed before it.
+    changes = summary(act.session, competition, version, act_number=competition.act_number - 1)
     service(notice=sent.notice, lose_scores=sent.lose_scores, actor=act.actor, now=act.now)
     if version.state is ScoringVersionState.LIVE and changes is not None:
-        fields = sent.model_dump_json(exclude={FIELD})
-        confirm(switch.question(act.competition.slug, changes, notice=sent.notice, fields=fields))
+        heading, button = words
+        here = {"slug": competition.slug, "number": number}
+        confirm(
+            Question(
+                heading=heading,
+                sentences=(*changes.sentences, _notification(sent.notice)),
+                button=button,
+                back=scoring_version.url(**here),
+                state=f"{changes.digest} {sent.model_dump_json(exclude={FIELD})}",
+                links=(("Full difference", rescoring_changes.url(**here)),),
+                can_change=True,
+            )
+        )
     progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
-    gaps = difference.gaps(act.session, competition=act.competition, version=version)
+    gaps = difference.gaps(act.session, competition=competition, version=version)
     return answers.details(version, progress, gaps)
 
 
@@ -385,39 +391,6 @@ def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """The question for making a version live, which is bound to the changes and the request's fields."""
-
-    number: int
-    heading: str
-    button: str
-
-    @classmethod
-    def publication(cls, number: int) -> Self:
-        """Return the texts for a prepared version."""
-        return cls(number, f"Publish scoring version {number}?", f"Publish scoring version {number}")
-
-    @classmethod
-    def rollback(cls, number: int) -> Self:
-        """Return the texts for an earlier version."""
-        return cls(number, f"Roll back to scoring version {number}?", f"Roll back to version {number}")
-
-    def question(self, slug: str, summary: Changes, *, notice: str, fields: str) -> Question:
-        """Return the question with the changes and the way in which participants are notified."""
-        return Question(
-            heading=self.heading,
-            sentences=(*summary.sentences, _notification(notice)),
-            button=self.button,
-            back=url_for("organize_rescoring.show", slug=slug, number=self.number),
-            state=f"{summary.digest} {fields}",
-            links=(
-                ("Full difference", url_for("organize_rescoring.difference", slug=slug, number=self.number)),
-            ),
-            can_change=True,
-        )
-
-
 def _notification(notice: str) -> str:
     """Describe how participants are notified; shown first, because e-mails cannot be recalled."""
     if not current_site().settings.sends_mail():
@@ -427,17 +400,23 @@ def _notification(notice: str) -> str:
     return "No e-mail is sent because the message is blank."
 
 
-def _preview(session: Any, competition: Competition, versions: Compared) -> Preview:
-    state = difference.state(session, competition=competition, versions=versions)
-    make = partial(difference.preview, session, competition=competition, versions=versions)
-    return replace(current_site().differences.get(state, make), versions=versions)
+def _preview(session: Any, competition: Competition, versions: Compared, act_number: int) -> Preview:
+    """Return the difference between two versions, from the cache if nothing has changed."""
+    found: Preview = current_site().differences.get(
+        difference.state(session, versions=versions, act_number=act_number),
+        lambda: difference.preview(session, competition=competition, versions=versions),
+    )
+    return replace(found, versions=versions)
 
 
-def summary(session: Any, competition: Competition, version: ScoringVersion) -> Changes | None:
+def summary(
+    session: Any, competition: Competition, version: ScoringVersion, *, act_number: int
+) -> Changes | None:
     """Return a summary of the changes that making a version live would cause; None if it is live."""
     if competition.live_scoring_version_id == version.id:
         return None
-    return Changes.of(_preview(session, competition, Compared(lookup.live(competition), version)))
+    versions = Compared(lookup.live(competition), version)
+    return Changes.of(_preview(session, competition, versions, act_number))
 
 
 def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:

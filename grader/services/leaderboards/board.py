@@ -2,10 +2,12 @@
 
 import enum
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -28,7 +30,6 @@ from sqlalchemy.orm import Session, defer
 from fairboard.interface import Description, Direction
 from grader import db
 from grader.errors import ErrorKind, ParticipantError, Refusal
-from grader.metrics import registry
 from grader.metrics.boards import BoardRule
 from grader.models import (
     MAIN_BOARD,
@@ -47,7 +48,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import Scale, TeamEntry
-from grader.services.competitions import boards, lookup, metric, phases, team_names
+from grader.services.competitions import boards, lookup, phases, team_names
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import shown_scores
@@ -57,9 +58,6 @@ from grader.services.site.paging import PAGE_SIZE, Paging, paging
 from grader.text import one_line
 from grader.visibility import Feedback, Field, Phase, Viewer, visible, visible_fields
 
-EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
-# With these ids, a position sorts after all entries that have the same score and time.
-NOBODY, LAST = 0, 2**31 - 1
 MANY = 1_000  # For more teams, a query reads the rows of all teams.
 NAME_MAX_LENGTH, MAX_BENCHMARKS = 64, 50
 _SPLITTER = 2.0**27 + 1
@@ -86,45 +84,13 @@ class Sort(enum.StrEnum):
     LAST_SUBMITTED_AT = "last_submitted_at"
 
 
-def is_usually_descending(sort: str, lowest_best: Collection[str] = ()) -> bool:
-    """Return whether the greatest value usually comes first."""
-    return sort not in (Sort.RANK, Sort.TEAM, *lowest_best)
-
-
-def lowest_best(version: ScoringVersion, rule: BoardRule | None = None) -> frozenset[str]:
-    """Return the columns of a leaderboard whose lowest value is the best."""
-    about = metric.of_version(version).describe()
-    direction = about.direction if rule is None else rule.direction
-    terms = [term.name for term in about.terms if term.direction is Direction.LOWEST]
-    return frozenset([*terms, *([Sort.SCORE] if direction is Direction.LOWEST else [])])
-
-
-@dataclass(frozen=True, slots=True)
-class BoardCursor:
-    """A leaderboard position that stays valid when teams enter above it."""
-
-    score_units: int
-    submitted_at: datetime
-
-    def text(self) -> str:
-        """Return the position as text for a URL."""
-        return f"{self.score_units}-{(self.submitted_at - EPOCH) // MICROSECOND}"
-
-    @classmethod
-    def of(cls, text: str) -> "BoardCursor":
-        """Parse the output of `text`."""
-        units, microseconds = text.rsplit("-", 1)
-        return cls(int(units), EPOCH + int(microseconds) * MICROSECOND)
-
-
 @dataclass(frozen=True, slots=True)
 class BoardRequest:
     """The requested rows of a leaderboard and their order, which does not affect ranks.
 
     If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
-    it is on another page. If `after` is set, the rows follow that position of the leaderboard in rank order.
-    `lowest_best` are the columns whose lowest value is the best. If `division` is set, the rows and ranks are
-    those of this division. A key selects a named leaderboard.
+    it is on another page. If `division` is set, the rows and ranks are those of this division. A key selects
+    a named leaderboard.
     """
 
     page: int = 1
@@ -133,33 +99,11 @@ class BoardRequest:
     descending: bool | None = None
     search: str = ""
     own_team_id: int | None = None
-    after: BoardCursor | None = None
-    lowest_best: frozenset[str] = frozenset()
     division: str | None = None
     board: str = MAIN_BOARD
 
-    @property
-    def is_main(self) -> bool:
-        """Whether this is the main leaderboard with all divisions."""
-        return not (self.division or self.board)
 
-    @property
-    def is_descending(self) -> bool:
-        """Whether the greatest value comes first."""
-        usual = is_usually_descending(self.sort, self.lowest_best)
-        return usual if self.descending is None else self.descending
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether this is the complete leaderboard in rank order."""
-        by_rank = (self.sort == Sort.RANK and not self.is_descending) or (
-            self.sort == Sort.SCORE and self.is_descending is (Sort.SCORE not in self.lowest_best)
-        )
-        return by_rank and not self.search.strip()
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRow:
+class ShownRow(NamedTuple):
     """One row of a leaderboard with rounded values.
 
     `terms` and `worst` are empty if the viewer may not see them. `rank` is None for a benchmark.
@@ -179,7 +123,7 @@ class ShownRow:
     entry_count: int
     last_submitted_at: datetime
     rank_change: int | None = None
-    errors: Mapping[str, float] = field(default_factory=dict)
+    errors: Mapping[str, float] = MappingProxyType({})
     division: str | None = None
     alias: str = ""
     worst: WorstGroup | None = None
@@ -196,33 +140,53 @@ class Board:
 
     `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
     `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it.
-    `has_terms` and `has_groups` are true if the viewer may see the terms and the worst groups. `following` is
-    the position after which the next page in rank order starts. `leader_units` is the displayed score of the
-    first team. `divisions` are those of the competition. `rule` is that of a named leaderboard. `named` are
-    the rules of the named leaderboards that the viewer may see, and `hidden` those of the others. `shared`
-    are the rows as viewers from other teams see them.
+    `has_terms` and `has_groups` are true if the viewer may see the terms and the worst groups. `leader_units`
+    is the displayed score of the first team. `divisions` are those of the competition. `rule` is that of a
+    named leaderboard. `named` are the rules of the named leaderboards that the viewer may see, and `hidden`
+    those of the others. `shared` are the rows as viewers from other teams see them. If `is_plain`, the rows
+    are not filtered and in rank order.
     """
 
+    request: BoardRequest
     split: Split
     rows: tuple[ShownRow, ...]
-    pinned: ShownRow | None
     page: int
     page_count: int
     team_count: int
+    found_count: int
     leader_units: int | None
     scale: Scale
-    found_count: int
+    is_descending: bool
+    is_plain: bool
     has_terms: bool
+    has_groups: bool
     scoring_version: int
     row_share: float
-    following: BoardCursor | None
-    about: Description = field(default_factory=registry.default)
-    divisions: tuple[str, ...] = ()
-    has_groups: bool = False
-    rule: BoardRule | None = None
+    about: Description
+    divisions: tuple[str, ...]
+    rule: BoardRule | None
+    shared: tuple[ShownRow, ...]
+    pinned: ShownRow | None = None
     named: tuple[BoardRule, ...] = ()
     hidden: tuple[BoardRule, ...] = ()
-    shared: tuple[ShownRow, ...] = ()
+
+    def is_usually_descending(self, sort: str) -> bool:
+        """Return whether the greatest value of a column usually comes first."""
+        return is_usually_descending(sort, self.about, self.rule)
+
+    @property
+    def is_start(self) -> bool:
+        """Whether this is the first page of the complete main leaderboard in rank order."""
+        asked = self.request
+        return self.is_plain and self.page == 1 and not (asked.division or asked.board)
+
+
+def is_usually_descending(sort: str, about: Description, rule: BoardRule | None) -> bool:
+    """Return whether the greatest value of a column usually comes first."""
+    if sort == Sort.SCORE:
+        return (rule or about).direction is not Direction.LOWEST
+    lowest = [term.name for term in about.terms if term.direction is Direction.LOWEST]
+    return sort not in (Sort.RANK, Sort.TEAM, *lowest)
 
 
 Keep = Callable[[Hashable, Callable[[], Board], Callable[[Board], bool]], Board]
@@ -242,9 +206,8 @@ def board_of(
 ) -> Board:
     """Return a page of a leaderboard, from the cache if possible; a page past the end is empty.
 
-    The viewer's own row is always read, and the page again if it shows an earlier one.
-
-    Raises Refusal or BoardNotRevealed.
+    The viewer's own row is always read, and the page again if it shows an earlier one. Raises Refusal,
+    UnknownDivision or BoardNotRevealed.
     """
     request = request or BoardRequest()
     phase = phase or phases.phase(competition, now or db.now(session))
@@ -252,18 +215,21 @@ def board_of(
         require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)
     seen = visible_fields(viewer, phase, competition.feedback)
-    rules = boards.of(competition, version)
+    rules, has_terms = boards.of(competition, version), _TERMS[split] in seen
     rule = boards.find(rules, request.board)
     named = tuple(each for each in rules if boards.is_visible(each, split, seen))
-    _require_visible(request, rule=rule, named=named, has_terms=_TERMS[split] in seen)
+    about = Rules.of(version).about
+    lookup.require_division(request.division, division_names(competition.divisions))
+    _require_visible(request, about, rule=rule, named=named, has_terms=has_terms)
     source = _Source(
         Standings(session, version.id, split, request.board, request.division),
         competition,
         version,
+        about,
         rule=rule,
         viewer=viewer,
-        terms=metric.term_names(version) if _TERMS[split] in seen else (),
-        has_terms=_TERMS[split] in seen,
+        terms=tuple(term.name for term in about.terms) if has_terms else (),
+        has_terms=has_terms,
         has_groups=bool(version.metric_settings.get("groups")) and _GROUPS[split] in seen,
     )
     own_id, page = request.own_team_id, replace(request, own_team_id=None)
@@ -285,6 +251,7 @@ def board_of(
     is_mine = mine(board)
     return replace(
         board,
+        request=request,
         rows=tuple(own if own and row in is_mine else row for row in board.shared),
         pinned=None if is_mine else own,
         named=named,
@@ -292,10 +259,26 @@ def board_of(
     )
 
 
+def sortable(terms: Iterable[str]) -> list[str]:
+    """Return the names of the sortable columns, with those of the terms after the score."""
+    names = [sort.value for sort in Sort]
+    place = names.index(Sort.SCORE) + 1
+    return [*names[:place], *terms, *names[place:]]
+
+
 def _require_visible(
-    request: BoardRequest, *, rule: BoardRule | None, named: Collection[BoardRule], has_terms: bool
+    request: BoardRequest,
+    about: Description,
+    *,
+    rule: BoardRule | None,
+    named: Collection[BoardRule],
+    has_terms: bool,
 ) -> None:
-    """Raise Refusal if the requested order or leaderboard would show hidden values."""
+    """Raise Refusal if the requested order or leaderboard is unknown or would show hidden values."""
+    columns = sortable(term.name for term in about.terms)
+    if request.sort not in columns:
+        message = f"There is no column {request.sort!r}. Sort by one of these: {', '.join(columns)}."
+        raise Refusal("unknown_column", ErrorKind.INVALID, message)
     if request.sort not in list(Sort) and not has_terms:
         message = (
             f"The leaderboard cannot be sorted by {request.sort!r}. This competition shows only scores "
@@ -330,6 +313,7 @@ class _Source:
     standings: Standings
     competition: Competition
     version: ScoringVersion
+    about: Description
     rule: BoardRule | None
     viewer: Viewer
     terms: tuple[str, ...]
@@ -354,37 +338,40 @@ class _Source:
             rule=self.rule,
             has_groups=self.has_groups,
         )
-        following = None
-        if request.is_plain:
-            place = paging(team_count, page=request.page, page_size=request.page_size)
-            if request.after is not None:
-                place = _from(standings, request.after, request.page_size, team_count)
-            lines, following = _plain_lines(standings, place, benchmarks)
-            found_count = team_count
+        usual = is_usually_descending(request.sort, self.about, self.rule)
+        descending = usual if request.descending is None else request.descending
+        is_plain = request.sort in (Sort.RANK, Sort.SCORE) and descending is usual and not request.search
+        place = paging(team_count, page=request.page, page_size=request.page_size)
+        found_count = team_count
+        if is_plain:
+            lines = self._plain_lines(place, benchmarks)
         else:
-            lines, found_count, place = self._sorted_lines(request, benchmarks)
-        loaded = self.load({line[0]: line[1] for line in lines if not isinstance(line, ShownRow)})
-        rows = tuple(line if isinstance(line, ShownRow) else loaded[line[0]] for line in lines)
-        solution, rules = version.solution, Rules.of(version)
+            lines, found_count, place = self._sorted_lines(
+                request, place, benchmarks, is_descending=descending
+            )
+        loaded = self.load({team_id: number // 2 for number, team_id in lines if team_id > 0})
+        rows = tuple(loaded[team_id] if team_id > 0 else benchmarks[-team_id - 1].row for _, team_id in lines)
+        solution = version.solution
         is_public = standings.split is Split.PUBLIC
         split_rows = solution.public_row_count if is_public else solution.private_row_count
         return Board(
+            request=request,
             split=standings.split,
             rows=rows,
-            pinned=None,
             page=place.page,
             page_count=place.page_count,
             team_count=team_count,
+            found_count=found_count,
             leader_units=best,
             scale=self.scale,
-            found_count=found_count,
+            is_descending=descending,
+            is_plain=is_plain,
             has_terms=self.has_terms,
+            has_groups=self.has_groups,
             scoring_version=version.number,
             row_share=split_rows / (solution.public_row_count + solution.private_row_count),
-            following=following,
-            about=rules.about,
+            about=self.about,
             divisions=division_names(self.competition.divisions),
-            has_groups=self.has_groups,
             rule=self.rule,
             shared=rows,
         )
@@ -428,8 +415,10 @@ class _Source:
         if not are_hidden:
             belongs = TeamMember.competition_id == competition.id
             members = _members(standings.session, belongs if is_all else TeamMember.team_id.in_(team_ids))
-        before = _public_ranks(standings, None if is_all else team_ids)
-        scale, decimals = self.scale, shown_scores.term_decimals(self.version)
+        before: Mapping[int, int] = {}
+        if standings.split is Split.PRIVATE:
+            before = replace(standings, split=Split.PUBLIC).ranks(None if is_all else team_ids)
+        scale, decimals = self.scale, self.about.decimals_of_terms
         is_lowest = self.version.scale.is_lowest_best
         return {
             line.team_id: ShownRow(
@@ -470,12 +459,35 @@ class _Source:
         rest = {name: error for name, error in errors.items() if name != "score"}
         return rest if own is None else {"score": own, **rest}
 
+    def _plain_lines(self, place: Paging, benchmarks: "Sequence[PlacedBenchmark]") -> "list[Line]":
+        """Return the lines of a page in rank order, read directly from the index."""
+        teams = self.standings.session.scalars(
+            select(Standing.team_id)
+            .where(*self.standings.rows)
+            .order_by(*STANDING_ORDER)
+            .limit(place.page_size)
+            .offset(place.first)
+        )
+        lines = [(2 * rank, team_id) for rank, team_id in enumerate(teams, place.first + 1)]
+        end = place.first + place.page_size
+        is_last = end >= place.count
+        for number, each in enumerate(benchmarks, 1):
+            is_here = place.first <= each.place and (each.place < end or is_last)
+            if is_here and (lines or place.page == 1):
+                lines.append((2 * each.place + 1, -number))
+        return sorted(lines, key=itemgetter(0))
+
     def _sorted_lines(
-        self, request: BoardRequest, benchmarks: "Sequence[PlacedBenchmark]"
+        self,
+        request: BoardRequest,
+        place: Paging,
+        benchmarks: "Sequence[PlacedBenchmark]",
+        *,
+        is_descending: bool,
     ) -> "tuple[list[Line], int, Paging]":
         """Return the lines of a page in the requested order, the number of teams found, and the page.
 
-        Lines with equal values are in rank order. `place` is twice the rank, and odd for benchmarks.
+        Lines with equal values are in rank order.
         """
         session, sort = self.standings.session, request.sort
         teams = self._values(sort)
@@ -485,44 +497,36 @@ class _Source:
                 literal(-number),
                 literal(2 * each.place + 1),
                 literal(each.row.team),
-                cast(literal(_benchmark_value(sort, each), type_), type_),
+                cast(literal(_benchmark_value(sort, each.row), type_), type_),
             )
             for number, each in enumerate(benchmarks, 1)
         )
         lines = union_all(teams, *others).subquery() if benchmarks else teams.subquery()
-        text = request.search.strip()
-        wanted = lines.c.name.icontains(text, autoescape=True) if text else true()
+        wanted = lines.c.name.icontains(request.search, autoescape=True) if request.search else true()
         value: ColumnElement[Any] = lines.c.value
-        descending = request.is_descending
         match sort:
-            case Sort.RANK:
+            case Sort.RANK | Sort.SCORE:  # The best value has the first place.
                 value = lines.c.place
-            case Sort.SCORE:
-                # The best value has the first place.
-                value, descending = lines.c.place, descending is self.scale.is_lowest_best
+                is_descending = is_descending is not is_usually_descending(sort, self.about, self.rule)
             case Sort.TEAM:
                 is_postgresql = session.get_bind().dialect.name == "postgresql"
                 value = collate(func.lower(lines.c.name), "C" if is_postgresql else "BINARY")
             case Sort.CHANGE | Sort.ENTRIES | Sort.LAST_SUBMITTED_AT:
                 pass
             case _:
-                value = _as_displayed(value, shown_scores.term_decimals(self.version))
+                value = _as_displayed(value, self.about.decimals_of_terms)
         is_team = case((lines.c.team_id > 0, 1), else_=0)
         query = (
-            select(lines.c.team_id, lines.c.place, func.count().over(), func.sum(is_team).over())
+            select(lines.c.place, lines.c.team_id, func.count().over(), func.sum(is_team).over())
             .where(wanted)
-            .order_by((value.desc() if descending else value.asc()).nulls_last(), lines.c.place)
+            .order_by((value.desc() if is_descending else value.asc()).nulls_last(), lines.c.place)
         )
-        place = paging(0, page=request.page, page_size=request.page_size)
         first = (place.page - 1) * place.page_size
         found = session.execute(query.limit(place.page_size).offset(first)).all()
         # After the end, only the counts are read.
         counted = found or session.execute(query.limit(1)).all()
         count, found_count = counted[0][2:] if counted else (0, 0)
-        page: list[Line] = [
-            benchmarks[-team_id - 1].row if team_id < 0 else (team_id, number // 2)
-            for team_id, number, *_ in found
-        ]
+        page = [(number, team_id) for number, team_id, *_ in found]
         return page, int(found_count), replace(place, count=count)
 
     def _values(self, sort: str) -> Select[Any]:
@@ -595,11 +599,6 @@ def _activity(condition: ColumnElement[bool]) -> Subquery:
     )
 
 
-def _public_ranks(standings: Standings, team_ids: Collection[int] | None) -> dict[int, int]:
-    """Return the public ranks with which a private leaderboard compares; empty for a public one."""
-    return {} if standings.split is Split.PUBLIC else replace(standings, split=Split.PUBLIC).ranks(team_ids)
-
-
 def members_of(session: Session, team_id: int) -> tuple[str, ...]:
     """Return the names of a team's members in the order in which they joined."""
     return tuple(_members(session, TeamMember.team_id == team_id)[team_id])
@@ -618,12 +617,11 @@ def _members(session: Session, condition: ColumnElement[bool]) -> dict[int, list
     return members
 
 
-Line = ShownRow | tuple[int, int]
-"""A benchmark, or a team's id and rank."""
+Line = tuple[int, int]
+"""Twice the rank and the team's id; for a benchmark, an odd number, and minus its number from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedBenchmark:
+class PlacedBenchmark(NamedTuple):
     """A benchmark's row and the number of teams above it."""
 
     row: ShownRow
@@ -694,39 +692,6 @@ def _units(competition: Competition, split: Split, score: Score, rule: BoardRule
     return competition.scale.units(score.score) if shown is None else shown
 
 
-def _benchmark_value(sort: str, placed: PlacedBenchmark) -> Any:
-    match sort:
-        case Sort.ENTRIES:
-            return placed.row.entry_count
-        case Sort.LAST_SUBMITTED_AT:
-            return placed.row.last_submitted_at
-        case _:
-            return placed.row.terms.get(sort)
-
-
-def _from(standings: Standings, after: BoardCursor, page_size: int, count: int) -> Paging:
-    """Return the page that starts after a position."""
-    start = standings.rank_of(TeamEntry(NOBODY, LAST, after.score_units, after.submitted_at)) - 1
-    return Paging(start // page_size + 1, page_size, count, start)
-
-
-def _plain_lines(
-    standings: Standings, paging: Paging, unranked: Sequence[PlacedBenchmark]
-) -> tuple[list[Line], BoardCursor | None]:
-    """Return the lines of a page read directly from the index, with its benchmarks and end position."""
-    rows = standings.session.execute(
-        select(Standing.team_id, Standing.score_units, Standing.submitted_at)
-        .where(*standings.rows)
-        .order_by(*STANDING_ORDER)
-        .limit(paging.page_size)
-        .offset(paging.first)
-    ).all()
-    lines: list[Line] = []
-    for place, (team_id, _, _) in enumerate(rows, paging.first):
-        lines += [each.row for each in unranked if each.place == place]
-        lines.append((team_id, place + 1))
-    end = paging.first + paging.page_size
-    if end >= paging.count and (paging.first < paging.count or paging.page == 1):
-        lines += [each.row for each in unranked if each.place >= paging.count]
-    is_last = not rows or end >= paging.count
-    return lines, None if is_last else BoardCursor(rows[-1].score_units, rows[-1].submitted_at)
+def _benchmark_value(sort: str, row: ShownRow) -> Any:
+    values = {Sort.ENTRIES: row.entry_count, Sort.LAST_SUBMITTED_AT: row.last_submitted_at}
+    return values[Sort(sort)] if sort in values else row.terms.get(sort)

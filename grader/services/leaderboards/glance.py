@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import and_, func, or_, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from grader.models import (
     STANDING_ORDER,
@@ -108,21 +108,22 @@ def of(
 
 def _of(session: Session, competition: Competition, now: datetime, viewer: Viewer) -> Glance:
     split, version_id = shown_split(competition, now), competition.live_scoring_version_id
-    if version_id is None:
-        return Glance(0)
-    if split is None:
-        return Glance(_sent(session, [competition.id]).get(competition.id, 0))
-    team_count, best = Standings(session, version_id, split).count_and_best()
-    if best is None:
-        return Glance(0, split=split)
-    scale = shown_scores.scale(competition, split)
-    return Glance(
-        team_count=team_count,
-        best=scale.text(best),
-        split=split,
-        top=_top(session, version_id, split, scale, team_names.column(competition, viewer)),
-        scale=scale,
+    found = figures(session, competitions=[competition], now=now)[competition.id]
+    if version_id is None or split is None or found.best is None:
+        return Glance(found.team_count, split=split or Split.PUBLIC)
+    scale, name = shown_scores.scale(competition, split), team_names.column(competition, viewer)
+    rows = session.execute(
+        select(Standing.team_id, name, Standing.score_units)
+        .join(Team, Team.id == Standing.team_id)
+        .where(*on_board(version_id, split))
+        .order_by(*STANDING_ORDER)
+        .limit(TOP)
     )
+    top = [
+        TopTeam(rank, team_id, name, scale.text(units))
+        for rank, (team_id, name, units) in enumerate(rows, start=1)
+    ]
+    return Glance(found.team_count, found.best, split, top, scale=scale)
 
 
 def figures(session: Session, *, competitions: Collection[Competition], now: datetime) -> dict[int, Figures]:
@@ -192,22 +193,6 @@ def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
         .group_by(Submission.competition_id)
     )
     return dict(rows.all())
-
-
-def _top(
-    session: Session, version_id: int, split: Split, scale: Scale, team_name: InstrumentedAttribute[str]
-) -> list[TopTeam]:
-    rows = session.execute(
-        select(Standing.team_id, team_name, Standing.score_units)
-        .join(Team, Team.id == Standing.team_id)
-        .where(*on_board(version_id, split))
-        .order_by(*STANDING_ORDER)
-        .limit(TOP)
-    )
-    return [
-        TopTeam(rank, team_id, name, scale.text(units))
-        for rank, (team_id, name, units) in enumerate(rows, start=1)
-    ]
 
 
 def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from grader.models import MAIN_BOARD, STANDING_ORDER, Competition, Split, Standing, Team, on_board
 from grader.ranking import order
@@ -64,11 +64,6 @@ class Standings:
         )
         return None if row is None else to_entry(row)
 
-    def first(self) -> TeamEntry | None:
-        """Return the leader's entry, or None if there are no teams."""
-        row = self.session.scalar(select(Standing).where(*self.rows).order_by(*STANDING_ORDER).limit(1))
-        return None if row is None else to_entry(row)
-
     def count_teams(self) -> int:
         """Return the number of teams."""
         return self.session.scalar(select(func.count()).where(*self.rows)) or 0
@@ -99,40 +94,25 @@ class Standings:
         return dict(self.session.execute(query.where(*self.rows, Team.division.is_not(None))).all())
 
     def _rows_before(self, entry: TeamEntry) -> tuple[ColumnElement[bool], ...]:
-        own = [
-            literal(getattr(entry, column.name), getattr(Standing, column.name).type)
-            for column in order.COLUMNS
-        ]
-        return *self.rows, Standing.team_id != entry.team_id, _is_above(own)
+        lower: list[ColumnElement[Any]] = []
+        higher: list[ColumnElement[Any]] = []
+        for column in order.COLUMNS:
+            row = getattr(Standing, column.name)
+            own = literal(getattr(entry, column.name), row.type)
+            # A tuple comparison has only one direction, so the operands of descending columns are swapped.
+            lower.append(own if column.is_highest_first else row)
+            higher.append(row if column.is_highest_first else own)
+        return *self.rows, Standing.team_id != entry.team_id, tuple_(*lower) < tuple_(*higher)
 
 
 def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collection[int]) -> dict[int, int]:
     """Return the ranks of teams on several main leaderboards in one query."""
     if not boards or not team_ids:
         return {}
-    own = aliased(Standing)
-    better = (
-        select(func.count())
-        .where(
-            Standing.scoring_version_id == own.scoring_version_id,
-            Standing.split == own.split,
-            Standing.board == own.board,
-            Standing.team_id != own.team_id,
-            _is_above([getattr(own, column.name) for column in order.COLUMNS]),
-        )
-        .correlate(own)
-        .scalar_subquery()
-    )
-    is_on = or_(
-        *(
-            and_(own.scoring_version_id == version_id, own.split == split)
-            for version_id, split in boards.items()
-        )
-    )
-    rows = session.execute(
-        select(own.team_id, better + 1).where(own.team_id.in_(team_ids), own.board == MAIN_BOARD, is_on)
-    )
-    return dict(rows.all())
+    rank = func.row_number().over(partition_by=Standing.scoring_version_id, order_by=STANDING_ORDER)
+    is_on = or_(*(and_(*on_board(version_id, split)) for version_id, split in boards.items()))
+    ranked = select(Standing.team_id, rank.label("rank")).where(is_on).subquery()
+    return dict(session.execute(select(ranked).where(ranked.c.team_id.in_(team_ids))).all())
 
 
 def version(session: Session, *, competition: Competition) -> str:
@@ -148,15 +128,3 @@ def version(session: Session, *, competition: Competition) -> str:
         ).where(*on_board(live_id or 0, *splits))
     ).one()
     return hashlib.sha256(repr((live_id, revealed_at, *sums)).encode()).hexdigest()[:16]
-
-
-def _is_above(values: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
-    """Return the condition that a standing ranks above one with these values in the order columns."""
-    lower: list[ColumnElement[Any]] = []
-    higher: list[ColumnElement[Any]] = []
-    for column, own in zip(order.COLUMNS, values, strict=True):
-        row = getattr(Standing, column.name)
-        # A tuple comparison has only one direction, so the operands of descending columns are swapped.
-        lower.append(own if column.is_highest_first else row)
-        higher.append(row if column.is_highest_first else own)
-    return tuple_(*lower) < tuple_(*higher)

@@ -17,7 +17,6 @@ from grader.models import (
 )
 from grader.ranking import order, selection
 from grader.ranking.order import TeamEntry
-from grader.ranking.selection import Ranking
 from grader.services.competitions import boards, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
@@ -126,10 +125,9 @@ def write(
     scored = shown_scores.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids)
     out = shown_scores.disqualified(session, competition_id=competition.id)
     boards = selection.compute(scored, disqualified=out, selection_count=competition.selection_count)
-    rankings = {MAIN_BOARD: Ranking(boards.public, boards.private), **boards.named}
     session.add_all(
         to_row(line.entry, scoring_version_id=scoring_version_id, split=split, board=board)
-        for board, ranking in rankings.items()
+        for board, ranking in boards.rankings.items()
         for split in splits
         for line in (ranking.private if split is Split.PRIVATE else ranking.public)
     )

@@ -1,15 +1,13 @@
 """Data for the leaderboard charts: scores over time, bias terms, the shake-up."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, String, and_, case, func, null, select, type_coerce
+from sqlalchemy import Select, and_, case, func, null, select
 from sqlalchemy.orm import Session
 
-from grader.charts.frontier import Cloud, cloud
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, Refusal
 from grader.models import (
     STANDING_ORDER,
     Competition,
@@ -24,59 +22,46 @@ from grader.models import (
     on_board,
 )
 from grader.ranking import order, selection
-from grader.ranking.order import Scale, TeamEntry
+from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup, metric, team_names
 from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import worst_of
 from grader.services.leaderboards.ranks import Standings
 from grader.visibility import Field, Viewer
 
-TEAM_COUNT = 5
 SAMPLE_COUNT = 60
 
 
-class UnrankedTeam(ParticipantError):
-    """The team is on no leaderboard."""
-
-    public_name = "unranked_team"
-    kind = ErrorKind.NOT_FOUND
-    message = "Team {team_id} is not on the leaderboard."
-
-
-@dataclass(frozen=True, slots=True)
-class TeamSteps:
-    """A team's submissions that improved its best score, oldest first."""
-
-    team_id: int
-    steps: tuple[TeamEntry, ...]
+def unranked(team_id: int) -> Refusal:
+    """Return the error that a team is on no leaderboard."""
+    return Refusal("unranked_team", ErrorKind.NOT_FOUND, f"Team {team_id} is not on the leaderboard.")
 
 
 def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
-    """Return a team that is on a public leaderboard, and its competition; raise UnrankedTeam."""
+    """Return a team that is on a public leaderboard, and its competition; raise Refusal."""
     team = session.get(Team, team_id)
     if team is None:
-        raise UnrankedTeam(team_id=team_id)
+        raise unranked(team_id)
     competition = session.get_one(Competition, team.competition_id)
     version = competition.live_scoring_version
     if version is None or not Standings(session, version.id, Split.PUBLIC).entry_of(team_id):
-        raise UnrankedTeam(team_id=team_id)
+        raise unranked(team_id)
     return team, competition
 
 
-def sample(session: Session, *, competition: Competition) -> list[TeamSteps]:
+def sample(session: Session, *, competition: Competition) -> dict[int, list[TeamEntry]]:
     """Return the steps of all teams, or of a sample evenly spaced by rank."""
     ranked = Standings(session, lookup.live(competition).id, Split.PUBLIC).ranked_teams().subquery()
     count = select(func.count()).select_from(ranked).scalar_subquery()
     every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
-    query = select(ranked.c.team_id).where(ranked.c.rank % every == 0)
-    histories = of_teams(session, competition=competition, team_ids=session.scalars(query).all())
-    return [each for each in histories if each.steps]
+    ids = session.scalars(select(ranked.c.team_id).where(ranked.c.rank % every == 0)).all()
+    return of_teams(session, competition=competition, team_ids=ids)
 
 
-def of_teams(session: Session, *, competition: Competition, team_ids: Collection[int]) -> list[TeamSteps]:
-    """Return the public steps of teams under the live scoring version, in the given order."""
-    if not team_ids:
-        return []
+def of_teams(
+    session: Session, *, competition: Competition, team_ids: Collection[int]
+) -> dict[int, list[TeamEntry]]:
+    """Return, by team, the submissions that improved its best public score, oldest first."""
     rows = session.execute(
         select(Submission.team_id, Submission.id, Score.score, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)
@@ -87,12 +72,12 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
             Score.split == Split.PUBLIC,
         )
     )
-    entries: dict[int, list[TeamEntry]] = defaultdict(list)
+    entries: dict[int, list[TeamEntry]] = {team_id: [] for team_id in team_ids}
     for team_id, submission_id, score, submitted_at in rows:
         units = shown_scores.units(competition, score)
         if units is not None:
             entries[team_id].append(TeamEntry(team_id, submission_id, units, submitted_at))
-    return [TeamSteps(team_id, tuple(selection.improvements(entries[team_id]))) for team_id in team_ids]
+    return {team_id: selection.improvements(own) for team_id, own in entries.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,26 +118,19 @@ def own_scores(
     rows = session.execute(
         query.where(Submission.team_id == team.id).order_by(Submission.submitted_at, Submission.id)
     )
-    competition = None if Field.PUBLIC_EXACT in allowed else session.get_one(Competition, team.competition_id)
-    return list(_in_order(rows, version.scale, competition, is_test=team.is_organizers))
-
-
-def _in_order(
-    rows: Iterable[Any], scale: Scale, competition: Competition | None, *, is_test: bool
-) -> Iterator[OwnScore]:
-    """Yield scores as the competition's feedback mode displays them, or exact ones without a competition."""
+    is_exact, competition = Field.PUBLIC_EXACT in allowed, session.get_one(Competition, team.competition_id)
+    found: list[OwnScore] = []
     best: int | None = None
     best_id: int | None = None
     for submission_id, file_name, kind, status, score in rows:
-        if score is None:
-            units = None
-        elif competition is None:
-            units = scale.units(score)
-        else:
-            units = shown_scores.units(competition, score)
-        yield OwnScore(submission_id, file_name, kind, status, units, best, best_id)
-        if units is not None and (is_test or kind in shown_scores.KINDS) and (best is None or units > best):
+        units = None
+        if score is not None:
+            units = version.scale.units(score) if is_exact else shown_scores.units(competition, score)
+        found.append(OwnScore(submission_id, file_name, kind, status, units, best, best_id))
+        counts = team.is_organizers or kind in shown_scores.KINDS
+        if units is not None and counts and (best is None or units > best):
             best, best_id = units, submission_id
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +171,6 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
     return points
 
 
-def plot(points: Sequence[TermPoint], version: ScoringVersion) -> Cloud | None:
-    """Return the scatter plot of a leaderboard, or None if there are no points."""
-    about = metric.Rules.of(version).about
-    means = [term for term in about.terms if term.is_over_groups]
-    names = (about.terms[0].title, "Worst bias term") if means else (about.title, "Worst group")
-    spots = [(point.overall, point.worst) for point in points]
-    return cloud(spots, names, is_lowest_best=version.scale.is_lowest_best)
-
-
 def names(
     session: Session,
     *,
@@ -236,19 +205,14 @@ def shake_up(session: Session, *, competition: Competition) -> list[Move]:
     version = competition.live_scoring_version
     if version is None:
         return []
-    rank = func.row_number().over(partition_by=Standing.split, order_by=STANDING_ORDER)
-    lines = session.execute(
-        select(Standing.team_id, type_coerce(Standing.split, String), rank, Standing.score_units, Team.name)
-        .join(Team, Team.id == Standing.team_id)
-        .where(*on_board(version.id, *Split))
+    public, private = (
+        Standings(session, version.id, split).ranked_teams().add_columns(Standing.score_units).subquery()
+        for split in Split
     )
-    ranks: dict[str, dict[int, tuple[int, int, str]]] = {split.value: {} for split in Split}
-    for team_id, split, place, units, name in lines:
-        ranks[split][team_id] = (place, units, name)
-    public = ranks[Split.PUBLIC.value]
-    moves = [
-        Move(name, public[team_id][0], place, public[team_id][1], units)
-        for team_id, (place, units, name) in ranks[Split.PRIVATE.value].items()
-        if team_id in public
-    ]
-    return sorted(moves, key=lambda move: move.rank)
+    rows = session.execute(
+        select(Team.name, public.c.rank, private.c.rank, public.c.score_units, private.c.score_units)
+        .join(public, public.c.team_id == Team.id)
+        .join(private, private.c.team_id == Team.id)
+        .order_by(private.c.rank)
+    )
+    return [Move(*row) for row in rows]

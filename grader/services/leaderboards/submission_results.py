@@ -1,11 +1,10 @@
 """Submission results visible to the viewer: scores, terms, identities, rank."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -34,8 +33,6 @@ from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.rows import to_entry
 from grader.visibility import Field, Phase, Viewer, visible_fields
-
-CHUNK = 1000
 
 _TERMS = {Split.PUBLIC: Field.PUBLIC_TERMS, Split.PRIVATE: Field.PRIVATE_TERMS}
 _SCORES = {Split.PUBLIC: Field.PUBLIC_SCORE, Split.PRIVATE: Field.PRIVATE_SCORE}
@@ -128,11 +125,9 @@ class Overview:
     """A submission's results and ranks; fields are None if hidden or missing.
 
     `best_before_*` describe the team's best earlier submission, and `gain_units` is this submission's score
-    minus its score. `best_id` is the
-    team's entry on the public leaderboard, and `team_rank` is its rank. If this submission is that entry,
-    `rank` equals `team_rank`, and `previous_rank` is the rank that the best earlier submission would have.
-    `would_rank` is the rank that a late submission would have had, on the private leaderboard if the viewer
-    may see it.
+    minus its score. `best_id` is the team's entry on the public leaderboard, and `team_rank` is its rank. If
+    this submission is that entry, `rank` equals `team_rank`, and `previous_rank` is the rank that the best
+    earlier submission would have. `would_rank` is the private rank that a late submission would have had.
     """
 
     public: SplitResult | None = None
@@ -152,13 +147,11 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     """Return a submission's visible results under the live scoring version."""
     if submission.status is not SubmissionStatus.SCORED:
         return Overview()
-    version = lookup.live(submission.competition)
-    allowed = visible_fields(viewer, phase, submission.competition.feedback)
-    results = split_results(session, submission=submission, version=version, allowed=allowed)
-    earlier, own = _public_scores(session, submission, version)
-    before_shown = order.best(each.shown for each in earlier if each.shown)
-    outline = Overview(private=results.get(Split.PRIVATE))
-    public = results.get(Split.PUBLIC)
+    version, competition = lookup.live(submission.competition), submission.competition
+    allowed = visible_fields(viewer, phase, competition.feedback)
+    by_id = split_results_of(session, submission_ids=[submission.id], version=version, allowed=allowed)
+    public, private = (by_id[submission.id].get(split) for split in Split)
+    outline = Overview(private=private)
     if public is None and Field.PUBLIC_RANK not in allowed:
         return outline
     standings = Standings(session, version.id, Split.PUBLIC)
@@ -166,8 +159,14 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     outline = replace(outline, best_id=standing.submission_id if standing else None, team_rank=team_rank)
     if public is None:
         return outline
-    before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
+    shown = before = _best_before(session, submission, version, partial(shown_scores.units, competition))
+    if competition.feedback.is_coarse and Field.PUBLIC_EXACT in allowed:
+        before = _best_before(session, submission, version, version.scale.units)
     stands = standing is not None and standing.submission_id == submission.id
+    would_rank = None
+    if private is not None and submission.kind is SubmissionKind.LATE:
+        late = TeamEntry(submission.team_id, submission.id, private.score_units, submission.submitted_at)
+        would_rank = replace(standings, split=Split.PRIVATE).rank_of(late)
     return replace(
         outline,
         public=public,
@@ -175,85 +174,84 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         best_before_id=before.submission_id if before else None,
         gain_units=public.score_units - before.score_units if before else None,
         rank=team_rank if stands else None,
-        previous_rank=standings.rank_of(before_shown) if stands and before_shown else None,
+        previous_rank=standings.rank_of(shown) if stands and shown else None,
         team_count=standings.count_teams(),
-        would_rank=_late_rank(session, submission, version, results, own.shown),
+        would_rank=would_rank,
     )
 
 
-def split_results(
-    session: Session, *, submission: Submission, version: ScoringVersion, allowed: Collection[Field]
-) -> dict[Split, SplitResult]:
-    """Return a submission's result on each allowed split, without reading other scores."""
-    results = split_results_of(session, submission_ids=[submission.id], version=version, allowed=allowed)
-    return results[submission.id]
+def _best_before(
+    session: Session,
+    submission: Submission,
+    version: ScoringVersion,
+    units_of: Callable[[float], int | None],
+) -> TeamEntry | None:
+    """Return the best public score of the team's earlier submissions, with its units."""
+    is_earlier = (Submission.submitted_at < submission.submitted_at) | (
+        (Submission.submitted_at == submission.submitted_at) & (Submission.id < submission.id)
+    )
+    rows = session.execute(
+        select(Submission.id, Submission.submitted_at, Score.score)
+        .join(Score, Score.submission_id == Submission.id)
+        .where(
+            Submission.team_id == submission.team_id,
+            Submission.kind.in_(shown_scores.KINDS),
+            is_earlier,
+            Score.scoring_version_id == version.id,
+            Score.split == Split.PUBLIC,
+        )
+    )
+    return order.best(
+        TeamEntry(submission.team_id, submission_id, units, submitted_at)
+        for submission_id, submitted_at, score in rows
+        if (units := units_of(score)) is not None
+    )
 
 
 def split_results_of(
     session: Session, *, submission_ids: Sequence[int], version: ScoringVersion, allowed: Collection[Field]
 ) -> dict[int, dict[Split, SplitResult]]:
-    """Return the results of several submissions by id, as `split_results` does."""
+    """Return the results of submissions on each allowed split by id, without reading other scores."""
     splits = [split for split, score in _SCORES.items() if score in allowed]
-    rules, own, decimals = Rules.of(version), version.scale, shown_scores.term_decimals(version)
-    is_exact = Field.PUBLIC_EXACT in allowed
-    competition = session.get_one(Competition, version.competition_id)
+    rules, competition = Rules.of(version), session.get_one(Competition, version.competition_id)
     results: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
-    for start in range(0, len(submission_ids), CHUNK):
-        rows = session.scalars(
-            select(Score).where(
-                Score.submission_id.in_(submission_ids[start : start + CHUNK]),
-                Score.scoring_version_id == version.id,
-                Score.split.in_(splits),
-            )
+    rows = session.scalars(
+        select(Score).where(
+            Score.submission_id.in_(submission_ids),
+            Score.scoring_version_id == version.id,
+            Score.split.in_(splits),
         )
-        for row in rows:
-            has_terms, cells = _TERMS[row.split] in allowed, _cells(row.split, allowed, rules.about)
-            has_groups = any(field in allowed for field in _CELLS[row.split])
-            if is_exact or row.split is Split.PRIVATE:
-                result = _exact(
-                    row,
-                    rules,
-                    own,
-                    decimals,
-                    has_terms=has_terms,
-                    has_groups=has_groups,
-                    cells=cells,
-                    is_exact=Field.LABELS in allowed,
-                )
-            elif (units := shown_scores.units(competition, row.score)) is not None:
-                scale = shown_scores.scale(competition)
-                result = SplitResult(scale.text(units), units, {}, (), (), scale, about=rules.about)
-            else:
-                continue
-            results[row.submission_id][row.split] = result
+    )
+    for row in rows:
+        if Field.PUBLIC_EXACT in allowed or row.split is Split.PRIVATE:
+            result = _exact(row, rules, version.scale, allowed)
+        elif (units := shown_scores.units(competition, row.score)) is not None:
+            scale = shown_scores.scale(competition)
+            result = SplitResult(scale.text(units), units, {}, (), (), scale, about=rules.about)
+        else:
+            continue
+        results[row.submission_id][row.split] = result
     return results
 
 
-def _cells(split: Split, allowed: Collection[Field], about: Description) -> tuple[str, ...]:
-    """Return the visible values of a group: those of which terms are means, and the others."""
-    terms, fields = {term.name for term in about.terms}, _CELLS[split]
-    return tuple(each.name for each in about.cells if fields[each.name not in terms] in allowed)
-
-
-def _exact(
-    score: Score,
-    rules: Rules,
-    scale: Scale,
-    decimals: int,
-    *,
-    has_terms: bool,
-    has_groups: bool,
-    cells: Sequence[str],
-    is_exact: bool,
-) -> SplitResult:
+def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field]) -> SplitResult:
+    """Return an exact score with the visible terms and values of groups."""
     about, scorer, units = rules.about, rules.scorer, scale.units(score.score)
-    terms = shown_scores.rounded_terms(score.terms, rules.term_names, decimals) if has_terms else {}
+    # The values of a group of which terms are means are a field of their own.
+    means, fields = {term.name for term in about.terms}, _CELLS[score.split]
+    cells = [each.name for each in about.cells if fields[each.name not in means] in allowed]
+    has_groups = any(field in allowed for field in fields)
+    names = rules.term_names if _TERMS[score.split] in allowed else ()
+    terms = shown_scores.rounded_terms(score.terms, names, about.decimals_of_terms)
     tables = group_tables.tables(score.groups, rules.form, about.direction) if has_groups else ()
     groups: Sequence[GroupLine] = ()
     if isinstance(scorer, Recounted):
         _, exact = scorer.recount(score.evidence) if has_groups else ({}, ())
-        groups = [_shown(each) for each in exact]
-        parts = scorer.loss_parts(terms, exact if is_exact else groups)
+        groups = [
+            replace(each, cells={name: order.rounded_cell(cell) for name, cell in each.cells.items()})
+            for each in exact
+        ]
+        parts = scorer.loss_parts(terms, exact if Field.LABELS in allowed else groups)
     else:
         parts = group_tables.loss_parts(tables, rules.form, about, terms)
     return SplitResult(
@@ -270,64 +268,6 @@ def _exact(
         groups=tables,
         about=about,
     )
-
-
-def _shown(group: GroupLine) -> GroupLine:
-    return replace(group, cells={name: order.rounded_cell(each) for name, each in group.cells.items()})
-
-
-class _Public(NamedTuple):
-    """A file's public score as an entry, both exact and as the feedback mode displays it."""
-
-    exact: TeamEntry
-    shown: TeamEntry | None
-
-
-def _public_scores(
-    session: Session, submission: Submission, version: ScoringVersion
-) -> tuple[list[_Public], _Public]:
-    """Return the public scores of the team's earlier submissions, and of this one."""
-    rows = session.execute(
-        select(Submission.id, Submission.submitted_at, Score.score)
-        .join(Score, Score.submission_id == Submission.id)
-        .where(
-            Submission.team_id == submission.team_id,
-            Submission.kind.in_(shown_scores.KINDS) | (Submission.id == submission.id),
-            Score.scoring_version_id == version.id,
-            Score.split == Split.PUBLIC,
-        )
-        .order_by(Submission.submitted_at, Submission.id)
-    )
-    earlier: list[_Public] = []
-    for submission_id, submitted_at, score in rows:
-        exact = TeamEntry(submission.team_id, submission_id, version.scale.units(score), submitted_at)
-        units = shown_scores.units(submission.competition, score)
-        own = _Public(exact, None if units is None else replace(exact, score_units=units))
-        if submission_id == submission.id:
-            return earlier, own
-        earlier.append(own)
-    raise ValueError(f"Submission {submission.id} has no public score.")
-
-
-def _late_rank(
-    session: Session,
-    submission: Submission,
-    version: ScoringVersion,
-    results: Mapping[Split, SplitResult],
-    shown: TeamEntry | None,
-) -> int | None:
-    if submission.kind is not SubmissionKind.LATE:
-        return None
-    split, entry = Split.PUBLIC, shown
-    if Split.PRIVATE in results:
-        units = results[Split.PRIVATE].score_units
-        split, entry = (
-            Split.PRIVATE,
-            TeamEntry(submission.team_id, submission.id, units, submission.submitted_at),
-        )
-    if entry is None:
-        return None
-    return Standings(session, version.id, split).rank_of(entry)
 
 
 class NotCounted(ParticipantError):
@@ -375,10 +315,10 @@ def get_counted(
         rank=standings.rank_of(to_entry(standing)),
         team_count=standings.count_teams(),
         submitted_at=standing.submission.submitted_at,
-        results=split_results(
+        results=split_results_of(
             session,
-            submission=standing.submission,
+            submission_ids=[submission_id],
             version=version,
             allowed=visible_fields(viewer, phase, competition.feedback),
-        ),
+        )[submission_id],
     )

@@ -8,16 +8,13 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Submission, Team
 from grader.ranking import order, selection
-from grader.ranking.order import Scale, TeamEntry
-from grader.ranking.selection import Competitor, Scored, SubmissionKind
+from grader.ranking.selection import SubmissionKind
 from grader.services.competitions import lookup, team_names
 from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.board import BoardNotRevealed, members_of
 from grader.services.leaderboards.ranks import Standings
-from grader.services.leaderboards.score_history import UnrankedTeam
+from grader.services.leaderboards.score_history import unranked
 from grader.visibility import Field, Phase, Viewer, visible
-
-_SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,66 +66,48 @@ def of_team(
     """Return the results of a team's submissions; raise BoardNotRevealed before the reveal."""
     if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase, competition.feedback):
         raise BoardNotRevealed
-    version_id = lookup.live(competition).id
-    own = shown_scores.scored(session, scoring_version_id=version_id, team_ids=[team.id], kinds=_SHOWN)
+    version_id, scale = lookup.live(competition).id, competition.scale
+    own = shown_scores.scored(
+        session, scoring_version_id=version_id, team_ids=[team.id], kinds=shown_scores.KINDS
+    )
     choices = selection.choose(own, selection_count=competition.selection_count)
+    picked = {choice.submission_id: choice.is_picked for choice in choices}
     standings = Standings(session, version_id, Split.PRIVATE)
     private, rank = standings.ranked_entry_of(team.id) or (None, None)
     _, public_rank = Standings(session, version_id, Split.PUBLIC).ranked_entry_of(team.id) or (None, None)
+    ids = [each.submission_id for each in own]
+    files = {row.id: row for row in session.scalars(select(Submission).where(Submission.id.in_(ids)))}
+    newest_first = sorted(own, key=lambda each: (each.submitted_at, each.submission_id), reverse=True)
+    rest = selection.best_unselected(own, choices)
     return TeamResults(
         team=team.name,
-        lines=_lines(session, competition.scale, own, choices, private),
+        lines=tuple(
+            ResultLine(
+                submission_id=each.submission_id,
+                file_name=files[each.submission_id].file_name,
+                description=files[each.submission_id].description,
+                submitted_at=each.submitted_at,
+                public_score=scale.text(each.public_units),
+                private_score=scale.text(each.private_units),
+                is_late=each.kind is SubmissionKind.LATE,
+                is_picked=picked.get(each.submission_id),
+                counted=private is not None and private.submission_id == each.submission_id,
+            )
+            for each in newest_first
+        ),
         rank=rank,
         public_rank=public_rank,
         team_count=standings.count_teams(),
         selection_count=competition.selection_count,
-        missed=_missed(standings, competition.scale, own, choices, private),
+        missed=None
+        if rest is None or private is None
+        else Missed(
+            submission_id=rest.submission_id,
+            score=scale.text(rest.score_units),
+            rank=standings.rank_of(rest),
+            is_better=order.order(rest) < order.order(private),
+        ),
         disqualification=team.disqualification_reason if team.disqualified_at else None,
-    )
-
-
-def _lines(
-    session: Session,
-    scale: Scale,
-    own: list[Scored],
-    choices: tuple[Competitor, ...],
-    counted: TeamEntry | None,
-) -> tuple[ResultLine, ...]:
-    rows = session.scalars(select(Submission).where(Submission.id.in_([each.submission_id for each in own])))
-    submissions = {row.id: row for row in rows}
-    picked = {choice.submission_id: choice.is_picked for choice in choices}
-    newest_first = sorted(own, key=lambda each: (each.submitted_at, each.submission_id), reverse=True)
-    return tuple(
-        ResultLine(
-            submission_id=each.submission_id,
-            file_name=submissions[each.submission_id].file_name,
-            description=submissions[each.submission_id].description,
-            submitted_at=each.submitted_at,
-            public_score=scale.text(each.public_units),
-            private_score=scale.text(each.private_units),
-            is_late=each.kind is SubmissionKind.LATE,
-            is_picked=picked.get(each.submission_id),
-            counted=counted is not None and counted.submission_id == each.submission_id,
-        )
-        for each in newest_first
-    )
-
-
-def _missed(
-    standings: Standings,
-    scale: Scale,
-    own: list[Scored],
-    choices: tuple[Competitor, ...],
-    counted: TeamEntry | None,
-) -> Missed | None:
-    entry = selection.best_unselected(own, choices)
-    if entry is None or counted is None:
-        return None
-    return Missed(
-        submission_id=entry.submission_id,
-        score=scale.text(entry.score_units),
-        rank=standings.rank_of(entry),
-        is_better=order.order(entry) < order.order(counted),
     )
 
 
@@ -144,13 +123,13 @@ class Award:
 
 
 def award(session: Session, *, competition: Competition, team_id: int, phase: Phase) -> Award:
-    """Return a team's award; raise BoardNotRevealed, or UnrankedTeam if it has no private rank."""
+    """Return a team's award; raise BoardNotRevealed, or Refusal if it has no private rank."""
     if not visible(Field.PRIVATE_RANK, Viewer.PUBLIC, phase, competition.feedback):
         raise BoardNotRevealed
     standings = Standings(session, lookup.live(competition).id, Split.PRIVATE)
     ranked = standings.ranked_entry_of(team_id)
     if ranked is None:
-        raise UnrankedTeam(team_id=team_id)
+        raise unranked(team_id)
     entry, rank = ranked
     team = session.get_one(Team, team_id)
     are_hidden = team_names.are_hidden(competition)

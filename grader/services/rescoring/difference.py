@@ -1,20 +1,20 @@
-"""Differences between two scoring versions: scores, ranks, CSV files, summary.
+"""Differences between two scoring versions: scores, ranks, CSV file, summary.
 
 The comparison itself is a pure function in `ranking.comparison`. It includes late, benchmark and hidden
 submissions as well as those of disqualified teams.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Select, String, and_, func, or_, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from grader.metrics.boards import BoardRule
 from grader.models import (
+    MAIN_BOARD,
     Competition,
     JobState,
     Score,
@@ -23,11 +23,12 @@ from grader.models import (
     ScoringVersionState,
     Split,
     Submission,
+    SubmissionKind,
     SubmissionStatus,
     Team,
 )
 from grader.ranking import comparison
-from grader.ranking.comparison import BoardChange, ScorePair, TeamChange, VersionDifference
+from grader.ranking.comparison import BoardChange, ScorePair, VersionDifference
 from grader.ranking.order import Scale
 from grader.ranking.selection import Scored
 from grader.services.competitions import boards, lookup, metric
@@ -37,12 +38,11 @@ from grader.services.site import leased_rows
 from grader.text import counted, csv_lines
 
 CHUNK = 2_000
-TOPS = (1, 3, 10, 50)  # top ranks whose changes are shown
 MOST_GROUPS = 50
 
 Key = TypeVar("Key")
+Means = Mapping[Split, Mapping[Key, tuple[float, float]]]
 Value = tuple[str, str | tuple[str, ...]]  # a column of scores and the path in its JSON
-_SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
 
 
 class Compared(NamedTuple):
@@ -58,6 +58,11 @@ class Compared(NamedTuple):
         decimals = max(each.decimals for each in scales)
         before, after = (replace(each, decimals=decimals, shown_decimals=each.decimals) for each in scales)
         return before, after
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the changes from one version to the other."""
+        return replace(self.scales[1], shown_decimals=None)
 
 
 class Gaps(NamedTuple):
@@ -79,32 +84,10 @@ class Preview:
     versions: Compared
     difference: VersionDifference
     teams: Mapping[int, str]
-    term_means: Mapping[Split, Mapping[str, tuple[float, float]]]
+    term_means: Means[str]
     gaps: Gaps
-    group_means: Mapping[Split, Mapping[tuple[str, str], tuple[float, float]]] = field(default_factory=dict)
+    group_means: Means[tuple[str, str]] = field(default_factory=dict)
     named: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def scale(self) -> Scale:
-        """The scale of the changes from one version to the other."""
-        return replace(self.versions.scales[1], shown_decimals=None)
-
-    def change_text(self, units: int | None) -> str | None:
-        """Return a change of a displayed score with its sign, such as ``+0.00120``; None if unknown."""
-        return change_text(self.scale, units)
-
-    @property
-    def term_changes(self) -> dict[Split, dict[str, float]]:
-        """The mean change of each term."""
-        return {
-            split: {term: after - before for term, (before, after) in means.items()}
-            for split, means in self.term_means.items()
-        }
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every submission on the live leaderboards has a result under the new version."""
-        return self.gaps.unfinished == 0
 
 
 def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
@@ -119,31 +102,28 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
 
 def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:
     """Compute all differences between two versions on the complete leaderboards."""
+    terms: dict[str, Value] = {term: ("terms", term) for term in metric.term_names(versions.after)}
+    lines = [line for line in versions.after.solution.report.get("groups", ()) if line["is_defined"]]
+    places = [(line["column"], line["value"]) for line in lines[:MOST_GROUPS]]
+    groups: dict[tuple[str, str], Value] = {place: ("groups", (*place, "score")) for place in places}
     return Preview(
         versions=versions,
         difference=comparison.compare(
-            (pair for _, pair in pairs(session, competition=competition, versions=versions)),
+            _pairs(session, versions),
             disqualified=shown_scores.disqualified(session, competition_id=competition.id),
             selection_count=competition.selection_count,
         ),
-        teams=dict(
-            session.execute(select(Team.id, Team.name).where(Team.competition_id == competition.id)).all()
-        ),
-        term_means=_means(session, competition, versions, _terms(versions.after)),
+        teams=_team_names(session, competition),
+        term_means=_means(session, competition, versions, terms),
         gaps=gaps(session, competition=competition, version=versions.after),
-        group_means=_means(session, competition, versions, _groups(versions.after)),
+        group_means=_means(session, competition, versions, groups),
         named={rule.key: rule.name for rule in boards.of(competition, versions.after)},
     )
 
 
-def _terms(version: ScoringVersion) -> dict[str, Value]:
-    return {term: ("terms", term) for term in metric.term_names(version)}
-
-
-def _groups(version: ScoringVersion) -> dict[tuple[str, str], Value]:
-    lines = [line for line in version.solution.report.get("groups", ()) if line["is_defined"]]
-    places = [(line["column"], line["value"]) for line in lines[:MOST_GROUPS]]
-    return {place: ("groups", (*place, "score")) for place in places}
+def _team_names(session: Session, competition: Competition) -> dict[int, str]:
+    query = select(Team.id, Team.name).where(Team.competition_id == competition.id)
+    return dict(session.execute(query).all())
 
 
 def _means(
@@ -180,24 +160,19 @@ def _means(
     }
 
 
-def state(session: Session, *, competition: Competition, versions: Compared) -> str:
-    """Return a digest that changes with the result of `preview`; scores change only when a job ends."""
+def state(session: Session, *, versions: Compared, act_number: int) -> tuple[object, ...]:
+    """Return a value that changes with the result of `preview`.
+
+    Every act raises the competition's `act_number`, and scores change only when a job ends.
+    """
+    ids = [version.id for version in versions]
     jobs = (
         select(ScoringJob.scoring_version_id, ScoringJob.state, func.count())
-        .where(ScoringJob.scoring_version_id.in_([version.id for version in versions]))
+        .where(ScoringJob.scoring_version_id.in_(ids))
         .group_by(ScoringJob.scoring_version_id, ScoringJob.state)
         .order_by(ScoringJob.scoring_version_id, ScoringJob.state)
     )
-    parts = [
-        competition.id,
-        competition.selection_count,
-        competition.boards,
-        [version.id for version in versions],
-        session.execute(jobs).all(),
-        _listed(session, competition, Submission, "team_id", "kind", "is_selected", "status"),
-        _listed(session, competition, Team, "name", "disqualified_at"),
-    ]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+    return act_number, *ids, *map(tuple, session.execute(jobs))
 
 
 def gaps(session: Session, *, competition: Competition, version: ScoringVersion) -> Gaps:
@@ -218,137 +193,62 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
     return Gaps(unfinished, lost)
 
 
-def _listed(
-    session: Session, competition: Competition, model: type[Submission] | type[Team], *names: str
-) -> str | None:
-    """Return columns of a competition's rows as one text, which the database aggregates."""
-    columns = [model.id, *(getattr(model, name) for name in names)]
-    line = columns[0].cast(String)
-    for column in columns[1:]:
-        line = line + "," + func.coalesce(column.cast(String), "")
-    rows = select(line.label("line")).where(model.competition_id == competition.id).order_by(model.id)
-    return session.scalar(select(func.aggregate_strings(rows.subquery().c.line, ";")))
-
-
-def pairs(
-    session: Session, *, competition: Competition, versions: Compared
-) -> Iterator[tuple[str, ScorePair]]:
-    """Yield each scored submission with its team's name, ordered by id."""
-    rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
-    own, (one, other) = [version.scale for version in versions], versions.scales
-    factors = [10 ** (one.decimals - each.decimals) for each in own]
-    rules = [boards.of(competition, version) for version in versions]
-    width = 6 if competition.boards else 2
-    sign = 1 if one.is_lowest_best == other.is_lowest_best else -1
-    for row in rows:
-        *known, team = row[: -2 * width]
-        before, after = (
-            _scored(competition, known, *each)
-            for each in zip(own, factors, rules, (row[-2 * width : -width], row[-width:]), strict=True)
-        )
-        yield team, ScorePair(before, after, sign)
-
-
-def _scored(
-    competition: Competition,
-    known: list[Any],
-    scale: Scale,
-    factor: int,
-    rules: Sequence[BoardRule],
-    values: Sequence[Any],
-) -> Scored | None:
-    public, private, *more = values
-    if public is None or private is None:
-        return None
-    shown = shown_scores.units(competition, public, scale)
-    submission_id, team_id, submitted_at, kind, is_selected = known
-    return Scored(
-        submission_id=submission_id,
-        team_id=team_id,
-        submitted_at=submitted_at,
-        public_units=scale.units(public) * factor,
-        private_units=scale.units(private) * factor,
-        kind=kind,
-        is_selected=is_selected,
-        shown_units=None if shown is None else shown * factor,
-        named=shown_scores.named(competition, rules, (public, *more[:2]), (private, *more[2:]))
-        if rules
-        else {},
+def _pairs(session: Session, versions: Compared) -> list[ScorePair]:
+    """Return each submission that is scored under one of the versions, ordered by id."""
+    scales = versions.scales
+    before, after = (
+        {
+            each.submission_id: _enlarged(each, 10 ** (scales[0].decimals - version.scale.decimals))
+            for each in shown_scores.scored(
+                session, scoring_version_id=version.id, kinds=tuple(SubmissionKind)
+            )
+        }
+        for version in versions
     )
+    sign = 1 if scales[0].is_lowest_best == scales[1].is_lowest_best else -1
+    return [ScorePair(before.get(each), after.get(each), sign) for each in sorted(before.keys() | after)]
 
 
-def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, ...]]:
-    scores = {each: aliased(Score) for each in _SIDES}
-    query = select(
-        Submission.id,
-        Submission.team_id,
-        Submission.submitted_at,
-        Submission.kind,
-        Submission.is_selected,
-        Team.name,
-        *(value for side in ("before", "after") for value in _values(competition, scores, side)),
-    ).join(Team, Team.id == Submission.team_id)
-    for (side, split), score in scores.items():
-        query = query.outerjoin(
-            score,
-            and_(
-                score.submission_id == Submission.id,
-                score.scoring_version_id == getattr(versions, side).id,
-                score.split == split,
-            ),
-        )
-    anything = or_(*(scores[side, Split.PUBLIC].id.is_not(None) for side in ("before", "after")))
-    return query.where(Submission.competition_id == competition.id, anything).order_by(Submission.id)
-
-
-def _values(competition: Competition, scores: Mapping[tuple[str, Split], Any], side: str) -> list[Any]:
-    """Return the columns of both scores and, for named leaderboards, of their terms and groups."""
-    both = [scores[side, split] for split in Split]
-    more = [value for each in both for value in (each.terms, each.groups)] if competition.boards else []
-    return [*(each.score for each in both), *more]
+def _enlarged(scored: Scored, factor: int) -> Scored:
+    """Return a submission with its scores in units that are smaller by a factor."""
+    if factor == 1:
+        return scored
+    return replace(
+        scored,
+        public_units=scored.public_units * factor,
+        private_units=scored.private_units * factor,
+        shown_units=None if scored.shown_units is None else scored.shown_units * factor,
+    )
 
 
 def submissions_csv(session: Session, *, competition: Competition, versions: Compared) -> Iterator[str]:
     """Yield every submission's displayed scores under both versions as CSV."""
     numbers = tuple(f"v{version.number}" for version in versions)
-    yield csv_lines(
-        [
-            [
-                *("submission", "team_id", "team", "kind", "is_selected", "submitted_at"),
-                *(f"{split}_{number}" for split in Split for number in numbers),
-                *(f"{split}_change" for split in Split),
-            ]
-        ]
+    header = (
+        *("submission", "team_id", "team", "kind", "is_selected", "submitted_at"),
+        *(f"{split}_{number}" for split in Split for number in numbers),
+        *(f"{split}_change" for split in Split),
     )
-    batch: list[tuple[object, ...]] = []
-    for team, pair in pairs(session, competition=competition, versions=versions):
-        batch.append(_submission_cells(versions.scales, team, pair))
-        if len(batch) == CHUNK:
-            yield csv_lines(batch)
-            batch.clear()
-    yield csv_lines(batch)
-
-
-def change_text(scale: Scale, units: int | None) -> str | None:
-    """Return a change of a displayed score with its sign, such as ``+0.00120``; None if unknown."""
-    return None if units is None else scale.signed_text(units)
-
-
-def _submission_cells(scales: tuple[Scale, Scale], team: str, pair: ScorePair) -> tuple[object, ...]:
-    known, sides = pair.known, tuple(zip((pair.before, pair.after), scales, strict=True))
-    scale = replace(scales[1], shown_decimals=None)
-    return (
-        known.submission_id,
-        known.team_id,
-        team,
-        known.kind.value,
-        "true" if known.is_selected else "false",
-        known.submitted_at.isoformat().replace("+00:00", "Z"),
-        *(side and own.text(side.public_units) for side, own in sides),
-        *(side and own.text(side.private_units) for side, own in sides),
-        change_text(scale, pair.public_change),
-        change_text(scale, pair.private_change),
-    )
+    yield csv_lines([header])
+    teams, (old, new), scale = _team_names(session, competition), versions.scales, versions.scale
+    pairs = _pairs(session, versions)
+    for start in range(0, len(pairs), CHUNK):
+        yield csv_lines(
+            (
+                pair.known.submission_id,
+                pair.known.team_id,
+                teams[pair.known.team_id],
+                pair.known.kind.value,
+                "true" if pair.known.is_selected else "false",
+                pair.known.submitted_at.isoformat().replace("+00:00", "Z"),
+                pair.before and old.text(pair.before.public_units),
+                pair.after and new.text(pair.after.public_units),
+                pair.before and old.text(pair.before.private_units),
+                pair.after and new.text(pair.after.private_units),
+                *(None if change is None else scale.signed_text(change) for change in pair.changes),
+            )
+            for pair in pairs[start : start + CHUNK]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,35 +264,40 @@ class Changes:
     @classmethod
     def of(cls, preview: Preview) -> "Changes":
         """Summarize the differences between two versions."""
-        return cls(tuple(_sentences(preview)), hashlib.sha256(repr(_parts(preview)).encode()).hexdigest())
-
-    @property
-    def text(self) -> str:
-        """The sentences as one text."""
-        return " ".join(self.sentences)
+        difference = preview.difference
+        boards = list(chain.from_iterable(difference.boards.values()))
+        parts = [
+            [version.id for version in preview.versions],
+            [[(team.team_id, team.before, team.after) for team in board.moved] for board in boards],
+            [board.leaders for board in boards],
+            difference.selections,
+            _largest(difference),
+            preview.gaps.lost,
+        ]
+        return cls(tuple(_sentences(preview)), hashlib.sha256(repr(parts).encode()).hexdigest())
 
 
 def _sentences(preview: Preview) -> Iterator[str]:
     difference = preview.difference
-    public, private = difference.public, difference.private
-    is_same = difference.scored_before == difference.scored_after and not difference.changed
-    named = [
-        f"{preview.named.get(key, key)}: {_moving(one)} on the public leaderboard and {_moving(other)} on "
-        "the private one."
-        for key, (one, other) in difference.named.items()
-    ]
-    is_moved = any(each.moved for each in (public, private, *chain(*difference.named.values())))
-    if is_same and not (is_moved or difference.selections):
+    if difference.is_nothing:
         yield "Nothing changes. Every submission keeps its displayed scores, and every team keeps its rank."
         return
+    public, private = difference.boards[MAIN_BOARD]
+    moves = "No team changes rank on either leaderboard"
     if public.moved or private.moved:
         moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
-    else:
-        moves = "No team changes rank on either leaderboard"
-    leaders = [*_leaders(preview, public, "public"), *_leaders(preview, private, "private")]
+    leaders = [
+        f"the leader of the {split} leaderboard changes from {before} to {after}"
+        for split, board in zip(Split, (public, private), strict=True)
+        for before, after in [[preview.teams.get(each or 0, "no team") for each in board.leaders]]
+        if before != after
+    ]
     yield f"{moves}; {'; '.join(leaders) or 'the leader stays the same on both leaderboards'}."
-    yield from named
-    yield _score_sentence(preview)
+    for key, (one, other) in difference.boards.items():
+        if key != MAIN_BOARD:
+            name = preview.named.get(key, key)
+            yield f"{name}: {_moving(one)} on the public leaderboard and {_moving(other)} on the private one."
+    yield _score_sentence(difference, preview.versions.scale)
     if difference.selections:
         competes = "competes" if len(difference.selections) == 1 else "compete"
         yield f"{counted(len(difference.selections), 'team')} {competes} with different submissions."
@@ -403,60 +308,19 @@ def _moving(board: BoardChange) -> str:
     return f"{moved:,} of {counted(len(board.teams), 'team')} {'changes' if moved == 1 else 'change'} rank"
 
 
-def _leaders(preview: Preview, board: BoardChange, name: str) -> Iterator[str]:
-    before, after = _leader(board, "before"), _leader(board, "after")
-    if before != after:
-        old = preview.teams[before] if before is not None else "no team"
-        new = preview.teams[after] if after is not None else "no team"
-        yield f"the leader of the {name} leaderboard changes from {old} to {new}"
-
-
-def _leader(board: BoardChange, side: str) -> int | None:
-    lines = ((team, getattr(team, side)) for team in board.teams)
-    return next((team.team_id for team, line in lines if line is not None and line.rank == 1), None)
-
-
-def _score_sentence(preview: Preview) -> str:
-    difference = preview.difference
-    more = difference.scored_after - difference.scored_before
+def _score_sentence(difference: VersionDifference, scale: Scale) -> str:
+    more, gained = difference.scored_after - difference.scored_before, ""
     if more:
-        verb = "has" if abs(more) == 1 else "have"
-        gained = (
-            f" {counted(abs(more), 'submission')} {verb} a score only "
-            f"{'after' if more > 0 else 'before'} the rescoring."
-        )
-    else:
-        gained = ""
+        verb, side = "has" if abs(more) == 1 else "have", "after" if more > 0 else "before"
+        gained = f" {counted(abs(more), 'submission')} {verb} a score only {side} the rescoring."
     if not difference.changed:
         return f"No displayed score changes.{gained}"
     verb = "gets" if difference.changed == 1 else "get"
     return (
         f"{difference.changed:,} of {counted(difference.scored_after, 'submission')} {verb} a different "
-        f"displayed score; the largest change is {preview.scale.size_text(_largest(preview))}.{gained}"
+        f"displayed score; the largest change is {scale.size_text(_largest(difference))}.{gained}"
     )
 
 
-def _largest(preview: Preview) -> int:
-    pairs = preview.difference.largest[:1]
-    return max(
-        (abs(change or 0) for pair in pairs for change in (pair.public_change, pair.private_change)),
-        default=0,
-    )
-
-
-def _parts(preview: Preview) -> list[object]:
-    difference = preview.difference
-    boards = (difference.public, difference.private, *chain(*difference.named.values()))
-    return [
-        [version.id for version in preview.versions],
-        [[_place(team) for team in board.moved] for board in boards],
-        [(_leader(board, "before"), _leader(board, "after")) for board in boards],
-        [(each.team_id, each.entering, each.leaving) for each in difference.selections],
-        _largest(preview),
-        preview.gaps.lost,
-    ]
-
-
-def _place(team: TeamChange) -> tuple[int, int | None, int | None]:
-    before = team.before.rank if team.before else None
-    return team.team_id, before, team.after.rank if team.after else None
+def _largest(difference: VersionDifference) -> int:
+    return max((abs(change or 0) for pair in difference.largest[:1] for change in pair.changes), default=0)

@@ -39,14 +39,6 @@ CREATED_BY_MAX_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class SolutionColumns:
-    """The columns of the live solution, used to read a corrected solution."""
-
-    label: str
-    identities: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class JobProgress:
     """Numbers of jobs by state; `per_second` is None if no job finished in the last minute."""
 
@@ -65,12 +57,6 @@ class JobProgress:
     def finished(self) -> int:
         """The number of finished jobs."""
         return self.done + self.rejected + self.failed
-
-
-def columns(competition: Competition) -> SolutionColumns:
-    """Return the columns that a corrected solution must have."""
-    report = lookup.live(competition).solution.report
-    return SolutionColumns(report["label"], tuple(line["name"] for line in report["identities"]))
 
 
 def prepare(

@@ -38,37 +38,11 @@ NOTICE_MAX_LENGTH = 5_000
 ROLL_BACK = "rescoring.roll_back"
 
 
-class NoticeTooLong(OrganizerError):
-    """The message to participants is too long."""
-
-    public_name = "notice_too_long"
-    message = f"The message has {{length:,}} characters. Shorten it to at most {NOTICE_MAX_LENGTH:,}."
-
-
 class RescoringIncomplete(OrganizerError):
     """Some finished submissions have no result under the new version yet."""
 
     public_name = "rescoring_incomplete"
     retry_after = timedelta(seconds=10)
-
-    def __init__(self, count: int) -> None:
-        noun = "submission is" if count == 1 else "submissions are"
-        super().__init__(f"{count:,} {noun} not yet scored under the new version.")
-        self.count = count
-
-
-class RescoringLosesScores(OrganizerError):
-    """Some submissions would lose their scores under the new version."""
-
-    public_name = "rescoring_loses_scores"
-
-    def __init__(self, count: int) -> None:
-        noun = "submission would lose its score" if count == 1 else "submissions would lose their scores"
-        super().__init__(
-            f"{count:,} {noun} because scoring failed under the new version. The log contains the "
-            "incident ids."
-        )
-        self.count = count
 
 
 def publish(
@@ -83,14 +57,15 @@ def publish(
     """Make a prepared scoring version live.
 
     Pending submissions do not prevent publication, because a stream of new files could postpone it forever.
-    Raises OrganizerRefusal, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`),
-    DataUnchecked or NoticeTooLong.
+    Raises OrganizerRefusal, also if scores would be lost unless `lose_scores`, RescoringIncomplete or
+    DataUnchecked.
     """
     version, competition = preparation.lock_preparing(session, scoring_version_id)
     now = now or db.now(session)
     unfinished = _count_unfinished(session, version)
     if unfinished:
-        raise RescoringIncomplete(unfinished)
+        noun = "submission is" if unfinished == 1 else "submissions are"
+        raise RescoringIncomplete(f"{unfinished:,} {noun} not yet scored under the new version.")
     files.require_checked(session, competition=competition)
     _switch(Act(session, competition, actor, now), version, notice, lose_scores, "rescoring.publish")
     return version
@@ -111,8 +86,7 @@ def roll_back(
 
     This happens immediately if every submission has a result. Otherwise, the version is prepared again, with
     jobs for the missing results. The state of the returned version distinguishes the two cases. Raises
-    OrganizerRefusal, RescoringLosesScores, ReasonNeeded,
-    BoardsNeedValues or NoticeTooLong.
+    OrganizerRefusal or BoardsNeedValues.
     """
     reason = preparation.checked_reason(reason)
     competition = lookup.lock(session, competition_id=competition.id)
@@ -141,14 +115,21 @@ def _switch(act: Act, version: ScoringVersion, notice: str, lose_scores: bool, a
     changed = _jobs_that_change_a_status(session, version)
     lost = sum(job.submission.status is SubmissionStatus.SCORED for job in changed)
     if lost and not lose_scores:
-        raise RescoringLosesScores(lost)
+        noun = "submission would lose its score" if lost == 1 else "submissions would lose their scores"
+        message = (
+            f"{lost:,} {noun} because scoring failed under the new version. See the incidents in the log."
+        )
+        raise OrganizerRefusal("rescoring_loses_scores", ErrorKind.CONFLICT, message)
     retired = lookup.live(competition)
     retired.state = ScoringVersionState.RETIRED
     version.state = ScoringVersionState.LIVE
     version.published_at, version.replaced_number = now, retired.number
     version.notice = plain_text(notice)
     if len(version.notice) > NOTICE_MAX_LENGTH:
-        raise NoticeTooLong(length=len(version.notice))
+        message = (
+            f"Shorten the message of {len(version.notice):,} characters to at most {NOTICE_MAX_LENGTH:,}."
+        )
+        raise OrganizerRefusal("notice_too_long", ErrorKind.CONFLICT, message)
     competition.live_scoring_version = version
     for job in changed:
         jobs.show_result(job)

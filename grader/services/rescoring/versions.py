@@ -21,6 +21,18 @@ from grader.services.solutions import data_checks as checks
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.submissions import scoring_jobs as jobs
 
+# The fields that a stored solution and its row have in common.
+_COPIED = (
+    "row_ids_sha256",
+    "prepared_sha256",
+    "sample_submission_sha256",
+    "row_count",
+    "public_row_count",
+    "private_row_count",
+    "digest",
+    "report",
+)
+
 
 def add(
     session: Session,
@@ -37,16 +49,9 @@ def add(
     stored = Solution(
         competition_id=competition.id,
         number=_next_number(session, Solution, competition),
-        row_ids_sha256=solution.row_ids_sha256,
-        prepared_sha256=solution.prepared_sha256,
-        sample_submission_sha256=solution.sample_submission_sha256,
-        row_count=solution.row_count,
-        public_row_count=solution.public_row_count,
-        private_row_count=solution.private_row_count,
-        digest=solution.digest,
         nonce=None if commitment is None else commitment.nonce,
         commitment=None if commitment is None else commitment.value,
-        report=solution.report,
+        **{name: getattr(solution, name) for name in _COPIED},
         uploaded_at=now,
     )
     version = ScoringVersion(
@@ -153,18 +158,10 @@ def _next_number(
 
 def _as_stored(version: ScoringVersion) -> StoredSolution:
     """Return the solution of a scoring version as if it had been read from its file."""
-    solution = version.solution
     return StoredSolution(
-        row_ids_sha256=solution.row_ids_sha256,
-        prepared_sha256=solution.prepared_sha256,
-        sample_submission_sha256=solution.sample_submission_sha256,
-        row_count=solution.row_count,
-        public_row_count=solution.public_row_count,
-        private_row_count=solution.private_row_count,
         rules=Rules.of(version),
         metric_code_version=version.metric_code_version,
-        report=solution.report,
-        digest=solution.digest,
         # The commitment is not copied: identical commitments would disclose that the labels are identical.
         commitment=None,
+        **{name: getattr(version.solution, name) for name in _COPIED},
     )

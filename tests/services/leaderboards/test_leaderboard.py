@@ -103,7 +103,7 @@ def test_pagination_does_not_change_ranks(service, competition):
     assert {page.page_count for page in pages} == {3}
     past = public(service, competition, page=99, page_size=2)
     assert (past.rows, past.page, past.page_count) == ((), 99, 3)
-    assert public(service, competition, page=-1, page_size=2) == pages[0]
+    assert public(service, competition, page=-1, page_size=2).rows == pages[0].rows
 
 
 @pytest.mark.both_databases
@@ -249,21 +249,17 @@ def test_named_leaderboard_is_paged_sorted_searched_and_placed_by_its_value(serv
     texts = [(each[3], f"{each[0]:.4f}") for each in expected]
 
     found, request = [], {"board": "missed-harm", "page_size": 2}
-    board = public(service, competition, **request)
-    while True:
+    for page in (1, 2, 3):
+        board = public(service, competition, **request, page=page)
         found += [(row.team, row.score) for row in board.rows]
         assert all(row.rank is None for row in board.rows if row.team == "zoe")
-        if board.following is None:
-            break
-        board = public(service, competition, **request, after=board.following)
     assert found == texts
     assert (board.team_count, board.rule.name, board.scale.text(board.leader_units)) == (
         5,
         "Missed harm",
         next(score for team, score in texts if team != "zoe"),
     )
-    lowest = frozenset(["score"]) if direction == "lowest" else frozenset()
-    options = {"board": "missed-harm", "sort": "score", "lowest_best": lowest}
+    options = {"board": "missed-harm", "sort": "score"}
     for descending in (True, False):
         rows = public(service, competition, **options, descending=descending).rows
         is_best_first = descending is (direction == "highest")

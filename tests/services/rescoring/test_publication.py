@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import (
+    MAIN_BOARD,
     AuditEntry,
     JobState,
     Mail,
@@ -25,7 +26,6 @@ from grader.services.closing import close as closing
 from grader.services.competitions import acting, lookup, phases
 from grader.services.rescoring import difference, preparation
 from grader.services.rescoring import mail as rescoring_notices
-from grader.services.rescoring.publication import NoticeTooLong
 from grader.services.site import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.submissions import selections
@@ -170,7 +170,7 @@ def test_every_member_receives_one_notice_and_sees_old_and_new_scores(service, c
         current = lookup.get(session, slug="toxicity")
         team = rosters.find_team(session, competition=current, user=service.user("ada"))
         lines = rescoring_notices.of_team(session, competition=current, team=team)
-        assert rescoring_notices.latest(current).text == "Labels are right now."
+        assert rescoring_notices.latest(current).notice == "Labels are right now."
         assert [(line.before, line.after) for line in lines] == [(old["ada"], new["ada"])]
 
 
@@ -181,12 +181,12 @@ def test_without_a_notice_no_mail_is_sent_and_the_reason_is_shown(service, compe
     with service.database.read() as session:
         assert not list(session.scalars(select(Mail).where(Mail.subject.contains("all scores use"))))
         current = lookup.get(session, slug="toxicity")
-        assert rescoring_notices.latest(current).text == "Labels were wrong."
+        assert rescoring_notices.latest(current).reason == "Labels were wrong."
 
 
 def test_a_notice_that_is_too_long_leaves_everything_unchanged(service, competition, prepare):
     version = prepare()
-    with pytest.raises(NoticeTooLong):
+    with refused("notice_too_long"):
         publish(service, version, notice="x" * 5001)
     assert states(service) == {1: ScoringVersionState.LIVE, 2: ScoringVersionState.PREPARING}
 
@@ -233,7 +233,7 @@ def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service,
         stored = preparation.get(session, competition=current, number=2)
         versions = difference.versions_of(session, competition=current, version=stored)
         early = difference.preview(session, competition=current, versions=versions)
-    assert not early.is_complete and early.gaps.unfinished == 3
+    assert early.gaps.unfinished == 3
     finish(service, version)
 
     def preview():
@@ -248,14 +248,15 @@ def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service,
     found, text = preview()
     publish(service, version)
     after = board(service, competition)
-    assert found.is_complete and found.gaps == (0, 0)
-    ranks = {found.teams[each.team_id]: (each.before, each.after) for each in found.difference.public.teams}
+    assert found.gaps == (0, 0)
+    public = found.difference.boards[MAIN_BOARD].public
+    ranks = {found.teams[each.team_id]: (each.before, each.after) for each in public.teams}
     for side, shown in enumerate((before, after)):
         expected = {row.team: (row.rank, row.score_units) for row in shown.rows}
         assert {
             name: (pair[side].rank, pair[side].entry.score_units) for name, pair in ranks.items()
         } == expected
-    for split, changes in found.term_changes.items():
+    for split, means in found.term_means.items():
         with service.database.read() as session:
             by_version = {
                 number: statistics.mean(
@@ -267,8 +268,8 @@ def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service,
                 )
                 for number in (1, 2)
             }
-        assert changes["bpsn_auc"] == pytest.approx(by_version[2] - by_version[1])
-    assert set(found.term_changes) == set(Split)
+        assert means["bpsn_auc"] == pytest.approx((by_version[1], by_version[2]))
+    assert set(found.term_means) == set(Split)
     published, same = preview()
     assert published.difference == found.difference and same == text and len(text.splitlines()) == 4
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from grader.files import read_solution
 from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
 from grader.services.competitions import drafts, lookup
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation
 from grader.services.site.log import Actor
-from grader.services.solutions import intake
 from tests.fixtures.desk import Desk
+from tests.fixtures.rescorings import store_corrected
 
 HERE = "/competitions/toxicity"
 DESK = f"{HERE}/organize"
@@ -51,12 +50,10 @@ def test_a_prepared_scoring_version_is_the_next_action(arena, root):
     desk.work()
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        columns = preparation.columns(competition)
-        solution = read_solution(arena.truth.solution(), label=columns.label, identities=columns.identities)
         preparation.prepare(
             session,
             competition=competition,
-            solution=intake.store_corrected(arena.storage, solution, live=lookup.live(competition)),
+            solution=store_corrected(arena.storage, competition, arena.truth.solution()),
             reason="The labels were wrong.",
             actor=Actor(None, "tests"),
             now=arena.now(),
