@@ -102,13 +102,7 @@ class Organizer:
 
     def accept_solution(self, check: Mapping[str, Any]) -> Json:
         """Set a solution from `check_solution` as the draft's solution."""
-        return self.call("POST", f"solution/{check['job']['id']}/accept", json={})
-
-    def allow_data_file(self, name: str, *, reason: str = "") -> None:
-        """Release a data file that is held back; the call itself confirms the release."""
-        Organizer(self._client, self.slug, confirm=True).call(
-            "POST", f"data/{quoted(name)}/allow", json={"reason": reason}
-        )
+        return self.call("POST", f"solution/{check['job']['id']}/accept")
 
     def data(self) -> Json:
         """Wait until all data files have been checked, and return them with the findings of the checks."""

@@ -20,6 +20,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def test_accounts_tokens_and_links_are_created(admin, service):
+    service.user("root", is_admin=True)
     created = admin("user", "create", "Ada", "--admin")
     words = ("--name", "board", "--scope", "read", "--days", "7")
     token = admin("token", "create", "Ada", *words).stdout.strip()

@@ -63,7 +63,7 @@ def create(
     made = client.call("POST", "competitions", json=sent)
     desk = client.organize(slug, confirm=True)
     try:
-        lines = [f"{slug} is a draft.", *_apply(desk, read, folder)[1]]
+        lines = [f"{slug} is a draft.", *_apply(client, desk, read, folder)[1]]
         if is_published:
             made = desk.publish()
             lines.append(f"{slug} is published.")
@@ -106,13 +106,13 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> CommandOutput:
     read = read_change(file, desk.call("GET", "settings")["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
         raise Unusable(f"{slug} is published. To change its solution or metric, start a rescoring.")
-    answer, lines = _apply(desk, read, file.parent)
+    answer, lines = _apply(client, desk, read, file.parent)
     return CommandOutput(answer, [f"Changed: {', '.join(answer['changed']) or 'nothing'}.", *lines])
 
 
-def _apply(desk: Organizer, read: Any, folder: Path) -> tuple[dict[str, Any], list[str]]:
+def _apply(client: Client, desk: Organizer, read: Any, folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Change the settings in a file and add its files; return the changes and a line for each file."""
-    answer, lines = _change(desk, read.changes), []
+    answer, lines, certain = _change(desk, read.changes), [], client.organize(desk.slug, confirm=True)
     if read.metric_file:
         fields = {name: str(value) for name, value in read.python.items() if name != "arguments"}
         fields["arguments"] = json.dumps(read.python.get("arguments", {}))
@@ -126,7 +126,8 @@ def _apply(desk: Organizer, read: Any, folder: Path) -> tuple[dict[str, Any], li
         lines.append(f"{Path(name).name} was added as a data file.")
     for file in desk.data()["files"]:
         if file["state"] == "held" and file["name"] in read.allowed:
-            desk.allow_data_file(file["name"], reason="Allowed in the competition file.")
+            sent = {"reason": "Allowed in the competition file."}
+            certain.call("POST", f"data/{quoted(file['name'])}/allow", json=sent)
             lines.append(f"{file['name']} is released. Participants get {file['consequence']}.")
     if read.baseline:
         path = folder / read.baseline
