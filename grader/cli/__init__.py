@@ -35,8 +35,8 @@ SECTIONS = {
         "verify": CliEntry("metric.verify", "Recompute the score in a receipt.", "cli"),
     },
     "A site, over HTTP": {
-        "login": CliEntry("client.login", "Log in to a site with an API token.", "client"),
-        "logout": CliEntry("client.login", "Delete the stored site and token.", "client"),
+        "login": CliEntry("client.connection", "Log in to a site with an API token.", "client"),
+        "logout": CliEntry("client.connection", "Delete the stored site and token.", "client"),
         "submit": CliEntry(_TEAM, "Submit a file and print its score and rank.", "client"),
         "check": CliEntry(_TEAM, "Check a file without using a submission.", "client"),
         "submissions": CliEntry(_TEAM, "List your team's submissions.", "client"),

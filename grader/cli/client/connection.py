@@ -1,21 +1,22 @@
-"""Server connection for commands: address, token, stored login, questions, exit codes."""
+"""Server connection for commands: address, token, questions, exit codes; `login` and `logout`."""
 
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 import click
 
 from grader.cli.group import REJECTED, SITE
 from grader.cli.output import CONTROLS, CommandOutput, say, show_json
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
-from grader.client.transport import OnQuestion, site_address
+from grader.client.transport import LOOPBACK, OnQuestion, site_address
 
 REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
@@ -184,10 +185,54 @@ def read_login() -> StoredLogin | None:
         raise click.ClickException(f"{path} is damaged. Log in again.") from error
 
 
-def store_login(login: StoredLogin) -> None:
-    """Replace the stored login in a file that only this user can read."""
+@click.command()
+@click.argument("site", required=False)
+@click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
+@json_option
+def login(site: str | None, token_stdin: bool, as_json: bool) -> None:
+    """Log in to SITE with an API token and store both for the other commands.
+
+    \b
+    fairboard login https://fairboard.example.org
+    printf %s "$TOKEN" | fairboard login https://fairboard.example.org --token-stdin
+
+    Create the token on your account page. It is stored in a file that only you can read. The next login
+    replaces it.
+    """
+    if site is None:
+        site = click.prompt("Site (such as https://fairboard.example.org)", err=True)
+    with failures_in_a_sentence(as_json=as_json):
+        address = site_address(site)
+        parts = urlsplit(address)
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+            click.echo(
+                f"{address} does not use HTTPS, so others on the network can read the token.", err=True
+            )
+        if token_stdin:
+            token = sys.stdin.read().strip()
+        else:
+            token = click.prompt("API token", hide_input=True, err=True).strip()
+        if not token:
+            raise click.UsageError("The token is empty.")
+        with Client(address, token) as client:
+            slugs = tuple(each.slug for each in client.competitions())
     login_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = login_path().with_suffix(f".{os.getpid()}")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(asdict(login), file)
+        json.dump({"server": address, "token": token}, file)
     new.replace(login_path())
+    answer = {"server": address, "token_is_in": str(login_path()), "competitions": slugs}
+    CommandOutput(answer, [f"Logged in to {address}. The token is in {login_path()}."]).show(as_json=as_json)
+
+
+@click.command()
+@json_option
+def logout(as_json: bool) -> None:
+    """Delete the stored server and token from this machine.
+
+    The token stays valid until you revoke it on your account page.
+    """
+    was_there = login_path().exists()
+    login_path().unlink(missing_ok=True)
+    line = "Logged out." if was_there else "You were not logged in."
+    CommandOutput({"was_logged_in": was_there}, [line]).show(as_json=as_json)
