@@ -1,6 +1,6 @@
 """Charts for reports: line, rate and bar charts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from grader.charts.svg import (
@@ -99,18 +99,14 @@ def bar_chart(
     step = (BOX.right - BOX.left) / max(len(groups), 1)
     parts = [*levels(axis, BOX)]
     for place, (label, values) in enumerate(groups):
-        parts += _bars(values, axis, BOX.left + step * (place + 0.12), step * 0.76)
+        width = step * 0.76 / max(len(values), 1)
+        for number, value in enumerate(values):
+            if value is not None:
+                top, left = BOX.y(axis, value), BOX.left + step * (place + 0.12) + width * number
+                parts.append(_bar(number, left, top, width, max(BOX.bottom - top, 0)))
         parts.append(text("tick", BOX.left + step * (place + 0.5), BOX.bottom + 14, label))
     parts.append(foot_name(x_name, BOX))
     return _with_legend(title, parts, names, lambda number, x, y: _bar(number, x, y - 6, SAMPLE_WIDTH, 12))
-
-
-def _bars(values: Sequence[float | None], axis: Axis, left: float, width: float) -> Iterable[str]:
-    each = width / max(len(values), 1)
-    for number, value in enumerate(values):
-        if value is not None:
-            top = BOX.y(axis, value)
-            yield _bar(number, left + each * number, top, each, max(BOX.bottom - top, 0))
 
 
 def _bar(number: int, x: float, y: float, width: float, height: float) -> str:

@@ -19,8 +19,8 @@ MOST_BOARDS, NAME_MAX_LENGTH, KEY_MAX_LENGTH = 10, 40, 40
 SCORE, WORST_GROUP, OVERALL = "score", "worst group", "overall"
 LARGEST_WEIGHT, LARGEST_PART = 1e6, 1e300  # A few parts of this size can be added.
 _SHOWN_NAMES = 12
-_OPERATOR = re.compile(r" ?[+-]")
-_START = re.compile(r" ?([+-]) ?(?:([0-9]*\.?[0-9]+(?:e-?[0-9]+)?) ?\*)? ?")
+_OPERATOR = re.compile(r" ([+-]) ")  # names may contain signs without spaces
+_WEIGHTED = re.compile(r"(?:([0-9]*\.?[0-9]+(?:e-?[0-9]+)?) ?\* ?)?(.+)")
 _SIGNS = str.maketrans({"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-"})
 
 
@@ -122,23 +122,21 @@ class Vocabulary:
         return cls(values, about.decimals, term_decimals)
 
     def parts(self, text: str) -> Iterator[tuple[float, BoardValue]]:
-        """Yield the weights and values of a sum; raise ValueError with the reason."""
-        rest = text if text[:1] in ("+", "-") else f"+{text}"
-        while start := _START.match(rest):
-            rest, weight = rest[start.end() :], float(f"{start[1]}{start[2] or 1}")
-            if not rest:
-                raise ValueError(f"a value is missing at the end of {text!r}")
+        """Yield the weights and values of a sum, whose signs have spaces; raise ValueError."""
+        first = text[0] if text[:1] in ("+", "-") else "+"
+        signs = [first, *_OPERATOR.split(text.removeprefix(first).strip())]
+        for sign, part in zip(signs[::2], signs[1::2], strict=True):
+            found = _WEIGHTED.fullmatch(part)
+            if not found:
+                raise ValueError(f"a value is missing in {text!r}")
+            weight = float(f"{sign}{found[1] or 1}")
             if not 0 < abs(weight) <= LARGEST_WEIGHT:
                 raise ValueError(f"a weight must be above 0 and at most {LARGEST_WEIGHT:,.0f}")
-            # Names may contain signs, so the longest name counts.
-            ends = [len(rest), *(each.start() for each in reversed([*_OPERATOR.finditer(rest)]))]
-            end = next((each for each in ends if rest[:each] in self.values), None)
-            if end is None:
+            if found[2] not in self.values:
                 names = list(dict.fromkeys(each.name for each in self.values.values()))
-                reason = f"is not a value of this metric, which has {listed(names, most=_SHOWN_NAMES)}"
-                raise ValueError(f"{rest[: ends[-1]] or rest!r} {reason}")
-            yield weight, self.values[rest[:end]]
-            rest = rest[end:]
+                known = listed(names, most=_SHOWN_NAMES)
+                raise ValueError(f"{found[2]!r} is not a value of this metric, which has {known}")
+            yield weight, self.values[found[2]]
 
 
 class ParsedBoards(NamedTuple):

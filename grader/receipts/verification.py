@@ -23,7 +23,7 @@ from grader.receipts.receipt import DECIMALS, UNREADABLE, InvalidReceipt, Receip
 from grader.receipts.recount import TERMS, RecountSettings, Row, count, score
 from grader.scored_files import read_for_settings, read_truth
 
-METRIC_CODE_VERSIONS = ("1",)
+METRIC_CODE_VERSION = "1"
 ONE_TARGET = "target"
 _RELATIVE = 1e-12
 _PUBLISHED = "Use the published solution."
@@ -124,7 +124,7 @@ def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce:
     yield _of_commitment(receipt, hashes(canonical_solution(*content), nonce=nonce)[1])
     if submission is None:
         return
-    _require_version(receipt)
+    _require_version(receipt, METRIC_CODE_VERSION)
     predictions = dict(zip(solution.row_ids, _predictions(submission, solution), strict=True))
     for name, rows in rows_of(solution, settings).items():
         if split := receipt.splits.get(name):
@@ -132,11 +132,11 @@ def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce:
             yield from _compare(name, split, counts, score(counts, settings))
 
 
-def _require_version(receipt: Receipt) -> None:
-    if receipt.metric_code_version not in METRIC_CODE_VERSIONS:
+def _require_version(receipt: Receipt, known: str) -> None:
+    if receipt.metric_code_version != known:
         raise InvalidReceipt(
             f"The receipt uses metric code version {receipt.metric_code_version}, but this version of "
-            f"Fairboard can verify only version {', '.join(METRIC_CODE_VERSIONS)}."
+            f"Fairboard can verify only version {known}."
         )
 
 
@@ -211,11 +211,7 @@ def _compare_counts(name: str, expected: Mapping[str, Any], found: Mapping[str, 
 def _verify_named(receipt: Receipt, submission: bytes, data: bytes) -> Iterator[Recheck]:
     settings = receipt.metric_settings
     metric, options = registry.of_settings(settings), registry.options_of(settings)
-    if receipt.metric_code_version != metric.version:
-        raise InvalidReceipt(
-            f"The receipt uses version {receipt.metric_code_version} of the metric, but this version of "
-            f"Fairboard can verify only version {metric.version}."
-        )
+    _require_version(receipt, metric.version)
     about = metric.describe()
     yield Recheck("exactness", receipt.exactness, about.exactness.value)
     target = None if options.columns else ONE_TARGET

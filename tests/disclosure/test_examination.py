@@ -4,7 +4,6 @@ import bz2
 import gzip
 import io
 import json
-import lzma
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -114,35 +113,21 @@ def test_ids_sorted_by_label_or_split_disclose_it(hidden: Hidden):
         assert expected in found(hidden, csv(table))
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        frame(text=[f"comment {n}" for n in range(ROWS)]),
-        frame(constant=1, empty=""),
-        frame(guess=np.where(RANDOM.random(ROWS) < 0.1, ~TRUE, TRUE)),
-        frame(score=LABELS + RANDOM.normal(0, 0.3, ROWS)),
-        frame(text=RANDOM.choice(["a", "b", "c"], ROWS), number=RANDOM.integers(0, 16, ROWS)),
-        frame(unique=RANDOM.permutation(ROWS)),
-        pd.DataFrame({"id": np.arange(ROWS), "toxicity": LABELS}).sample(frac=1, random_state=3),
-        pd.DataFrame({"id": np.arange(20 * ROWS), "toxicity": RANDOM.integers(0, 2, 20 * ROWS)}),
-        frame(text="hi").iloc[:50],
-        frame(prediction=0.5),
-    ],
-    ids=[
-        "a test file",
-        "constants",
-        "a good guess",
-        "a correlated feature",
-        "few categories",
-        "as many values as rows",
-        "as many training rows with other ids",
-        "a training file",
-        "an example",
-        "a sample submission",
-    ],
-)
-def test_correlated_column_or_other_ids_pass(hidden: Hidden, table: pd.DataFrame):
-    assert found(hidden, csv(table)) == set()
+HARMLESS = {
+    "a test file": frame(text=[f"comment {n}" for n in range(ROWS)]),
+    "constants": frame(constant=1, empty=""),
+    "a good guess": frame(guess=np.where(RANDOM.random(ROWS) < 0.1, ~TRUE, TRUE)),
+    "a correlated feature": frame(score=LABELS + RANDOM.normal(0, 0.3, ROWS)),
+    "few categories": frame(text=RANDOM.choice(["a", "b", "c"], ROWS), number=RANDOM.integers(0, 16, ROWS)),
+    "as many values as rows": frame(unique=RANDOM.permutation(ROWS)),
+    "other ids": pd.DataFrame({"id": np.arange(ROWS), "toxicity": LABELS}).sample(frac=1, random_state=3),
+    "an example": frame(text="hi").iloc[:50],
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_correlated_column_or_other_ids_pass(hidden: Hidden, name: str):
+    assert found(hidden, csv(HARMLESS[name])) == set()
 
 
 def test_agreement_of_a_few_rows_passes_but_not_of_many(hidden: Hidden):
@@ -151,16 +136,14 @@ def test_agreement_of_a_few_rows_passes_but_not_of_many(hidden: Hidden):
 
 
 def test_second_solution_is_also_searched_for():
-    usage = np.ones(ROWS, np.int8)
-    one, other = RANDOM.random(ROWS).round(), RANDOM.random(ROWS).round()
-    order = RANDOM.permutation(ROWS)
-    second = Hidden.of(
-        [IDS[place] for place in order], labels={"new": other[order]}, identities={}, usage=usage
-    )
-    both = [Hidden.of(IDS, labels={"old": one}, identities={}, usage=usage), second]
-    for values, name in ((one, "old"), (other, "new")):
-        told = examine(io.BytesIO(csv(frame(x=values))), both).disclosures
-        assert {each.names for each in told} == {(name,)}
+    usage, values = np.ones(ROWS, np.int8), [RANDOM.random(ROWS).round() for _ in "ab"]
+    both = [
+        Hidden.of(IDS, labels={str(number): each}, identities={}, usage=usage)
+        for number, each in enumerate(values)
+    ]
+    for number, each in enumerate(values):
+        told = examine(io.BytesIO(csv(frame(x=each))), both).disclosures
+        assert {each.names for each in told} == {(str(number),)}
 
 
 @pytest.mark.parametrize(
@@ -172,13 +155,10 @@ def test_second_solution_is_also_searched_for():
         (b"PAR1" + b"x" * 100 + b"PAR1", "Parquet files are not checked"),
         (csv(frame(x=LABELS)).decode().encode("utf-16"), "UTF-16"),
         (bz2.compress(csv(frame(x=LABELS))), "not text"),
-        (lzma.compress(csv(frame(x=LABELS))), "not text"),
         (b"%PDF-1.7\n", "PDF"),
         (b"<?xml version='1.0'?><x/>", "XML"),
-        (gzip.compress(gzip.compress(csv(frame(x=LABELS)))), "compressed files in other archives"),
         (gzip.compress(zipped(x=csv(frame(x=LABELS)))), "compressed files in other archives"),
         (str(frame(x=LABELS).to_json(orient="records")).encode(), "only JSON Lines"),
-        (str(frame(x=LABELS).to_json()).encode(), "only JSON Lines"),
         (b"{" + b'"a":' * 50, "only JSON Lines"),
         (b"[" * 100_000, "only JSON Lines"),
     ],

@@ -10,7 +10,7 @@ BIAS = Vocabulary.of(registry.default(), has_groups=False, term_decimals=4)
 RMSE = Vocabulary.of(registry.metric("rmse", Options()).describe(), has_groups=True, term_decimals=5)
 # Classes may be called anything.
 F1 = Vocabulary.of(
-    registry.metric("macro_f1", Options(classes=("a-b", "c + d", "lowest"))).describe(),
+    registry.metric("macro_f1", Options(classes=("a-b", "c+d", "lowest"))).describe(),
     has_groups=True,
     term_decimals=5,
 )
@@ -44,9 +44,9 @@ def only(text: str, vocabulary: Vocabulary = BIAS) -> boards.BoardRule:
         ("A = -1e-2 * score", RMSE, "- 0.01 * score", "highest", 5),
         ("A = F1 of a-b", F1, "F1 of a-b", "highest", 5),
         (
-            "A = f1_c + d - 3 \N{MULTIPLICATION SIGN} f1_a-b highest",
+            "A = f1_c+d - 3 \N{MULTIPLICATION SIGN} f1_a-b highest",
             F1,
-            "F1 of c + d - 3 * F1 of a-b",
+            "F1 of c+d - 3 * F1 of a-b",
             "highest",
             5,
         ),
@@ -82,8 +82,8 @@ def test_all_faults_are_reported_with_their_lines():
         (4, "write a name"),
         (5, "line 1 has the same address, good"),
         (6, "'nothing' is not a value of this metric, which has score, overall_auc, subgroup_auc,"),
-        (7, "a value is missing"),
-        (8, "a value is missing"),
+        (7, "is not a value"),
+        (8, "is not a value"),
         (9, "a weight must be above 0"),
         (10, "at most 40 characters"),
         (11, "at most 10 named leaderboards"),

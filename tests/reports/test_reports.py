@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from grader.charts.svg import Axis
 from grader.files import Solution, read_solution
 from grader.files.solution.columns import Categories
 from grader.reports import Analysis, Material, analyse, html_page, plain_text
@@ -185,23 +184,3 @@ def test_report_without_identities_has_a_score_section():
     found = plain_text(analyse(Material(two, {"target": np.array([0.9, 0.1])})))
     assert "There are no identities to compare." in found and "Overall AUC" in found
     assert "0 of 0" in plain_text(analyse(Material(two)))
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [
-        (0, 1, [0, 0.25, 0.5, 0.75, 1]),
-        (0, 0.42, [0, 0.2, 0.4]),
-        (-10, 1, [-10, -5, 0]),
-        (0, 12, [0, 5, 10]),
-        (3, 1000, [250, 500, 750, 1000]),
-    ],
-)
-def test_ticks_are_round_numbers_on_the_axis(low: float, high: float, ticks: list[float]):
-    assert Axis("value", low, high).ticks() == pytest.approx(ticks)
-
-
-def test_zero_is_at_the_bottom_of_a_logarithmic_axis():
-    axis = Axis("rows", 0.5, 1300, is_logarithmic=True)
-    assert axis.place(0, 100, 0) == 100
-    assert axis.ticks() == [1, 10, 100, 1000]

@@ -13,23 +13,19 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 def mean(values: FloatArray) -> float | None:
-    """Return the mean, or None if there are no values; without overflow."""
-    scale = _power_of_two_near(values)
-    return float((values / scale).mean()) * scale if values.size else None
+    """Return the mean, or None if there are no values or their sum overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(values.mean()) if values.size else math.nan
+    return found if math.isfinite(found) else None
 
 
 def deviation(values: FloatArray, ddof: int = 1) -> float | None:
-    """Return the standard deviation (denominator n - `ddof`), or None for too few values."""
-    if values.size <= ddof:
-        return None
-    scale = _power_of_two_near(values)
-    return float((values / scale).std(ddof=ddof)) * scale if values.min() < values.max() else 0.0
-
-
-def _power_of_two_near(values: FloatArray) -> float:
-    """Return a power of two near the largest absolute value; dividing by it is exact."""
-    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
-    return float(2.0 ** min(max(int(exponent), -1000), 1000))
+    """Return the standard deviation (denominator n - `ddof`), or None for too few or too large values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(values.std(ddof=ddof)) if values.size > ddof else math.nan
+    if values.size > ddof and values.min() == values.max():
+        return 0.0
+    return found if math.isfinite(found) else None
 
 
 def even_edges(predictions: FloatArray, bins: int) -> FloatArray:

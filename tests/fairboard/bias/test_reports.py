@@ -1,11 +1,12 @@
 """Reports: exact values, undefined values with reasons, both printed forms."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from fairboard import MetricSettings, Undefined, Weights, bias_report, power_mean, unintended_bias_score
+from fairboard import MetricSettings, Weights, bias_report, power_mean, unintended_bias_score
 
 NOWHERE = [0.0] * 8
 LABELS = [1, 0, 1, 0, 1, 0, 1, 0]
@@ -42,21 +43,12 @@ def test_unmentioned_identity_has_a_reason_for_each_undefined_value():
     assert {cow.subgroup_auc, cow.bpsn_auc, cow.bnsp_auc, cow.positive_aeg} == {None}
     assert report.score is None
     assert set(report.terms.values()) == {1.0, None}
-    assert report.undefined[0] == Undefined(
-        "subgroup_auc",
-        "cow",
-        "there are no positive rows that mention the identity "
-        "and no negative rows that mention the identity.",
-        affects_score=True,
-    )
-    assert [cell.term for cell in report.undefined] == [
-        "subgroup_auc",
-        "bpsn_auc",
-        "bnsp_auc",
-        "positive_aeg",
-        "negative_aeg",
-    ]
-    assert [cell.affects_score for cell in report.undefined] == [True, True, True, False, False]
+    assert {cell.subgroup for cell in report.undefined} == {"cow"}
+    assert {cell.term: cell.affects_score for cell in report.undefined} == {
+        **dict.fromkeys(("subgroup_auc", "bpsn_auc", "bnsp_auc"), True),
+        **dict.fromkeys(("positive_aeg", "negative_aeg"), False),
+    }
+    assert "no positive rows that mention the identity" in report.undefined[0].reason
 
 
 def test_skip_excludes_undefined_cells_from_the_mean():
@@ -84,17 +76,9 @@ def test_only_the_overall_auc_is_defined_without_identities():
     assert bias_report(LABELS, PERFECT, {}, settings=plain).score == 1.0
 
 
-@pytest.mark.parametrize(
-    ("y_score", "message"),
-    [
-        ([0.1, np.nan], "`y_score` must be finite, but 1 of 2 values are not; .* position 1"),
-        ([-np.inf, 0.1], "`y_score` must be finite"),
-        ([0.1], "`y_score` must have 2 values, not 1"),
-        (["a", "b"], "`y_score` must contain numbers"),
-    ],
-)
-def test_unrankable_predictions_are_rejected(y_score, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("y_score", [[0.1, np.nan], [-np.inf, 0.1], [0.1], ["a", "b"]])
+def test_unrankable_predictions_are_rejected(y_score):
+    with pytest.raises(ValueError, match="`y_score`"):
         bias_report([1, 0], y_score, {})
 
 
@@ -122,31 +106,13 @@ def test_line_breaks_in_names_do_not_break_the_text_table():
     assert lines[-1].startswith("big cat ")
 
 
-def test_json_of_a_split_has_the_keys_of_the_command():
+def test_json_of_a_split_has_the_values_of_the_report():
     report = bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE})
     data = json.loads(json.dumps(report.as_dict(), allow_nan=False))
-    assert list(data) == [
-        *("rows", "positives", "score", "overall_auc", "power_means", "subgroups", "undefined")
-    ]
-    first = data["undefined"][0]
-    assert (first["term"], first["subgroup"], first["affects_score"]) == ("subgroup_auc", "cow", True)
-    assert [
-        f"{each['term']} of {each['subgroup']} is undefined: {each['reason']}" for each in data["undefined"]
-    ] == [str(each) for each in report.undefined]
-    assert list(data["power_means"]) == ["subgroup_auc", "bpsn_auc", "bnsp_auc"]
-    assert list(data["subgroups"][0]) == [
-        "name",
-        "in_score",
-        "size",
-        "positives",
-        "subgroup_auc",
-        "bpsn_auc",
-        "bnsp_auc",
-        "positive_aeg",
-        "negative_aeg",
-    ]
-    assert data["score"] is None
-    assert data["subgroups"][1]["bpsn_auc"] is None
+    assert (data["score"], data["overall_auc"], data["rows"]) == (None, 1.0, 8)
+    assert data["power_means"] == asdict(report.power_means)
+    assert data["subgroups"] == [asdict(each) for each in report.subgroups]
+    assert data["undefined"] == [asdict(each) for each in report.undefined]
 
 
 def test_score_of_known_aucs_is_the_weighted_sum_of_their_means():

@@ -60,12 +60,6 @@ def test_constant_or_rare_column_has_no_correlation():
     assert found.loc["cat", "toxic"] == expected[0][0]
 
 
-@pytest.mark.parametrize("function", [label_correlations, ppmi])
-def test_unknown_reading_or_unit_is_rejected(function):
-    with pytest.raises(ValueError, match="must be"):
-        function(Data.of([0, 1], {}), "words")
-
-
 @pytest.mark.parametrize("background", ["all", "annotated"])
 def test_mean_scores_cover_each_class_inside_and_outside_the_subgroup(background):
     data, predictions = draw(2, background=background)

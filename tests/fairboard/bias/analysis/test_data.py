@@ -47,29 +47,22 @@ def test_blank_identity_is_background_or_left_out(data):
 
 
 @pytest.mark.parametrize(
-    ("labels", "identities", "background", "message"),
+    ("labels", "identities", "background", "name"),
     [
-        ({}, {}, "all", "`labels` must contain at least one label"),
-        ({"toxic": [1, np.inf]}, {}, "all", r"`labels\['toxic'\]` must be finite or blank"),
-        ({"toxic": [1, 0]}, {"cat": [1]}, "all", r"`identities\['cat'\]` must have 2 values, not 1"),
-        ({"toxic": [1, 0]}, {}, "none", '`background` must be "all" or "annotated"'),
+        ({}, {}, "all", "labels"),
+        ({"toxic": [1, np.inf]}, {}, "all", "labels"),
+        ({"toxic": [1, 0]}, {"cat": [1]}, "all", "identities"),
+        ({"toxic": [1, 0]}, {}, "none", "background"),
     ],
 )
-def test_invalid_argument_is_named(labels, identities, background, message):
-    with pytest.raises(ValueError, match=message):
+def test_invalid_argument_is_named(labels, identities, background, name):
+    with pytest.raises(ValueError, match=f"`{name}"):
         Data.of(labels, identities, background=background)
 
 
-@pytest.mark.parametrize(
-    ("predictions", "message"),
-    [
-        ({"insult": [1, NAN, 2, 3]}, r"`predictions\['insult'\]` must be finite"),
-        ({"toxic": [1]}, r"`predictions\['toxic'\]` must have 4 values, not 1"),
-        ({"rude": [1] * 4}, r"unknown labels: rude\. Labels: toxic, insult"),
-    ],
-)
-def test_invalid_predictions_are_named_by_their_label(data, predictions, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("predictions", [{"insult": [1, NAN, 2, 3]}, {"toxic": [1]}, {"rude": [1] * 4}])
+def test_invalid_predictions_are_rejected(data, predictions):
+    with pytest.raises(ValueError, match="`predictions"):
         by_label(data, predictions)
 
 

@@ -56,25 +56,6 @@ def test_rates_and_means_equal_those_of_loops():
             assert found["deviation"] == pytest.approx(np.std(rows, ddof=1))
 
 
-def test_exchanged_roles_reverse_the_rate_and_rows_outside_pairs_are_ignored():
-    names, roles, _, scores = draw(5)
-    one = pair_rates(names, roles, None, {"insult": scores})
-    other = pair_rates(names, roles, None, {"insult": scores}, roles=("pro", "anti"))
-    assert one["rate"].item() + other["rate"].item() == 1
-    assert one.equals(pair_rates(["", *names], ["", *roles], None, {"insult": [9.0, *scores]}))
-
-
-def test_pronoun_bias_is_visible_in_groups_but_not_in_the_combined_rate():
-    names, roles, groups = list("1122"), ["anti", "pro"] * 2, list("FMMF")
-    assert pair_rates(names, roles, groups, {"insult": [1, 0, 0, 1]})["rate"].tolist() == [1, 0, 0.5]
-
-
-def test_nothing_is_defined_without_pairs():
-    arguments = ["", ""], ["", ""], None, {"insult": [0.1, 0.2]}
-    assert pair_rates(*arguments)[["rate", "share_tied"]].isna().all(axis=None)
-    assert role_scores(*arguments)["mean"].isna().all()
-
-
 @pytest.mark.parametrize("role", ["anti", "pro anti pro", "anti pro neutral", "anti neutral"])
 def test_a_pair_needs_exactly_one_row_of_each_role(role):
     roles = role.split()

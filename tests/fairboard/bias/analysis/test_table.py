@@ -77,13 +77,6 @@ def test_undefined_values_have_reasons():
     assert pd.isna(table.loc["dog", "share_positive"]) and pd.isna(table.loc["cat", "mean_auc"])
 
 
-@pytest.mark.parametrize(("labels", "auc"), [([], None), ([1, 0], 1.0)])
-def test_tables_may_have_no_rows_or_no_identities(labels, auc):
-    data = Data.of({"toxic": labels}, {})
-    assert label_tables(data, labels).empty
-    assert overall_aucs(data, labels).replace(np.nan, None).tolist() == [auc]
-
-
 def test_colors_follow_the_paper():
     assert [heat("bpsn_auc", value) for value in (1.0, 0.75, 0.5, 0.2)] == [0, 0.5, 1, 1]
     assert [heat("positive_aeg", value) for value in (-0.5, 0.0, 0.5)] == [-1, 0, 1]
