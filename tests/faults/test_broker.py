@@ -1,7 +1,6 @@
 """Broker faults: outages, flushes, restarts, duplicate messages."""
 
 from collections.abc import Callable
-from datetime import timedelta
 
 import psutil
 import pytest
@@ -19,19 +18,6 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
-
-
-@on_sqlite
-def test_everything_is_scored_without_a_broker(service, valkey, processes, eventually, watch):
-    valkey.kill()
-    competition = service.competition()
-    hints = Hints(service.settings)
-    for number in range(5):
-        accepted = service.submit(competition, seed=number, after=timedelta(seconds=number))
-        hints.send(accepted.job_ids)
-    processes.sweeper(service.settings)
-    eventually(watch.all_scored)
-    assert watch.score_count() == 10
 
 
 @on_postgresql
@@ -121,12 +107,9 @@ def is_scored(service, accepted, hints: Hints) -> bool:
 
 
 @on_postgresql
-@pytest.mark.parametrize(("sweepers", "files"), [(2, 6), pytest.param(3, 12, marks=pytest.mark.long)])
 @pytest.mark.long
-def test_several_sweepers_score_every_job_once(
-    service, processes, eventually, watch, valkey, sweepers: int, files: int
-):
-    competition = service.competition()
+def test_several_sweepers_score_every_job_once(service, processes, eventually, watch, valkey):
+    competition, sweepers, files = service.competition(), 3, 12
     for number in range(files):
         service.submit(competition, seed=number, user=f"user{number % 4}")
     for _ in range(sweepers):

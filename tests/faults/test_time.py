@@ -1,14 +1,10 @@
-"""Clock skew, and uploads near the close: only the database's clock counts."""
+"""Uploads and selections near the close."""
 
-import os
-import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
@@ -19,74 +15,9 @@ from grader.services.closing import close
 from grader.services.site.log import Actor
 from grader.settings import Settings
 from tests.fixtures.patience import HANG_SECONDS
-from tests.fixtures.programs import find_program
 
-on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-DAY_SECONDS = 86_400
 LAST_SECONDS = 1.0
 REFUSALS = 3
-# The process's clock is shifted by the number of seconds in a file, which is read at every call.
-WRONG_CLOCK = r"""
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-
-static long offset(void) {
-    long seconds = 0;
-    const char *path = getenv("WRONG_CLOCK");
-    FILE *file = path ? fopen(path, "r") : NULL;
-    if (file) { if (fscanf(file, "%ld", &seconds) != 1) seconds = 0; fclose(file); }
-    return seconds;
-}
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    int failed = (int) syscall(SYS_clock_gettime, clock, now);
-    if (!failed && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += offset();
-    return failed;
-}
-int gettimeofday(struct timeval *now, void *zone) {
-    struct timespec precise;
-    int failed = clock_gettime(CLOCK_REALTIME, &precise);
-    now->tv_sec = precise.tv_sec;
-    now->tv_usec = precise.tv_nsec / 1000;
-    return failed;
-}
-time_t time(time_t *result) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (result) *result = now.tv_sec;
-    return now.tv_sec;
-}
-"""
-
-
-class WrongClock:
-    """A fake clock for processes that are started with its `environment`."""
-
-    def __init__(self, compiler: str, folder: Path):
-        source, self._library, self._offset = folder / "clock.c", folder / "clock.so", folder / "offset"
-        source.write_text(WRONG_CLOCK)
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", self._library, source], check=True)
-        self.set(0)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {"LD_PRELOAD": str(self._library), "WRONG_CLOCK": str(self._offset)}
-
-    def set(self, seconds: int):
-        draft = self._offset.with_suffix(".draft")
-        draft.write_text(str(seconds))
-        draft.replace(self._offset)
-
-
-@pytest.fixture
-def wrong_clock(tmp_path: Path) -> WrongClock:
-    if os.uname().sysname != "Linux":
-        pytest.skip("The library that changes the clock of a process needs Linux.")
-    return WrongClock(find_program("cc", "gcc", "clang", command="apt-get install gcc libc6-dev"), tmp_path)
 
 
 @pytest.fixture
@@ -105,50 +36,6 @@ def close_at(service, competition: Competition, *, in_seconds: float) -> datetim
         closes_at = db.now(session) + timedelta(seconds=in_seconds)
         session.execute(update(Competition).values(closes_at=closes_at))
     return closes_at
-
-
-@on_postgresql
-@pytest.mark.long
-def test_web_and_sweeper_with_wrong_clocks_use_the_databases_time(
-    service,
-    web,
-    make_token,
-    processes,
-    predictions_csv,
-    wrong_clock: WrongClock,
-    eventually,
-    watch,
-    monkeypatch: pytest.MonkeyPatch,
-):
-    competition = service.competition(max_daily_submissions=3)
-    caller = web.caller(make_token())
-    web.start(**wrong_clock.environment)
-    close_at(service, competition, in_seconds=3600)
-    for seed, offset in enumerate((DAY_SECONDS, -DAY_SECONDS, 2 * DAY_SECONDS)):
-        wrong_clock.set(offset)
-        answer = caller.send(predictions_csv(seed=seed))
-        assert answer.status == 201, answer
-        assert answer.data["limits"]["used_today"] == seed + 1
-        web_time = parsedate_to_datetime(answer.headers["Date"])
-        # The process really uses the wrong clock.
-        assert abs((web_time - datetime.now(UTC)).total_seconds() - offset) < 600
-    refused = caller.send(predictions_csv(seed=3))
-    assert (refused.status, refused.data["error"]) == (429, "daily_limit_reached")
-    assert int(refused.headers["Retry-After"]) <= DAY_SECONDS
-    with service.database.read() as session:
-        now = db.now(session)
-        for submission in session.scalars(select(Submission)):
-            assert timedelta() < now - submission.submitted_at < timedelta(minutes=10)
-            assert submission.slot_day == submission.submitted_at.date()
-    close_at(service, competition, in_seconds=-60)
-    wrong_clock.set(-DAY_SECONDS)
-    refused = caller.send(predictions_csv(seed=4))
-    assert (refused.status, refused.data["error"]) == (403, "competition_closed")
-    for name, value in wrong_clock.environment.items():
-        monkeypatch.setenv(name, value)
-    processes.sweeper(service.settings)
-    eventually(watch.all_scored)
-    assert watch.attempts() == [1, 1, 1]
 
 
 def test_only_actions_before_the_close_are_accepted(
