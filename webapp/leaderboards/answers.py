@@ -6,11 +6,12 @@ from pydantic import Field
 
 from grader.models import MAIN_BOARD, Split
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, Sort, sortable
+from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
 from grader.services.site.paging import PAGE_SIZE
 from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sized, Text
 from webapp.presentation.terms import TERMS
-from webapp.submissions.answers import GroupTableAnswer, groups, identities
+from webapp.submissions.answers import groups, identities
 
 
 class BoardQuery(Sized):
@@ -108,7 +109,7 @@ class SplitScore(Answer):
     score: Score
     terms: dict[str, float]
     identities: list[dict[str, Any]] | None
-    groups: list[GroupTableAnswer] | None = None
+    groups: list[GroupTable] | None = None
 
 
 class CountedSubmission(Answer):

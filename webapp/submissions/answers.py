@@ -4,8 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from fairboard.losses import CostedTerm
 from grader.models import JobState, Split, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import Scale
+from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import Overview, SplitResult
 from grader.services.submissions.selections import CurrentSelection, Reason
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
@@ -91,45 +93,12 @@ class SubmissionList(Answer):
     next: str | None
 
 
-class GroupLineAnswer(Answer):
-    """The value of a group, and the part of the score that is lost there."""
-
-    name: str
-    rows: int
-    score: Annotated[float, Field(description="The value, rounded to three significant digits.")]
-    loss: Annotated[
-        float,
-        Field(
-            description="The weight of the overall value times the share of the rows times the distance from "
-            "the best group, plus the change of the score's power mean if the group were as good as the best "
-            "one; computed from the rounded values."
-        ),
-    ]
-
-
-class GroupTableAnswer(Answer):
-    """The groups of a column, the largest loss first; `gap` is the distance of the worst from the best."""
-
-    column: str
-    worst: str
-    gap: float
-    groups: list[GroupLineAnswer]
-
-
-class SubmissionDetails(Answer):
+class SubmissionDetails(SubmissionLine):
     """A submission with its scores and problems; private values appear only if they are visible."""
 
-    id: int
     competition: str
-    status: SubmissionStatus
-    kind: SubmissionKind
-    file_name: str
-    description: str
-    is_selected: bool
-    submitted_at: Moment
     finished_at: Moment | None
     file_deleted_at: Moment | None
-    public_score: Score | None
     standard_errors: Annotated[
         dict[str, float] | None,
         Field(description="The standard errors of the score and the shown terms, to two digits."),
@@ -140,14 +109,14 @@ class SubmissionDetails(Answer):
         Field(description="The term with the highest cost. Only the bias metric has one."),
     ] = None
     identities: list[dict[str, Any]] | None
-    groups: list[GroupTableAnswer] | None = None
+    groups: list[GroupTable] | None = None
     problems: Problems
     notes: Problems
     incident: str | None
     private_score: Score | None = None
     private_terms: dict[str, float] | None = None
     private_identities: list[dict[str, Any]] | None = None
-    private_groups: list[GroupTableAnswer] | None = None
+    private_groups: list[GroupTable] | None = None
 
 
 class SelectRequest(Sent):
@@ -191,21 +160,13 @@ class LossAnswer(Answer):
     amount: float
 
 
-class TermCost(Answer):
-    """The score gain if a term were 1."""
-
-    term: str
-    value: float
-    cost: float
-
-
 class Losses(Answer):
     """The diagnosis of a score: its terms, the costliest first, and the losses, the largest first.
 
     Values are null if the terms are not shown or the best possible score is unknown.
     """
 
-    terms: list[TermCost] | None
+    terms: list[CostedTerm] | None
     losses: list[LossAnswer] | None
     within_chance: float | None
 
@@ -277,7 +238,7 @@ def details(submission: Submission, summary: Overview) -> SubmissionDetails:
 
 def groups(name: str, result: SplitResult) -> dict[str, Any]:
     """Return the field with the tables of groups; without it if the viewer may not see any."""
-    return {name: [GroupTableAnswer.model_validate(each) for each in result.groups]} if result.groups else {}
+    return {name: list(result.groups)} if result.groups else {}
 
 
 def identities(result: SplitResult) -> list[dict[str, Any]] | None:

@@ -30,7 +30,6 @@ from webapp.submissions.answers import (
     Selected,
     SelectRequest,
     SubmissionDetails,
-    TermCost,
 )
 from webapp.submissions.diagnosis import WaterfallView
 from webapp.surface import Access, Ask, Surface
@@ -152,7 +151,7 @@ def submission_losses(ask: Ask, submission_id: int) -> Losses:
         return Losses(terms=None, losses=None, within_chance=None)
     is_shown = bool(public.parts)
     return Losses(
-        terms=[TermCost.model_validate(each) for each in public.costs] or None,
+        terms=list(public.costs) or None,
         losses=[LossAnswer.model_validate(each) for each in public.losses] if is_shown else None,
         within_chance=public.within_chance if is_shown else None,
     )
