@@ -36,7 +36,7 @@ from webapp.http import organizer_operations as organizing
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Answer, FileForm, Moment, Text, allow_more
+from webapp.http.fields import Answer, FileForm, Moment, Text
 from webapp.http.organizer_operations import DESK, FaultAnswer, organizers_operation
 from webapp.http.responses import expected_versions
 from webapp.presentation import formats
@@ -68,7 +68,7 @@ class SettingsSent(CompetitionSettings):
 class SettingsShown(SettingsSent):
     """The current settings of a competition."""
 
-    model_config = ConfigDict(title="SettingsShown", json_schema_extra=allow_more)
+    model_config = ConfigDict(title="SettingsShown")
 
 
 class CompetitionSettingsRequest(SettingsSent):

@@ -120,15 +120,10 @@ class FileForm(Sent):
     file: Annotated[Any, Binary]
 
 
-def allow_more(schema: dict[str, Any]) -> None:
-    """Allow additional fields in a response schema, so that later releases can add fields."""
-    schema.pop("additionalProperties", None)
-
-
 class Answer(BaseModel):
     """Base class of response models. Fields keep their documented order."""
 
-    model_config = ConfigDict(extra="forbid", from_attributes=True, json_schema_extra=allow_more)
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
 
     @classmethod
     def of(cls, source: object, /, **others: Any) -> Self:

@@ -156,7 +156,12 @@ def _reference(model: type[BaseModel], schemas: dict[str, Any], *, mode: Mode = 
 def _schema(model: type[BaseModel], schemas: dict[str, Any], *, mode: Mode = "validation") -> Any:
     """Return the schema of a model; add those of the models in its fields."""
     made = _plain(model.model_json_schema(mode=mode, ref_template=SCHEMAS + "{model}"))
-    schemas.update(made.pop("$defs", {}))
+    parts = made.pop("$defs", {})
+    if mode == "serialization":
+        for each in (made, *parts.values()):
+            if each.get("additionalProperties") is False:
+                del each["additionalProperties"]  # later releases can add fields to responses
+    schemas.update(parts)
     return made
 
 
