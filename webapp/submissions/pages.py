@@ -3,6 +3,7 @@
 from typing import Any
 
 from flask import Blueprint, Response, request, send_file, url_for
+from flask.typing import ResponseReturnValue
 
 from grader.models import Competition, SubmissionStatus, Team
 from grader.services.competitions import lookup, phases
@@ -195,21 +196,10 @@ def select(act: Act, sent: SelectRequest, submission_id: int) -> Selected:
     return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))
 
 
-@blueprint.get("/submissions/<int:submission_id>/file")
-@auth.login_required
-def file(slug: str, submission_id: int) -> Response:
-    """Download a file exactly as it was uploaded."""
-    return _file(submission_id, slug)
-
-
 @api.blueprint.get("/submissions/<int:submission_id>/file")
 @operation(Scope.READ, tag=TAG, answers_file="application/octet-stream")
-def submission_file(submission_id: int) -> Response:
+def submission_file(submission_id: int, slug: str | None = None) -> Response:
     """Return a submission's file exactly as it was uploaded."""
-    return _file(submission_id)
-
-
-def _file(submission_id: int, slug: str | None = None) -> Response:
     with reading() as session:
         found = opened(session, submission_id, slug).submission
         accepting.require_file(found)
@@ -220,6 +210,13 @@ def _file(submission_id: int, slug: str | None = None) -> Response:
         download_name=found.file_name,
         etag=found.sha256,
     )
+
+
+@blueprint.get("/submissions/<int:submission_id>/file")
+@auth.login_required
+def file(slug: str, submission_id: int) -> ResponseReturnValue:
+    """Download a file exactly as it was uploaded."""
+    return submission_file(submission_id, slug)
 
 
 @blueprint.get("/submissions/<int:submission_id>/receipt")
