@@ -150,18 +150,6 @@ def test_sessions_continue_after_the_server_has_closed_all_connections(postgresq
     other.dispose()
 
 
-def test_unreachable_server_times_out_and_the_url_can_set_the_timeout(
-    postgresql_url: str,
-):
-    url = make_url(postgresql_url).update_query_dict({"keepalives_idle": "7"})
-    database = Database(url.render_as_string(hide_password=False))
-    with database.read() as session:
-        driver: Any = session.connection().connection.driver_connection
-        used = driver.info.get_parameters()
-    database.dispose()
-    assert (used["connect_timeout"], used["tcp_user_timeout"], used["keepalives_idle"]) == ("5", "30000", "7")
-
-
 def test_stalled_writer_does_not_block_others_forever(postgresql_url: str):
     database = Database(postgresql_url, timeouts=Timeouts(write_idle=0.5))
     with database.write() as session:
@@ -216,13 +204,21 @@ def test_read_statements_and_waits_for_locks_are_limited_but_long_writes_are_not
     assert db.exceeded_limit(ValueError()) is None
 
 
-def test_settings_limit_web_processes_only(postgresql_url: str):
+def test_settings_limit_web_processes_only_and_the_url_can_set_timeouts(postgresql_url: str):
+    postgresql_url = (
+        make_url(postgresql_url)
+        .update_query_dict({"keepalives_idle": "7"})
+        .render_as_string(hide_password=False)
+    )
     values: dict[str, Any] = {"database_pool_size": 3, "database_timeout_seconds": 7}
     settings = Settings(database_url=SecretStr(postgresql_url), **values)
     web, other = Database.for_requests(settings), Database.of(settings, pool_size=1)
     for database, reads, writes in ((web, "7s", ["0", "7s", "7s"]), (other, "0", ["0", "0", "7s"])):
         with database.read() as session:
             assert limits_of(session)[0] == reads
+            driver: Any = session.connection().connection.driver_connection
+            used = driver.info.get_parameters()
+            assert (used["connect_timeout"], used["keepalives_idle"]) == ("5", "7")
         with database.write() as session:
             assert limits_of(session) == writes
     assert (web.engine.pool.size(), other.engine.pool.size()) == (3, 1)

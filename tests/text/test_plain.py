@@ -1,9 +1,9 @@
-"""Plain texts from users: removal of characters that reorder text."""
+"""Plain texts: removal of characters that reorder text, and cells of CSV files."""
 
 import pytest
 
 from grader.prose import markdown
-from grader.text import one_line, plain_text
+from grader.text import one_line, plain_text, safe
 
 REORDERING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 
@@ -32,3 +32,16 @@ def test_settings_and_descriptions_contain_no_reordering_characters(arena):
     for path in ("/api/v1/competitions/toxicity", f"{api}/submissions", f"{api}/organize/settings"):
         body = client.get(path, headers=(ann if "organize" not in path else root).bearer).text
         assert "abc" in body and "202e" not in body and "2066" not in body
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_a_cell_that_looks_like_a_formula_is_prefixed_with_an_apostrophe(start: str):
+    assert safe(f"{start}1+1") == f"'{start}1+1"
+    assert safe(f" {start}1") == f"' {start}1"
+    assert safe(f"a{start}1") == f"a{start}1"
+
+
+@pytest.mark.parametrize("text", ["-0.00398", "-2", "+0.08126", "+3"])
+def test_a_signed_number_is_not_escaped(text: str):
+    assert safe(text) == text
+    assert safe(f"{text}-1") == f"'{text}-1"

@@ -11,7 +11,6 @@ from sqlalchemy import select
 from grader.models import (
     Competition,
     Score,
-    ScoringJob,
     Split,
     Standing,
     Submission,
@@ -21,15 +20,9 @@ from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.leaderboards import shown_scores, submission_results, team_results
 from grader.services.leaderboards.board import BoardRequest, board_of
-from grader.services.rescoring import publication
-from grader.services.site.leased_rows import Breakdown
-from grader.services.site.log import Actor
-from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions import selections
-from grader.services.submissions.scoring_jobs import Outcome
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
 from tests.fixtures.refusals import refused
-from tests.fixtures.service import LEASE
 
 HOUR = timedelta(hours=1)
 # With a step of 0.02: a first score, then worse, better, about equal, better.
@@ -69,16 +62,6 @@ def bands(service, competition: Competition, version_id: int | None = None) -> d
             submission_id: int(Decimal(order.SCALE.text(order.SCALE.units(score))) // step * step * 100_000)
             for submission_id, score in session.execute(query)
         }
-
-
-def end(service, job_id: int, *outcomes: Outcome):
-    """Record these outcomes for a job's attempts."""
-    for place, outcome in enumerate(outcomes, 1):
-        now = service.now + 10 * place * HOUR
-        with service.database.write() as session:
-            claim = jobs.claim(session, job_id=job_id, lease=LEASE, now=now)
-            assert claim is not None
-            jobs.record(session, job_id=job_id, token=claim.token, outcome=outcome, now=now)
 
 
 def public_standings(service) -> dict[int, tuple[int, int]]:
@@ -124,39 +107,12 @@ def test_benchmark_is_shown_like_a_submission(coarse):
     assert shown_scores.units(competition, 0.91999) is None
 
 
-def test_rescoring_ranks_a_team_whose_last_file_fails(service, coarse, prepare_version):
-    competition = coarse(Feedback.TIERED)
-    sent = send(service, competition, (0.2, 0.9))
+def test_blind_shows_neither_teams_nor_benchmarks(service, coarse):
+    competition = coarse(Feedback.BLIND)
+    sent = send(service, competition, (0.2, 0.9, 0.4))
     service.score(*sent)
-    version = prepare_version(competition)
-    with service.database.read() as session:
-        query = select(ScoringJob.submission_id, ScoringJob.id)
-        again = dict(session.execute(query.where(ScoringJob.scoring_version_id == version.id)).all())
-    last = again.pop(sent[1].submission.id)
-    service.run(*again.values())
-    end(service, last, *[Breakdown("x")] * jobs.LIMITS.errors)
     with service.database.write() as session:
-        publication.publish(
-            session, scoring_version_id=version.id, actor=Actor(None, "tests"), lose_scores=True
-        )
-    expected = bands(service, service.reload(competition))
-    assert list(public_standings(service).values()) == list(expected.items())
-
-
-def test_blind_has_no_public_leaderboard(service, coarse):
-    competition = coarse(Feedback.BLIND)
-    service.score(*send(service, competition, (0.2, 0.9, 0.4)))
-    with service.database.read() as session:
-        own = lookup.get(session, slug=competition.slug)
-        assert board_of(session, competition=own, now=service.now).rows == ()
-
-
-def test_blind_shows_no_benchmark(service, coarse):
-    competition = coarse(Feedback.BLIND)
-    (sent,) = send(service, competition, (0.5,))
-    service.score(sent)
-    with service.database.write() as session:
-        session.get_one(Submission, sent.submission.id).kind = SubmissionKind.BENCHMARK
+        session.get_one(Submission, sent[0].submission.id).kind = SubmissionKind.BENCHMARK
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
         assert board_of(session, competition=own, now=service.now).rows == ()

@@ -24,40 +24,27 @@ def played(arena) -> dict[str, int]:
     return sent
 
 
-def test_after_the_reveal_everyone_sees_the_tables_of_both_splits(arena, played: dict[str, int]):
-    arena.reveal()
-    counted = arena.app.test_client().get(f"{API}/{played['bob']}").json
-    assert (counted["team"], counted["rank"], counted["team_count"]) == ("Bob", 2, 2)
-    for split in ("public", "private"):
-        assert [row["name"] for row in counted[split]["identities"]] == list(IDENTITIES)
-        for row in counted[split]["identities"]:
-            assert row.keys() == {"name"} | AUCS | GAPS
-    page = arena.app.test_client().get(f"{HERE}/{played['bob']}").text
-    assert f"Submission {played['bob']} of" in page
-    assert "2nd of 2" in page
-    assert page.count("<table") == 2
-    assert "predictions.csv" not in page
-
-
-def test_the_leaderboard_links_only_to_the_submissions_that_counted(arena, played: dict[str, int]):
-    arena.reveal()
-    browser = arena.app.test_client()
-    board = browser.get("/api/v1/competitions/toxicity/leaderboard?split=private").json
-    counted = {row["submission"] for row in board["rows"]}
-    assert played["bob"] in counted
-    page = browser.get(HERE).text
-    assert all(f'"{HERE}/{submission_id}"' in page for submission_id in counted)
-    for submission_id in set(played.values()) - counted | {99}:
-        answer = browser.get(f"{API}/{submission_id}")
-        assert answer.status_code == 404
-        assert answer.json["error"] == "not_counted"
-    assert "submission" not in browser.get("/api/v1/competitions/toxicity/leaderboard").json["rows"][0]
-
-
-def test_a_submission_of_another_competition_is_not_found(arena, played: dict[str, int]):
+def test_after_the_reveal_everyone_sees_the_tables_of_the_submissions_that_counted(
+    arena, played: dict[str, int]
+):
     arena.competition("other")
     arena.reveal()
     arena.reveal("other")
-    assert (
-        arena.app.test_client().get(f"{API}/{played['bob']}".replace("toxicity", "other")).status_code == 404
-    )
+    browser = arena.app.test_client()
+    shown = browser.get(f"{API}/{played['bob']}").json
+    assert (shown["team"], shown["rank"], shown["team_count"]) == ("Bob", 2, 2)
+    for split in ("public", "private"):
+        assert [row["name"] for row in shown[split]["identities"]] == list(IDENTITIES)
+        assert all(row.keys() == {"name"} | AUCS | GAPS for row in shown[split]["identities"])
+    page = browser.get(f"{HERE}/{played['bob']}").text
+    assert f"Submission {played['bob']} of" in page and "2nd of 2" in page
+    assert page.count("<table") == 2 and "predictions.csv" not in page
+    board = browser.get("/api/v1/competitions/toxicity/leaderboard?split=private").json
+    counted = {row["submission"] for row in board["rows"]}
+    linked = browser.get(HERE).text
+    assert played["bob"] in counted and all(f'"{HERE}/{each}"' in linked for each in counted)
+    for submission_id in set(played.values()) - counted | {99}:
+        answer = browser.get(f"{API}/{submission_id}")
+        assert (answer.status_code, answer.json["error"]) == (404, "not_counted")
+    assert browser.get(f"{API}/{played['bob']}".replace("toxicity", "other")).status_code == 404
+    assert "submission" not in browser.get("/api/v1/competitions/toxicity/leaderboard").json["rows"][0]
