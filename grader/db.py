@@ -63,12 +63,8 @@ _TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
 _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
 # SQLSTATE codes for an unavailable lock, a serialization failure and a deadlock.
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
-# SQLSTATE codes of exceeded limits, with the setting of each.
-_LIMITS = {
-    "57014": "database_timeout_seconds",
-    "55P03": "database_timeout_seconds",
-    "25P03": "database_timeout_seconds",
-}
+# SQLSTATE codes of an exceeded database_timeout_seconds.
+_TIMEOUT_STATES = frozenset({"57014", "55P03", "25P03"})
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 )
@@ -239,8 +235,8 @@ def exceeded_limit(error: BaseException) -> str | None:
     if isinstance(error, PoolTimeout):
         return f"{PREFIX}DATABASE_POOL_SIZE"
     origin = error.orig if isinstance(error, DBAPIError) else error
-    setting = _LIMITS.get(origin.sqlstate or "") if isinstance(origin, psycopg.Error) else None
-    return f"{PREFIX}{setting.upper()}" if setting else None
+    has_timed_out = isinstance(origin, psycopg.Error) and origin.sqlstate in _TIMEOUT_STATES
+    return f"{PREFIX}DATABASE_TIMEOUT_SECONDS" if has_timed_out else None
 
 
 def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:

@@ -36,7 +36,7 @@ TEXTS = ("overview", "evaluation", "data_description", "rules")
 # The slug of a deleted draft becomes this prefix and its id. No URL matches it, because slugs contain no
 # colon.
 DELETED = "deleted:"
-FORMATTED = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+NULLABLE_JSON = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 class CompetitionState(enum.StrEnum):
@@ -95,7 +95,7 @@ class Color(enum.StrEnum):
 class _WithTexts:
     """A row with Markdown texts and their cached HTML, which is cleared when a text changes."""
 
-    formatted: Mapped[dict[str, Any] | None] = mapped_column(FORMATTED, deferred=True)
+    formatted: Mapped[dict[str, Any] | None] = mapped_column(NULLABLE_JSON, deferred=True)
 
     @validates(*TEXTS, "body")
     def _format_again(self, name: str, text: str) -> str:
@@ -159,9 +159,7 @@ class Competition(_WithTexts, Base):
         default=Anonymity.NONE,
         server_default="none",
     )
-    draft_metric: Mapped[dict[str, Any] | None] = mapped_column(
-        JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
-    )
+    draft_metric: Mapped[dict[str, Any] | None] = mapped_column(NULLABLE_JSON)
     state: Mapped[CompetitionState] = mapped_column(stored_enum(CompetitionState, name="state"))
     opens_at: Mapped[datetime | None]
     closes_at: Mapped[datetime | None]

@@ -36,7 +36,6 @@ from webapp.leaderboards.answers import (
     RescoredLine,
 )
 from webapp.leaderboards.views import Rows, board_csv, columns
-from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, terms_of
 from webapp.surface import Access, Ask, Surface, query_of
 
@@ -149,36 +148,6 @@ def _board(
     )
 
 
-def stage_sentence(competition: Competition, stage: Stage, *, pending_count: int) -> str:
-    """Return the public sentence about the state of the private leaderboard; may be empty."""
-    match stage:
-        case Stage.RUNNING:
-            return _until(competition.reveals_at)
-        case Stage.CLOSED:
-            if pending_count:
-                left = formats.counted(pending_count, "submission")
-                verb = "is" if pending_count == 1 else "are"
-                return f"Closed. {left} accepted in time {verb} still being scored and will count. " + _until(
-                    competition.reveals_at
-                )
-            return "Closed. " + _until(competition.reveals_at)
-        case Stage.SETTLED:
-            return "Closed. All submissions accepted in time have been processed. " + _until(
-                competition.reveals_at
-            )
-        case Stage.REVEALED:
-            return ""
-
-
-def _until(reveals_at: datetime | None) -> str:
-    if reveals_at is None:
-        return ""
-    return (
-        "The organizers will reveal the private leaderboard. If they do not, it is revealed automatically on "
-        f"{formats.moment(reveals_at)}, or later when all submissions are scored."
-    )
-
-
 @blueprint.get("/leaderboard")
 def public(slug: str) -> ResponseReturnValue:
     """Show a page of the public leaderboard."""
@@ -261,8 +230,9 @@ def _board_page(slug: str, split: Split) -> str:
         own_page=own and own.rank and (own.rank - 1) // PAGE_SIZE + 1,
         podium=ranked[:PODIUM] if is_final else [],
         query=_query(board),
-        is_running=stage is Stage.RUNNING,
-        stage=stage_sentence(competition, stage, pending_count=pending_count),
+        stage=stage.value,
+        pending_count=pending_count,
+        reveals_at=competition.reveals_at,
         takes_late=split is Split.PRIVATE and competition.takes_late_submissions,
         steps=steps,
         frontier=cloud,

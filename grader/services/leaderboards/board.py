@@ -52,7 +52,7 @@ from grader.services.competitions import boards, lookup, phases, team_names
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import shown_scores
-from grader.services.leaderboards.group_tables import WorstGroup, worst_of
+from grader.services.leaderboards.group_tables import Stored, WorstGroup, worst_of
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site.paging import PAGE_SIZE, Paging, paging
 from grader.text import one_line
@@ -306,6 +306,17 @@ def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -
         raise Refusal("not_settled", ErrorKind.FORBIDDEN, message)
 
 
+Line = tuple[int, int]
+"""Twice the rank and the team's id; for a benchmark, an odd number, and minus its number from 1."""
+
+
+class PlacedBenchmark(NamedTuple):
+    """A benchmark's row and the number of teams above it."""
+
+    row: ShownRow
+    place: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     """A leaderboard as one class of viewers sees it; values that they may not see are not read."""
@@ -330,14 +341,7 @@ class _Source:
         """Return a page without the viewer's row."""
         standings, version = self.standings, self.version
         team_count, best = standings.count_and_best()
-        benchmarks = benchmark_rows(
-            standings,
-            competition=self.competition,
-            version=version,
-            terms=self.terms,
-            rule=self.rule,
-            has_groups=self.has_groups,
-        )
+        benchmarks = self.benchmarks()
         usual = is_usually_descending(request.sort, self.about, self.rule)
         descending = usual if request.descending is None else request.descending
         is_plain = request.sort in (Sort.RANK, Sort.SCORE) and descending is usual and not request.search
@@ -375,6 +379,60 @@ class _Source:
             rule=self.rule,
             shared=rows,
         )
+
+    def benchmarks(self) -> Sequence[PlacedBenchmark]:
+        """Return the benchmarks, best first, with the visible terms and worst groups.
+
+        A benchmark's name is its description, or else the name of its team. In coarse feedback modes, its
+        public score is rounded.
+        """
+        standings, competition, split = self.standings, self.competition, self.standings.split
+        is_hidden = split is Split.PUBLIC and competition.feedback is Feedback.BLIND
+        name = case((Team.is_organizers, Team.name), else_=team_names.column(competition))
+        rows = standings.session.execute(
+            select(Submission, name, Score)
+            .join(Team, Team.id == Submission.team_id)
+            .join(Score, Score.submission_id == Submission.id)
+            .where(
+                Submission.competition_id == competition.id,
+                Submission.kind == SubmissionKind.BENCHMARK,
+                Score.scoring_version_id == self.version.id,
+                Score.split == split,
+                false() if is_hidden else true(),
+            )
+            .limit(MAX_BENCHMARKS)
+            .options(defer(Score.evidence))
+        )
+        shown: list[tuple[TeamEntry, ShownRow]] = []
+        for submission, team, score in rows:
+            if self.rule is not None:
+                units = shown_scores.named_units(self.rule, (score.score, score.terms, score.groups))
+            elif split is Split.PUBLIC:
+                units = shown_scores.units(competition, score.score)
+            else:
+                units = competition.scale.units(score.score)
+            if units is None:
+                continue
+            row = ShownRow(
+                rank=None,
+                team_id=submission.team_id,
+                team=one_line(submission.description, NAME_MAX_LENGTH) or team,
+                members=(),
+                submission_id=submission.id,
+                score=self.scale.text(units),
+                score_units=units,
+                terms=shown_scores.rounded_terms(score.terms, self.terms, self.about.decimals_of_terms),
+                entry_count=1,
+                last_submitted_at=submission.submitted_at,
+                worst=self._worst(score.groups) if self.has_groups else None,
+            )
+            shown.append((TeamEntry(row.team_id, row.submission_id, units, row.last_submitted_at), row))
+        shown.sort(key=lambda each: order.order(each[0]))
+        places = standings.places_of([entry for entry, _ in shown])
+        return [PlacedBenchmark(row, place - 1) for (_, row), place in zip(shown, places, strict=True)]
+
+    def _worst(self, groups: Stored) -> WorstGroup | None:
+        return worst_of(groups, is_lowest_best=self.version.scale.is_lowest_best)
 
     def own(self, team_id: int) -> ShownRow | None:
         """Return the row of the viewer's team as it sees itself, or None if it has no rank."""
@@ -419,7 +477,6 @@ class _Source:
         if standings.split is Split.PRIVATE:
             before = replace(standings, split=Split.PUBLIC).ranks(None if is_all else team_ids)
         scale, decimals = self.scale, self.about.decimals_of_terms
-        is_lowest = self.version.scale.is_lowest_best
         return {
             line.team_id: ShownRow(
                 rank=(rank := ranks[line.team_id]),
@@ -436,7 +493,7 @@ class _Source:
                 errors=self._errors(line.errors) if has_errors and line.errors else {},
                 division=line.division,
                 alias=line.alias if has_alias else "",
-                worst=worst_of(line.groups, is_lowest_best=is_lowest) if self.has_groups else None,
+                worst=self._worst(line.groups) if self.has_groups else None,
             )
             for line in standings.session.execute(query)
         }
@@ -459,7 +516,7 @@ class _Source:
         rest = {name: error for name, error in errors.items() if name != "score"}
         return rest if own is None else {"score": own, **rest}
 
-    def _plain_lines(self, place: Paging, benchmarks: "Sequence[PlacedBenchmark]") -> "list[Line]":
+    def _plain_lines(self, place: Paging, benchmarks: Sequence[PlacedBenchmark]) -> list[Line]:
         """Return the lines of a page in rank order, read directly from the index."""
         teams = self.standings.session.scalars(
             select(Standing.team_id)
@@ -481,10 +538,10 @@ class _Source:
         self,
         request: BoardRequest,
         place: Paging,
-        benchmarks: "Sequence[PlacedBenchmark]",
+        benchmarks: Sequence[PlacedBenchmark],
         *,
         is_descending: bool,
-    ) -> "tuple[list[Line], int, Paging]":
+    ) -> tuple[list[Line], int, Paging]:
         """Return the lines of a page in the requested order, the number of teams found, and the page.
 
         Lines with equal values are in rank order.
@@ -615,81 +672,6 @@ def _members(session: Session, condition: ColumnElement[bool]) -> dict[int, list
     for team_id, name in session.execute(query):
         members[team_id].append(name)
     return members
-
-
-Line = tuple[int, int]
-"""Twice the rank and the team's id; for a benchmark, an odd number, and minus its number from 1."""
-
-
-class PlacedBenchmark(NamedTuple):
-    """A benchmark's row and the number of teams above it."""
-
-    row: ShownRow
-    place: int
-
-
-def benchmark_rows(
-    standings: Standings,
-    *,
-    competition: Competition,
-    version: ScoringVersion,
-    terms: Sequence[str] = (),
-    rule: BoardRule | None = None,
-    has_groups: bool = False,
-) -> Sequence[PlacedBenchmark]:
-    """Return the benchmarks of a leaderboard, best first, with the visible terms and worst groups.
-
-    A benchmark's name is its description, or else the name of its team. In coarse feedback modes, its public
-    score is rounded.
-    """
-    split = standings.split
-    is_hidden = split is Split.PUBLIC and competition.feedback is Feedback.BLIND
-    name = case((Team.is_organizers, Team.name), else_=team_names.column(competition))
-    rows = standings.session.execute(
-        select(Submission, name, Score)
-        .join(Team, Team.id == Submission.team_id)
-        .join(Score, Score.submission_id == Submission.id)
-        .where(
-            Submission.competition_id == competition.id,
-            Submission.kind == SubmissionKind.BENCHMARK,
-            Score.scoring_version_id == version.id,
-            Score.split == split,
-            false() if is_hidden else true(),
-        )
-        .limit(MAX_BENCHMARKS)
-        .options(defer(Score.evidence))
-    )
-    scale = shown_scores.scale(competition, split) if rule is None else boards.scale(rule)
-    decimals, is_lowest = shown_scores.term_decimals(version), version.scale.is_lowest_best
-    shown: list[tuple[TeamEntry, ShownRow]] = []
-    for submission, team, score in rows:
-        units = _units(competition, split, score, rule)
-        if units is None:
-            continue
-        row = ShownRow(
-            rank=None,
-            team_id=submission.team_id,
-            team=one_line(submission.description, NAME_MAX_LENGTH) or team,
-            members=(),
-            submission_id=submission.id,
-            score=scale.text(units),
-            score_units=units,
-            terms=shown_scores.rounded_terms(score.terms, terms, decimals),
-            entry_count=1,
-            last_submitted_at=submission.submitted_at,
-            worst=worst_of(score.groups, is_lowest_best=is_lowest) if has_groups else None,
-        )
-        shown.append((TeamEntry(row.team_id, row.submission_id, units, row.last_submitted_at), row))
-    shown.sort(key=lambda each: order.order(each[0]))
-    places = standings.places_of([entry for entry, _ in shown])
-    return [PlacedBenchmark(row, place - 1) for (_, row), place in zip(shown, places, strict=True)]
-
-
-def _units(competition: Competition, split: Split, score: Score, rule: BoardRule | None) -> int | None:
-    if rule is not None:
-        return shown_scores.named_units(rule, (score.score, score.terms, score.groups))
-    shown = shown_scores.units(competition, score.score) if split is Split.PUBLIC else None
-    return competition.scale.units(score.score) if shown is None else shown
 
 
 def _benchmark_value(sort: str, row: ShownRow) -> Any:

@@ -21,7 +21,6 @@ from grader.models import (
 from grader.ranking.order import Scale
 from grader.ranking.selection import Scored
 from grader.services.competitions import boards
-from grader.services.competitions.metric import of_version
 from grader.visibility import Feedback
 
 # The score, the terms and the groups of a submission on one split.
@@ -54,11 +53,6 @@ def scale(competition: Competition, split: Split = Split.PUBLIC, own: Scale | No
     if not (split is Split.PUBLIC and competition.feedback.has_step):
         return own
     return replace(own, shown_decimals=min(competition.feedback_step.decimals, own.decimals))
-
-
-def term_decimals(version: ScoringVersion) -> int:
-    """Return the number of displayed decimals of a term."""
-    return of_version(version).describe().decimals_of_terms
 
 
 def rounded_terms(values: Mapping[str, float], names: Sequence[str], decimals: int) -> dict[str, float]:

@@ -60,11 +60,9 @@ class TeamResults:
     disqualification: str | None
 
 
-def of_team(
-    session: Session, *, competition: Competition, team: Team, phase: Phase, viewer: Viewer = Viewer.TEAM
-) -> TeamResults:
+def of_team(session: Session, *, competition: Competition, team: Team, phase: Phase) -> TeamResults:
     """Return the results of a team's submissions; raise BoardNotRevealed before the reveal."""
-    if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase, competition.feedback):
+    if phase is not Phase.REVEALED:
         raise BoardNotRevealed
     version_id, scale = lookup.live(competition).id, competition.scale
     own = shown_scores.scored(

@@ -18,7 +18,6 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services.closing import close
 from grader.services.rescoring import publication
 from grader.services.rescoring.publication import RescoringIncomplete
 from tests.fixtures import rescorings
@@ -154,18 +153,6 @@ def test_switch_is_logged_with_its_versions_and_its_reason(
     assert [(each.origin, each.competition_id) for each in entries] == [("tests", competition.id)] * 2
     assert [each.at for each in entries] == [service.now + hours * HOUR for hours in (2, 3)]
     assert entries[1].public_text == "All scores now use scoring version 1: It was right before."
-
-
-def test_private_rows_are_written_with_the_switch_once_a_competition_is_settled(
-    service, competition, version: ScoringVersion
-):
-    service.run(*jobs_of(service, version))
-    publish(service, version)
-    assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 0}
-    service.act(close.settle, competition=competition, after=2 * HOUR)
-    assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 2}
-    first = roll_back(service, competition)
-    assert splits(service, first) == {Split.PUBLIC: 2, Split.PRIVATE: 2}
 
 
 def test_actions_during_a_versions_retirement_are_on_its_leaderboard_when_it_returns(
