@@ -89,7 +89,7 @@ def metric_file(**_: Any) -> list[NamedBlob]:
     try:
         source = MetricSource.of(content)
     except UnsuitableSource as error:
-        raise metric_files.MetricFileRefused(str(error)) from error
+        raise metric_files.refused(str(error)) from error
     stored = [NamedBlob.store("metric.py", source.text.encode())]
     sample = request.files.get("sample")
     if sample is not None and sample.filename:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairboard.interface import Direction
-from grader.errors import OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.metrics.python_metric import PythonSettings
 from grader.models import CompetitionState, OrganizerJob
 from grader.sandbox import layers
@@ -18,10 +18,9 @@ from grader.settings import HostMetrics
 MOST_ARGUMENTS_BYTES = 10_000
 
 
-class MetricFileRefused(OrganizerError):
-    """A metric.py that cannot be used, or that this user or site may not use."""
-
-    public_name = "metric_file_refused"
+def refused(message: str) -> OrganizerRefusal:
+    """Return the error that a metric.py cannot be used, or that this user or site may not use it."""
+    return OrganizerRefusal("metric_file_refused", ErrorKind.CONFLICT, message)
 
 
 def is_allowed(allowed: HostMetrics, *, is_administrator: bool) -> bool:
@@ -30,23 +29,23 @@ def is_allowed(allowed: HostMetrics, *, is_administrator: bool) -> bool:
 
 
 def require_allowed(allowed: HostMetrics, *, is_administrator: bool) -> None:
-    """Raise MetricFileRefused unless the user may upload metrics and this machine can run them."""
+    """Raise OrganizerRefusal unless the user may upload metrics and this machine can run them."""
     if allowed is HostMetrics.OFF:
-        raise MetricFileRefused("This site accepts no metrics written in Python.")
+        raise refused("This site accepts no metrics written in Python.")
     if not is_allowed(allowed, is_administrator=is_administrator):
-        raise MetricFileRefused("Only administrators of this site may upload metrics written in Python.")
+        raise refused("Only administrators of this site may upload metrics written in Python.")
     if refusal := layers().refusal:
-        raise MetricFileRefused(refusal)
+        raise refused(refusal)
 
 
 def arguments_of(text: str) -> dict[str, Any]:
-    """Parse the further arguments of `score`, a JSON object; raise MetricFileRefused."""
+    """Parse the further arguments of `score`, a JSON object; raise OrganizerRefusal."""
     try:
         arguments = json.loads(text)
     except (ValueError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict) or len(text) > MOST_ARGUMENTS_BYTES:
-        raise MetricFileRefused('The arguments must be a JSON object, such as {"beta": 2}.')
+        raise refused('The arguments must be a JSON object, such as {"beta": 2}.')
     return arguments
 
 
@@ -71,7 +70,7 @@ def use(
     python = PythonSettings.from_dict(known.python) if known and known.python else PythonSettings()
     is_draft = act.competition.state is CompetitionState.DRAFT
     if not is_draft and (known is None or sample is not None):
-        raise MetricFileRefused(
+        raise refused(
             "A rescoring may only change the file of a metric that is written in Python, not its columns. "
             "Send a metric.py without a sample submission."
         )
