@@ -46,11 +46,6 @@ def test_rows_are_joined_by_id_and_the_frames_are_not_changed(solution, submissi
     pd.testing.assert_frame_equal(shuffled, before[1])
 
 
-def test_text_ids_match_integer_ids(solution, submission):
-    as_text = submission.assign(id=submission["id"].astype(str))
-    assert score(solution, as_text, "id") == score(solution, submission, "id")
-
-
 def test_column_roles_and_settings_can_be_passed_by_name(solution, submission):
     renamed = solution.rename(columns={"target": "is harmful"})
     settings, names = MetricSettings(power=0), ["cat", "black dog"]
@@ -68,28 +63,28 @@ def test_column_roles_and_settings_can_be_passed_by_name(solution, submission):
     assert number == report.score != score(solution, submission, "id")
 
 
-def test_predictions_may_be_strings_as_in_a_file(solution, submission):
-    texts = submission.assign(prediction=[f" {value!r}\t" for value in submission["prediction"].tolist()])
-    assert score(solution, texts, "id") == score(solution, submission, "id")
-
-
 NUMBERS = ["Float64", "object", "category"]
 
 
-@pytest.mark.parametrize("ids", ["str", "object", "string[python]", "category", "Int64"])
+@pytest.mark.parametrize("ids", ["str", "object", "category", "Int64", "float64"])
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_score_is_the_same_for_every_type_of_column(solution, submission, ids, numbers):
     expected = score(solution, submission, "id")
     stored = solution.astype({"id": ids, "target": numbers, "cat": numbers, "black dog": "boolean"})
     assert score(stored, submission, "id") == expected
     assert score(solution, submission.astype({"id": ids, "prediction": numbers}), "id") == expected
-
-
-@pytest.mark.parametrize("numbers", NUMBERS)
-def test_missing_prediction_of_every_type_is_reported(solution, submission, numbers):
-    submission["prediction"] = submission["prediction"].mask(submission["id"] == 1000).astype(numbers)
+    missing = submission["prediction"].mask(submission["id"] == 1000).astype(numbers)
     with pytest.raises(ParticipantVisibleError, match="not a finite decimal number: 1 id, `1000`"):
-        score(solution, submission, "id")
+        score(solution, submission.assign(prediction=missing), "id")
+
+
+def test_texts_are_read_as_in_a_file(solution, submission):
+    expected = score(solution, submission, "id")
+    texts = [f" {value!r}\t" for value in submission["prediction"].tolist()]
+    assert score(solution, submission.assign(prediction=texts), "id") == expected
+    decimals = submission.assign(id=submission["id"].astype(str) + ".0")
+    assert score(solution, decimals, "id") == expected
+    assert score(solution.assign(id=decimals["id"]), submission, "id") == expected
 
 
 def with_cell(frame, column, value):
@@ -111,17 +106,13 @@ def with_first(frame, value):
         (lambda frame: frame.drop(columns="id"), "no column `id`"),
         (lambda frame: frame.iloc[1:], "Missing from the submission: 1 id, `1000`"),
         (lambda frame: frame.iloc[5:], "Missing .*: 5 ids, `1000`, `1001`, `1002`, `1003`, `1004`[.]$"),
-        (lambda frame: frame.iloc[6:], "Missing .*: 6 ids, `1000`, .*, `1004` and 1 more[.]$"),
         (lambda frame: pd.concat([frame, frame.iloc[:2]]), "Repeated in the submission: 2 ids"),
         (lambda frame: frame.assign(id=frame["id"] + 7), "and 2 more"),
         (lambda frame: frame.assign(prediction=np.nan), "not a finite decimal number: 300 ids, `1000`"),
-        (lambda frame: frame.assign(prediction=np.inf), "not a finite decimal number: 300 ids"),
         (lambda frame: with_first(frame, "1_0"), "not a finite decimal number: 1 id, `1000`"),
         (lambda frame: with_first(frame, "\ud800"), "not a finite decimal number: 1 id, `1000`"),
-        (lambda frame: with_first(frame, ""), "not a finite decimal number: 1 id, `1000`"),
         (lambda frame: with_first(frame, None), "not a finite decimal number: 1 id, `1000`"),
         (lambda frame: with_first(frame, [0.5]), "not a finite decimal number: 1 id, `1000`"),
-        (lambda frame: frame.assign(prediction="high"), "not a finite decimal number: 300 ids"),
         (lambda frame: frame.assign(prediction=True), "not a finite decimal number: 300 ids"),
         (lambda frame: with_first(frame, True), "not a finite decimal number: 1 id, `1000`"),
         (lambda frame: pd.concat([frame, frame[["prediction"]]], axis=1), "columns named `prediction`"),
@@ -165,21 +156,3 @@ def test_only_the_named_identities_are_read(solution, submission):
         cat=["0.5 ", None, "0", " ", *solution["cat"].astype(str)[4:].replace("nan", None)]
     )
     assert 0 < score(texts, submission, "id") < 1
-
-
-def test_object_predictions_are_joined_by_id(solution, submission):
-    reversed_rows = submission.iloc[::-1].reset_index(drop=True)
-    objects = reversed_rows.assign(prediction=reversed_rows["prediction"].astype(object))
-    assert score(solution, objects, "id") == score(solution, submission, "id")
-
-
-def test_ids_are_compared_as_on_the_site(solution, submission):
-    expected = score(solution, submission, "id")
-    for ids in ("float64", "Float64", "category"):
-        assert score(solution.astype({"id": ids}), submission, "id") == expected
-        assert score(solution, submission.astype({"id": ids}), "id") == expected
-    decimals = submission.assign(id=submission["id"].astype(str) + ".0")
-    assert score(solution, decimals, "id") == expected
-    assert score(solution.assign(id=decimals["id"]), submission, "id") == expected
-    floats = solution.astype({"id": "float64"}).astype({"id": "category"})
-    assert score(floats, submission, "id") == expected

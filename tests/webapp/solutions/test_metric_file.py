@@ -141,8 +141,15 @@ def test_settings_cannot_name_another_file(olga: Desk):
     assert olga("GET", f"{DESK}/settings").json["settings"]["metric"]["source"] == stored["sha256"]
 
 
-def test_check_reports_a_metric_that_fails(olga: Desk):
-    upload(olga, MAE.replace('["price"]', '["cost"]'))
+def test_check_reports_a_metric_that_fails_and_the_page_shows_the_upload(olga: Desk):
+    settings = "/competitions/next/organize/settings"
+    files = {
+        "file": (io.BytesIO(MAE.replace('["price"]', '["cost"]').encode()), "metric.py"),
+        "sample": (io.BytesIO(SAMPLE.encode()), "sample.csv"),
+    }
+    stored = olga.person.post("/competitions/next/organize/metric-file", {"title": "Costs", **files})
+    assert (stored.status_code, stored.location) == (303, settings), stored.text
+    assert 'value="python" checked' in olga.person.browser.get(settings).text
     begun = olga("POST", f"{DESK}/solution", data=SOLUTION, content_type="text/csv", expect=202)
     olga.work()
     found = olga("GET", begun.json["url"]).json
