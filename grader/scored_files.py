@@ -46,19 +46,10 @@ LONGEST_NAME = 255
 
 @dataclass(frozen=True, eq=False)
 class MetricSolution:
-    """A solution prepared for a metric.
+    """A solution prepared for a metric, with the columns that a submission must have.
 
-    Attributes
-    ----------
-    metric : Metric
-    description : Description
-    options : Options
-        With the classes of the solution, unless they were specified.
-    solution : Solution
-    columns : SubmissionColumns
-        The columns that a submission must have.
-    splits : dict of str to (int, object)
-        The number of rows and the prepared targets of public, private and all, unless they are empty.
+    The options have the classes of the solution, unless they were specified. `splits` are the number of rows
+    and the prepared targets of public, private and all, unless they are empty.
     """
 
     metric: Metric
@@ -80,14 +71,8 @@ class MetricSolution:
 
     def results(self, submission: SubmissionFile) -> dict[str, MetricResult]:
         """Return the values on each split; raise FileRejected if they are undefined."""
-        encoded = self._encoded(submission)
+        encoded = encode(self.metric, submission, self.solution.row_ids)
         return {split: self.metric.score(prepared, encoded) for split, (_, prepared) in self.splits.items()}
-
-    def _encoded(self, submission: SubmissionFile) -> Any:
-        try:
-            return self.metric.encode(submission.columns)
-        except UnsuitablePredictions as error:
-            raise FileRejected(unsuitable(error, self.solution.row_ids)) from error
 
 
 @reading("solution")
@@ -100,23 +85,11 @@ def read_for_metric(
     groups: Sequence[str] = (),
     reported: Sequence[str] = (),
 ) -> MetricSolution:
-    """Read a solution for a metric.
+    """Read a solution for a built-in metric, which is also computed in each group of the columns `groups`.
 
-    Parameters
-    ----------
-    source : Path, bytes or seekable binary stream
-    name : str
-        The name of a built-in metric.
-    options : Options
-        Without classes, those that occur in the target are used: in the order of numbers if all are numbers,
-        or else in the order of texts.
-    target : str, optional
-        The column with the true values; by default, the only column called target, label or toxicity. A
-        metric of several columns uses those in `options`.
-    groups : sequence of str
-        Columns; the metric is also computed in each of their groups.
-    reported : sequence of str
-        Further metrics of the same columns, whose scores become terms.
+    Options without classes get those that occur in the target: in the order of numbers if all are numbers, or
+    else in the order of texts. By default, the target is the only column called target, label or toxicity; a
+    metric of several columns uses those in `options`. The scores of the `reported` metrics become terms.
 
     Raises
     ------
@@ -207,10 +180,7 @@ def read_for_settings(
     metric = of_settings(settings)
     file = read_submission(source, row_ids, wanted=predicted_columns(metric.describe(), options_of(settings)))
     if not is_python(settings):  # its predictions are checked in the sandbox
-        try:
-            metric.encode(file.columns)
-        except UnsuitablePredictions as error:
-            raise FileRejected(unsuitable(error, row_ids)) from error
+        encode(metric, file, row_ids)
     return file
 
 
@@ -328,7 +298,12 @@ def _prepared(metric: Metric, solution: Solution) -> dict[str, tuple[int, Any]]:
     return prepared
 
 
-def unsuitable(error: UnsuitablePredictions, row_ids: RowIds) -> FileProblem:
-    """Return the problem of a submission whose predictions make the metric undefined."""
-    ids = listed([named(each) for each in row_ids.smallest(error.rows, 5)], total=len(error.rows))
-    return FileProblem.of("unsuitable_prediction", count=len(error.rows), reason=error.reason, ids=ids)
+def encode(metric: Metric, submission: SubmissionFile, row_ids: RowIds) -> Any:
+    """Return the predictions as the metric needs them; raise FileRejected if it is undefined for them."""
+    try:
+        return metric.encode(submission.columns)
+    except UnsuitablePredictions as error:
+        count = len(error.rows)
+        ids = listed([named(each) for each in row_ids.smallest(error.rows, 5)], total=count)
+        problem = FileProblem.of("unsuitable_prediction", count=count, reason=error.reason, ids=ids)
+        raise FileRejected(problem) from error

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairboard.interface import Columns, Metric, MetricResult, RowArray, UnsuitablePredictions
+from fairboard.interface import Columns, Metric, MetricResult, RowArray
 from fairboard.measured import Measured, measuring
 from grader import counters
 from grader.files import FileProblem, FileRejected, RowIds, SubmissionFile, read_submission
@@ -22,7 +22,7 @@ from grader.metrics import registry
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
-from grader.scored_files import predicted_columns, unsuitable
+from grader.scored_files import encode, predicted_columns
 from grader.services.site import leased_rows
 from grader.services.site.leased_rows import Breakdown, Failure, Outage, Rejection
 from grader.services.solutions import python_solution
@@ -270,10 +270,7 @@ class Calculator:
         data = self._storage.read(claim.submission_sha256)
         row_ids, names = solution.row_ids, claim.other_labels
         read = read_submission(data, row_ids, other_labels=names, wanted=solution.submission)
-        try:
-            encoded = solution.metric.encode(read.columns)
-        except UnsuitablePredictions as error:
-            raise FileRejected(unsuitable(error, row_ids)) from error
+        encoded = encode(solution.metric, read, row_ids)
         file = EncodedFile.of(read, encoded)
         if self._cache and isinstance(encoded, np.ndarray):
             encoding = solution.metric.encoding

@@ -86,15 +86,10 @@ _PATTERNS = tuple((re.compile(pattern), (kind, advice)) for pattern, kind, advic
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The CSV inside a plain, gzip or ZIP file.
+    """The CSV inside a plain, gzip or ZIP file, with remarks on the container.
 
-    Attributes
-    ----------
-    notes : tuple of Note
-        Remarks on the container.
-    open : callable
-        Returns a new stream of the decompressed bytes. Reading it raises `FileRejected` if the data is
-        damaged or larger than the cap.
+    `open` returns a new stream of the decompressed bytes. Reading it raises `FileRejected` if the data is
+    damaged or larger than the cap.
     """
 
     notes: tuple[Note, ...]
@@ -104,17 +99,8 @@ class Content:
 def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
     """Open a plain, gzip or ZIP file as CSV, with at most one layer of compression.
 
-    Parameters
-    ----------
-    source : Path, bytes or binary stream
-        The file as received. A stream must be seekable.
-    cap : int
-        Maximum size in bytes, as received and decompressed.
-
-    Raises
-    ------
-    FileRejected
-        The file is neither a CSV nor a gzip or ZIP file with one CSV, or it exceeds the cap.
+    `cap` is the maximum size in bytes, as received and decompressed; a stream must be seekable. Raise
+    FileRejected if the file exceeds it, or is neither a CSV nor a gzip or ZIP file with one CSV.
     """
     with _opened(source) as raw:
         size = raw.seek(0, io.SEEK_END)

@@ -63,14 +63,9 @@ def without_invisible(value: bytes) -> bytes:
 
 
 def fault_of_id(value: bytes, *, are_integers: bool) -> str:
-    """Return the problem code of a trimmed id that is not expected.
+    """Return the problem code of a trimmed id in UTF-8 that is not expected.
 
-    Parameters
-    ----------
-    value : bytes
-        Valid UTF-8.
-    are_integers : bool
-        Whether all expected ids are integers, so that no other text is an id.
+    If all expected ids are integers, no other text is an id.
     """
     if not value:
         return "empty_id"
@@ -110,13 +105,9 @@ def _is_rounded(value: bytes, index: Mapping[bytes, int]) -> bool:
 
 @dataclass(frozen=True)
 class RowIds:
-    """The expected row ids in the solution's order.
+    """The expected row ids in the solution's order; create them with `of` or `from_bytes`.
 
-    Attributes
-    ----------
-    text : bytes
-        UTF-8 text with a line feed after each id, which is compact even for millions of ids. Create it with
-        `of` or `from_bytes`.
+    `text` is UTF-8 with a line feed after each id, which is compact even for millions of ids.
     """
 
     text: bytes
@@ -125,11 +116,8 @@ class RowIds:
     def of(cls, ids: Iterable[str]) -> "RowIds":
         """Create row ids from distinct texts in the solution's order.
 
-        Raises
-        ------
-        ValueError
-            An id is empty, occurs twice, is padded with spaces, or contains a line break, NUL or an invisible
-            character.
+        Raise ValueError if an id is empty, occurs twice, is padded with spaces, or contains a line break, NUL
+        or an invisible character.
         """
         texts = list(ids)
         row_ids = cls("".join(f"{text}\n" for text in texts).encode())
@@ -145,13 +133,7 @@ class RowIds:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> "RowIds":
-        """Create row ids from the output of `to_bytes`.
-
-        Raises
-        ------
-        ValueError
-            The blob does not end with a line feed, so it is truncated.
-        """
+        """Create row ids from the output of `to_bytes`; raise ValueError if it is truncated."""
         if blob and not blob.endswith(b"\n"):
             raise ValueError("The blob of row ids is truncated.")
         return cls(bytes(blob))

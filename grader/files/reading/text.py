@@ -29,13 +29,8 @@ _SHOWN_BYTES = 20  # on each side of an invalid byte
 class Text:
     """The bytes of a CSV file that is not UTF-16; lines end in LF.
 
-    Attributes
-    ----------
-    data : bytes
-    start, end : int
-        Start of the text after a byte order mark, and end of its last visible byte.
-    notes : tuple of Note
-        Remarks on the line endings.
+    The text starts after a byte order mark, and ends after its last visible byte. The notes are about the
+    line endings.
     """
 
     data: bytes
@@ -124,12 +119,8 @@ def split_fields(line: bytes, most: int = -1) -> list[bytes] | None:
     """Split a line into fields without surrounding spaces, tabs and quotes.
 
     Quotes follow RFC 4180: they enclose a whole field and are doubled inside it. If `most` is given, the last
-    field of an unquoted line contains everything after the first `most` fields.
-
-    Returns
-    -------
-    list of bytes or None
-        None if a quote is in the middle of a field or not closed on the line.
+    field of an unquoted line contains everything after the first `most` fields. The result is None if a quote
+    is in the middle of a field or not closed on the line.
     """
     if b'"' not in line:
         return [field.strip(BLANKS) for field in line.split(b",", most)]

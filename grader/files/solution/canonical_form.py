@@ -18,21 +18,9 @@ _LINES_AT_ONCE = 10_000
 
 
 def hashes(pieces: Iterable[bytes], *, nonce: bytes) -> tuple[str, str]:
-    """Return the digest of a canonical form and the commitment to it, in hexadecimal.
+    """Return the SHA-256 of a canonical form, and that of the nonce followed by the form, in hexadecimal.
 
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The output of `canonical_solution`.
-    nonce : bytes
-        Random bytes that are as secret as the solution.
-
-    Returns
-    -------
-    digest : str
-        sha256 of the canonical form.
-    commitment : str
-        sha256 of the nonce followed by the canonical form.
+    The nonce consists of random bytes that are as secret as the solution.
     """
     digest, commitment = hashlib.sha256(), hashlib.sha256(nonce)
     for piece in pieces:
@@ -76,19 +64,9 @@ def canonical_table(
     columns: Mapping[str, NDArray[np.float64] | Sequence[str]],
     usage: NDArray[np.int8],
 ) -> Iterator[bytes]:
-    """Yield the canonical form of a solution with any columns, which keep their order.
+    """Yield the canonical form of a solution with any columns, which keep their order, as described above.
 
-    Parameters
-    ----------
-    row_ids, usage
-        As in `canonical_solution`.
-    columns : mapping of str to array of float64 or sequence of str, each of length n
-        NaN and empty texts stand for blanks.
-
-    Yields
-    ------
-    bytes
-        As from `canonical_solution`, with the header ``id,<columns>,Usage``.
+    NaN and empty texts stand for blanks. The header is ``id,<columns>,Usage``.
     """
     ids = list(row_ids)
     yield csv_line(["id", *columns, "Usage"])

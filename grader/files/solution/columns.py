@@ -21,14 +21,9 @@ SPLITS = {"public": (1,), "private": (2,), "all": (1, 2)}
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """The texts of a column.
+    """The texts of a column, each once in the order of first appearance.
 
-    Attributes
-    ----------
-    values : tuple of str
-        Each text once, in the order of first appearance.
-    codes : array of int32, shape (n,)
-        For each row, the index of its text in `values`, or -1 for a blank.
+    `codes` are, for each row, the index of its text in `values`, or -1 for a blank.
     """
 
     values: tuple[str, ...]
@@ -60,16 +55,9 @@ class CategoryWriter:
 
 @dataclass(frozen=True, slots=True)
 class NumberColumn:
-    """The numbers that a column may contain.
+    """The numbers that a column may contain, with inclusive bounds; a blank is read as NaN.
 
-    Attributes
-    ----------
-    part : str
-        The name of the column's values in messages, such as ``"label"``.
-    low, high : float
-        Inclusive bounds.
-    may_be_blank : bool
-        Whether a blank is allowed; it is read as NaN.
+    `part` is the name of the values in messages, such as ``"label"``.
     """
 
     part: str
@@ -95,15 +83,7 @@ class NumberColumn:
 class Wanted:
     """The names of the columns to read; all others are skipped.
 
-    Attributes
-    ----------
-    id, usage : str or None
-        Read as text.
-    numbers : dict of str to NumberColumn
-    texts : tuple of str
-        Kept as categories.
-    filled : frozenset of str
-        The texts in which a blank is a problem.
+    `texts` are kept as categories; a blank is a problem in those that are `filled`.
     """
 
     id: str | None
@@ -121,15 +101,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns that were read.
-
-    Attributes
-    ----------
-    row_ids : RowIds or None
-    usage : array of int8, shape (n,), or None
-    numbers : dict of str to array of float64, shape (n,)
-    texts : dict of str to Categories
-    """
+    """The columns that were read, in the order of the rows."""
 
     row_ids: RowIds | None
     usage: NDArray[np.int8] | None

@@ -24,13 +24,8 @@ _SHOWN = 5
 class PublicTable:
     """Columns and ids of a participants' table.
 
-    Attributes
-    ----------
-    columns : tuple of str
-    positions : array of int64, shape (n,)
-        For each row with a known id, the position of that id in the solution.
-    problems : tuple of FileProblem
-        Missing, unknown and repeated ids; empty if the ids are exactly the solution's.
+    `positions` are, for each row with a known id, the position of that id in the solution. The problems are
+    missing, unknown and repeated ids.
     """
 
     columns: tuple[str, ...]
@@ -42,20 +37,8 @@ class PublicTable:
 def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_column: str) -> PublicTable:
     """Compare the ids of the participants' table with the solution's; other columns are only listed.
 
-    Parameters
-    ----------
-    source : Path, bytes or seekable binary stream
-        CSV, or gzip or zip of one CSV.
-    row_ids : RowIds
-        The ids of the solution.
-    id_column : str
-        The name of the id column in the solution. If the table lacks it, a column whose name differs only in
-        case or a column named id is used.
-
-    Raises
-    ------
-    FileRejected
-        The table or its header cannot be read, or it has no id column.
+    If the table lacks the `id_column` of the solution, a column whose name differs only in case or a column
+    named id is used. Raise FileRejected if there is none, or the table cannot be read.
     """
     content = open_content(source, cap=SIZE_CAP)
     names, _, problems = read_beginning(content)

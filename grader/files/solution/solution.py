@@ -159,19 +159,9 @@ def read_scored_table(
     identities: Sequence[str] | None = None,
     named: Mapping[str, ColumnRole] | None = None,
 ) -> Solution:
-    """Read a table that contains both labels and predictions; no id column is needed.
+    """Read a table that contains both labels and the prediction columns of models; no id column is needed.
 
-    Parameters
-    ----------
-    source, label, identities, named
-        As in `read_solution`.
-    predictions : sequence of str
-        The prediction columns of the models.
-
-    Raises
-    ------
-    FileRejected, WrongColumns
-        As in `read_solution`.
+    The other parameters and the errors are those of `read_solution`.
     """
     return _read(source, _Choice(label, identities, predictions, None, named or {}, needs_id=False))
 
@@ -228,18 +218,7 @@ def read_targets(
 
 @reading("solution")
 def guess_columns(source: Source) -> tuple[ColumnGuess, ...]:
-    """Propose the role of every column of a solution from its header and first rows.
-
-    Parameters
-    ----------
-    source : Path, bytes or seekable binary stream
-        As in `read_solution`.
-
-    Raises
-    ------
-    FileRejected
-        The file or its header cannot be read.
-    """
+    """Propose the role of every column of a solution from its header and first rows; raise FileRejected."""
     names, sample, problems = read_beginning(open_content(source, cap=SIZE_CAP))
     if problems:
         raise FileRejected(*problems)

@@ -135,11 +135,6 @@ class SubmissionColumns:
         return f"{','.join(names[:_NAMES_SHOWN])},… ({len(names)} columns)"
 
     @property
-    def is_single_number(self) -> bool:
-        """Whether there is only one column, which contains numbers."""
-        return len(self.columns) == 1 and not self.columns[0].classes and not self.columns[0].is_text
-
-    @property
     def longest_texts(self) -> int:
         """The number of bytes of a row that texts may have."""
         return LONGEST_TEXT * sum(column.is_text for column in self.columns)

@@ -25,17 +25,9 @@ _SPARE_FIELDS = 8
 
 @dataclass(frozen=True, slots=True)
 class PredictionRows:
-    """The predictions of a submission in the solution's order, with problems and notes.
+    """The predictions of a submission in the solution's order, with the line of each, problems and notes.
 
-    Attributes
-    ----------
-    predictions : tuple of array, each of shape (n,) or (n, places)
-        The values of each column, as described for `SubmissionFile`.
-    lines : array of int64, shape (n,)
-        The line of each prediction.
-    problems : list of FileProblem
-        Empty if the rows are accepted.
-    notes : list of Note
+    The values of each column are described for `SubmissionFile`.
     """
 
     predictions: tuple[NDArray[Any], ...]

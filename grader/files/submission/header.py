@@ -14,19 +14,10 @@ OTHER_DELIMITERS = (b";", b"\t", b"|")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The places of the columns, and the start of the rows.
+    """The fields of the header, and the byte offset of the first row, which is on line 2.
 
-    Attributes
-    ----------
-    names : list of bytes
-        The fields of the header.
-    places : tuple of int
-        The places of the id and of each column of predictions.
-    offset : int
-        Byte offset of the first row, which is on line 2.
-    notes : list of Note
-    other_labels : tuple of str
-        Columns named after other labels; they are not read.
+    `places` are those of the id and of each column of predictions. `other_labels` are the columns named after
+    other labels, which are not read.
     """
 
     names: list[bytes]
@@ -44,14 +35,9 @@ class Layout:
 def read_header(
     text: Text, other_labels: Sequence[str] = (), wanted: SubmissionColumns = ONE_NUMBER
 ) -> Layout:
-    """Find the columns of the id and the predictions.
+    """Find the columns of the id and the predictions; raise FileRejected if the header is wrong.
 
     Additional columns are allowed if their names are in `other_labels`.
-
-    Raises
-    ------
-    FileRejected
-        The header is wrong. Then the rows are not read.
     """
     longest = max(_LONGEST_HEADER, 2 * len(",".join(wanted.names).encode()))
     line, offset = line_at(text, text.start, longest)

@@ -20,10 +20,7 @@ _MULTIPLIER, _BUCKET_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(48)
 def remarks_on(predictions: NDArray[np.float64]) -> list[Note]:
     """Return notes about predictions outside [0, 1] and about many tied predictions.
 
-    Parameters
-    ----------
-    predictions : array of float64, shape (n,)
-        Finite and in the order of the file; an accepted file has one on every line.
+    The predictions are finite and in the order of the file; an accepted file has one on every line.
     """
     outside = (predictions < 0) | (predictions > 1)
     notes = _ties(predictions)

@@ -93,19 +93,26 @@ class Truth:
 
     def to_bytes(self) -> bytes:
         """Return all values as one compressed NumPy archive without pickled objects."""
-        blob = io.BytesIO()
-        arrays: dict[str, NDArray[Any]] = {
-            "names": np.frombuffer(json.dumps(list(self.identities)).encode(), dtype=np.uint8),
-            "labels": self.labels,
-            "usage": self.usage,
+        texts = self.slices if self.pair is None else {**self.slices, "": self.pair}
+        columns: dict[str, Mapping[str, NDArray[Any]]] = {
+            "identity": self.identities,
+            "other label": self.other_labels,
+            "text": {name: each.codes for name, each in texts.items()},
+            "target": self.targets,
         }
-        for number, values in enumerate(self.identities.values()):
-            arrays[f"identity_{number}"] = values
-        arrays |= self._kept_for_analyses()
-        if self.targets:
-            facts = {"names": list(self.targets), "classes": self.classes}
-            arrays["targets"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
-            arrays |= {f"target_{number}": each for number, each in enumerate(self.targets.values())}
+        facts = {
+            "columns": {kind: list(each) for kind, each in columns.items()},
+            "values": [each.values for each in texts.values()],
+            "classes": self.classes,
+        }
+        arrays = {
+            f"{kind} {number}": values
+            for kind, each in columns.items()
+            for number, values in enumerate(each.values())
+        }
+        arrays |= {"labels": self.labels, "usage": self.usage}
+        arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+        blob = io.BytesIO()
         np.savez_compressed(blob, allow_pickle=False, **arrays)
         return blob.getvalue()
 
@@ -113,52 +120,25 @@ class Truth:
     def from_bytes(cls, blob: bytes) -> "Truth":
         """Parse the output of `to_bytes`."""
         with np.load(io.BytesIO(blob), allow_pickle=False) as arrays:
-            names = json.loads(arrays["names"].tobytes())
+            facts = json.loads(arrays["facts"].tobytes())
+            columns = {
+                kind: {name: arrays[f"{kind} {number}"] for number, name in enumerate(names)}
+                for kind, names in facts["columns"].items()
+            }
+            texts = {
+                name: Categories(tuple(values), codes)
+                for (name, codes), values in zip(columns["text"].items(), facts["values"], strict=True)
+            }
             return cls(
                 labels=arrays["labels"],
-                identities={name: arrays[f"identity_{number}"] for number, name in enumerate(names)},
+                identities=columns["identity"],
                 usage=arrays["usage"],
-                **_read_kept(arrays),
-                **_read_targets(arrays),
+                other_labels=columns["other label"],
+                pair=texts.pop("", None),
+                slices=texts,
+                targets=columns["target"],
+                classes=tuple(facts["classes"]),
             )
-
-    def _kept_for_analyses(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that do not affect scores, if there are any."""
-        texts = {f"slice_{number}": each for number, each in enumerate(self.slices.values())}
-        if self.pair is not None:
-            texts["pair"] = self.pair
-        if not (texts or self.other_labels):
-            return {}
-        kept = {
-            "other_labels": list(self.other_labels),
-            "slices": list(self.slices),
-            "values": {name: each.values for name, each in texts.items()},
-        }
-        numbers = {f"other_label_{number}": each for number, each in enumerate(self.other_labels.values())}
-        codes = {name: each.codes for name, each in texts.items()}
-        return {"kept": np.frombuffer(json.dumps(kept).encode(), dtype=np.uint8), **numbers, **codes}
-
-
-def _read_kept(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    if "kept" not in arrays:
-        return {}
-    kept = json.loads(arrays["kept"].tobytes())
-    texts = {name: Categories(tuple(values), arrays[name]) for name, values in kept["values"].items()}
-    return {
-        "other_labels": {
-            name: arrays[f"other_label_{number}"] for number, name in enumerate(kept["other_labels"])
-        },
-        "slices": {name: texts[f"slice_{number}"] for number, name in enumerate(kept["slices"])},
-        "pair": texts.get("pair"),
-    }
-
-
-def _read_targets(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    if "targets" not in arrays:
-        return {}
-    facts = json.loads(arrays["targets"].tobytes())
-    targets = {name: arrays[f"target_{number}"] for number, name in enumerate(facts["names"])}
-    return {"targets": targets, "classes": tuple(facts["classes"])}
 
 
 def key_of(secret: str, slug: str) -> bytes:
