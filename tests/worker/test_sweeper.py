@@ -240,6 +240,7 @@ def test_waiting_check_runs_in_a_turn(service, solution_csv, add_check):
 @pytest.fixture
 def add_check(service, solution_csv):
     """A corrected solution that is waiting for its check."""
+    from grader.services.competitions.acting import Act
     from grader.services.site.log import Actor
     from grader.services.solutions import check_jobs
     from grader.services.solutions.check_jobs import UploadedFile
@@ -247,10 +248,5 @@ def add_check(service, solution_csv):
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=2))
     with service.database.write() as session:
-        check_jobs.add(
-            session,
-            competition=competition,
-            file=UploadedFile.of("solution.csv", blob),
-            actor=Actor.shell(),
-            now=service.now,
-        )
+        act = Act(session, session.merge(competition), Actor.shell(), service.now)
+        check_jobs.add(act, file=UploadedFile.of("solution.csv", blob))

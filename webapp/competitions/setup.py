@@ -280,7 +280,7 @@ def _change(act: Act, changes: Mapping[str, Any]) -> SettingsChanged:
     if doubtful := settings_warnings.to_confirm(competition, changed, act.now):
         confirm(_takes_effect_soon(act, doubtful))
     if competition.state is CompetitionState.DRAFT and changed & set(METRIC):
-        check_jobs.check_choice(**act.parts, choice=competition_settings.of(competition).metric_choice)
+        check_jobs.check_choice(act, choice=competition_settings.of(competition).metric_choice)
     if changed.intersection(TEXTS):
         after_commit(prose.format_saved, competition.slug)
     found = _settings(competition, act.now)

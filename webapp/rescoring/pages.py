@@ -276,7 +276,7 @@ def check_rescoring_settings(act: Act, sent: SettingsRequest) -> Started:
     rules = Rules(identities=tuple(sent.identities), metric=sent.metric)
     if is_other_file(Rules.of(lookup.live(act.competition)).metric, rules.metric):
         raise check_jobs.NotAcceptable("Upload the metric.py to change it.")
-    job = check_jobs.add_settings_check(**act.parts, rules=rules)
+    job = check_jobs.add_settings_check(act, rules=rules)
     return Started(id=job.id, url=url_for("api.rescoring_settings", slug=act.competition.slug))
 
 

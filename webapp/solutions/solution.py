@@ -282,7 +282,7 @@ def upload_solution(act: Act, sent: SolutionForm, prepared: list[NamedBlob]) -> 
     for each in prepared:
         each.hold(act)
     file, *tests = (UploadedFile.of(each.name, each.blob) for each in prepared)
-    job = check_jobs.add(**act.parts, file=file, test=tests[0] if tests else None, finds_test=sent.finds_test)
+    job = check_jobs.add(act, file=file, test=tests[0] if tests else None, finds_test=sent.finds_test)
     return started(act, job)
 
 
@@ -299,7 +299,7 @@ def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> Started:
     job = check_jobs.get(act.session, competition=act.competition, job_id=job_id)
     known = _roles(job)
     roles = known | {name: role for name, role in sent.roles.items() if name in known}
-    return started(act, check_jobs.add_again(**act.parts, job=job, roles=roles))
+    return started(act, check_jobs.add_again(act, job=job, roles=roles))
 
 
 @SOLUTION.act(

@@ -88,6 +88,6 @@ def use(
         update={"source": source, "python": changed.as_dict()}
     )
     if not is_draft:
-        return check_jobs.add_settings_check(**act.parts, rules=Rules(metric=metric))
+        return check_jobs.add_settings_check(act, rules=Rules(metric=metric))
     settings.change(act, changes={"metric": metric}, is_upload=True)
-    return check_jobs.check_choice(**act.parts, choice=settings.of(act.competition).metric_choice)
+    return check_jobs.check_choice(act, choice=settings.of(act.competition).metric_choice)

@@ -5,7 +5,6 @@ blobs.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -15,7 +14,6 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.files import ColumnRole
-from grader.metrics import registry
 from grader.models import (
     Competition,
     CompetitionState,
@@ -28,7 +26,6 @@ from grader.services.competitions import boards, lookup, metric
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import MetricChoice, NamedMetric, Rules
 from grader.services.site import organizer_jobs
-from grader.services.site.log import Actor
 from grader.services.site.stored_json import StoredJson
 from grader.services.solutions.intake import StoredSolution
 from grader.storage.stores import StoredBlob
@@ -79,69 +76,51 @@ def purpose_of(competition: Competition) -> Purpose:
 
 
 def add(
-    session: Session,
+    act: Act,
     *,
-    competition: Competition,
     file: UploadedFile,
     test: UploadedFile | None = None,
     finds_test: bool = True,
     roles: Mapping[str, ColumnRole] | None = None,
-    actor: Actor,
-    now: datetime,
 ) -> OrganizerJob:
     """Add a job that checks a solution.
 
     If `roles` is None, the job guesses the columns' roles. If `test` is None and `finds_test` is true, it
     compares the solution with the test.csv among the data files.
     """
+    competition = act.competition
     if test is None and finds_test:
-        test = _test_of(session, competition)
+        test = _test_of(act.session, competition)
     choice = metric.of(competition)
-    job = organizer_jobs.add(
-        session,
-        competition=competition,
-        kind=OrganizerJobKind.CHECK,
-        parameters=CheckParameters(
-            purpose=purpose_of(competition),
-            file=file,
-            test=test,
-            roles=None if roles is None else dict(roles),
-            choice=choice,
-            live_scoring_version_id=competition.live_scoring_version_id,
-        ).as_dict(),
-        created_by=actor.user,
-        now=now,
-        is_python=choice.form.is_python,
+    asked = CheckParameters(
+        purpose=purpose_of(competition),
+        file=file,
+        test=test,
+        roles=None if roles is None else dict(roles),
+        choice=choice,
+        live_scoring_version_id=competition.live_scoring_version_id,
     )
-    Act(session, competition, actor, now).record(
-        "solution.check",
-        f"check {job.id}",
-        after={"file": file.name},
-    )
+    job = _added(act, OrganizerJobKind.CHECK, asked, choice.form)
+    act.record("solution.check", f"check {job.id}", after={"file": file.name})
     return job
 
 
-def add_again(
-    session: Session,
-    *,
-    competition: Competition,
-    job: OrganizerJob,
-    roles: Mapping[str, ColumnRole] | None,
-    actor: Actor,
-    now: datetime,
-) -> OrganizerJob:
+def add_again(act: Act, *, job: OrganizerJob, roles: Mapping[str, ColumnRole] | None) -> OrganizerJob:
     """Check a file again with other roles."""
     asked = CheckParameters.from_dict(job.parameters)
-    organizer_jobs.dismiss(session, job=job, now=now)
-    return add(
-        session,
-        competition=competition,
-        file=asked.file,
-        test=asked.test,
-        finds_test=asked.test is not None,
-        roles=roles,
-        actor=actor,
-        now=now,
+    organizer_jobs.dismiss(act.session, job=job, now=act.now)
+    return add(act, file=asked.file, test=asked.test, finds_test=asked.test is not None, roles=roles)
+
+
+def _added(act: Act, kind: OrganizerJobKind, asked: StoredJson, form: NamedMetric) -> OrganizerJob:
+    return organizer_jobs.add(
+        act.session,
+        competition=act.competition,
+        kind=kind,
+        parameters=asked.as_dict(),
+        created_by=act.actor.user,
+        now=act.now,
+        is_python=form.is_python,
     )
 
 
@@ -212,26 +191,17 @@ class SettingsCheckParameters(StoredJson):
     live_scoring_version_id: int
 
 
-def add_settings_check(
-    session: Session, *, competition: Competition, rules: Rules, actor: Actor, now: datetime
-) -> OrganizerJob:
+def add_settings_check(act: Act, *, rules: Rules) -> OrganizerJob:
     """Add a job that checks changed settings; raise NotAcceptable if nothing changed."""
-    live = lookup.live(competition)
+    live = lookup.live(act.competition)
     rules = _completed(rules, Rules.of(live))
     if rules == Rules.of(live):
         raise NotAcceptable("These settings are already in use. Change at least one.")
     # A metric.py has no terms before its check.
-    if competition.state is not CompetitionState.DRAFT and not registry.is_python(rules.as_settings()):
-        boards.require(competition, rules)
-    return organizer_jobs.add(
-        session,
-        competition=competition,
-        kind=OrganizerJobKind.SETTINGS,
-        parameters=SettingsCheckParameters(rules=rules, live_scoring_version_id=live.id).as_dict(),
-        created_by=actor.user,
-        now=now,
-        is_python=registry.is_python(rules.as_settings()),
-    )
+    if act.competition.state is not CompetitionState.DRAFT and not rules.form.is_python:
+        boards.require(act.competition, rules)
+    asked = SettingsCheckParameters(rules=rules, live_scoring_version_id=live.id)
+    return _added(act, OrganizerJobKind.SETTINGS, asked, rules.form)
 
 
 def _completed(rules: Rules, live: Rules) -> Rules:
@@ -287,32 +257,21 @@ def newest_report(session: Session, *, competition: Competition) -> Mapping[str,
     return None if job is None else job.result["report"]
 
 
-def check_choice(
-    session: Session, *, competition: Competition, choice: MetricChoice, actor: Actor, now: datetime
-) -> OrganizerJob | None:
+def check_choice(act: Act, *, choice: MetricChoice) -> OrganizerJob | None:
     """Check a draft's solution with other metric settings; return the job, or None if there is no solution.
 
     The current solution is kept until the check is accepted. If there is no current solution, the newest
     check is repeated. Raise NotAcceptable if nothing would change.
     """
+    session, competition = act.session, act.competition
     live = competition.live_scoring_version
     if live is not None and Rules.of(live).form.takes_identities and choice.identities is not None:
         earlier = newest_settings_check(session, competition=competition)
         if earlier is not None:
-            organizer_jobs.dismiss(session, job=earlier, now=now)
-        rules = Rules(identities=choice.identities, metric=choice.metric)
-        return add_settings_check(session, competition=competition, rules=rules, actor=actor, now=now)
+            organizer_jobs.dismiss(session, job=earlier, now=act.now)
+        return add_settings_check(act, rules=Rules(identities=choice.identities, metric=choice.metric))
     job = _checked(session, competition)
-    if job is None:
-        return None
-    return add_again(
-        session,
-        competition=competition,
-        job=job,
-        roles=_roles_again(job, choice.form),
-        actor=actor,
-        now=now,
-    )
+    return None if job is None else add_again(act, job=job, roles=_roles_again(job, choice.form))
 
 
 def _roles_again(job: OrganizerJob, metric: NamedMetric) -> dict[str, ColumnRole] | None:

@@ -10,6 +10,7 @@ from grader.errors import OrganizerRefusal
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Score, ScoringJob, ScoringVersion, Submission
 from grader.services.competitions import acting, announcements, drafts, lookup
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import versions
 from grader.services.site import log
@@ -37,7 +38,7 @@ def draft(service, solution_csv) -> Competition:
         made = drafts.create(session, slug="next", settings=settings, owner=ada, **act)
         versions.set_first(session, competition=made, solution=stored, **act)
         file = UploadedFile.of("solution.csv", blob)
-        check_jobs.add(session, competition=made, file=file, **act)
+        check_jobs.add(Act(session, made, **act), file=file)
         files.add(session, competition=made, name="test.csv", blob=blob, **act)
         call(announcements.post, session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
     return service.reload(made)

@@ -36,13 +36,10 @@ def check(service) -> Callable[..., OrganizerJob]:
     def check(competition: Competition, csv: bytes, *, test: bytes | None = None, roles=None) -> OrganizerJob:
         with service.database.write() as session:
             job = check_jobs.add(
-                session,
-                competition=service_reload(session, competition),
+                acting.Act(session, service_reload(session, competition), SHELL, service.now),
                 file=upload("solution.csv", csv),
                 test=None if test is None else upload("test.csv", test),
                 roles=roles,
-                actor=SHELL,
-                now=service.now,
             )
         OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
         with service.database.read() as session:
