@@ -195,23 +195,10 @@ def assess(
     if live is None and not (metric.is_python or metric.takes_identities):
         resolved = metric.model_copy(update={"classes": solution.classes})
         choice = choice.model_copy(update={"metric": resolved})
-    is_chosen = live is None and choice.identities is not None
-    truth = Truth.of(solution, usage)
-    by_column = solution.roles.by_column if roles is None or metric.takes_identities else roles
-    described = {
-        "id": solution.roles.id,
-        "label": next(iter(solution.names), solution.roles.label),
-        "usage": solution.roles.usage,
-        "other_labels": list(solution.other_labels),
-        "pair": next(iter(solution.roles.having(ColumnRole.PAIR)), None),
-        "unused_columns": list(solution.roles.unused),
-        "undeclared": [each.name for each in undecided if is_chosen or not each.is_coded],
-        "undecided": [each.name for each in undecided if each.is_coded and not is_chosen],
-        "roles": {name: role.value for name, role in by_column.items()},
+    other_labels = tuple(solution.other_labels)
+    described = _described(solution, None if metric.takes_identities else roles) | {
         "split_by": split_by,
-        "submission_bytes": submission_upload_cap(
-            solution.row_ids, tuple(solution.other_labels), wanted=columns
-        ),
+        "submission_bytes": submission_upload_cap(solution.row_ids, other_labels, wanted=columns),
         "min_class_rows": choice.min_class_rows,
         "test": test
         and {
@@ -220,8 +207,28 @@ def assess(
             "problems": [problem.as_dict() for problem in test.problems],
         },
     }
-    names = solution.names
-    return _assessed(solution.row_ids, truth, choice, described, names, live=live, test=test, tell=tell)
+    is_chosen = live is None and choice.identities is not None
+    for each in undecided:
+        described["undecided" if each.is_coded and not is_chosen else "undeclared"].append(each.name)
+    truth = Truth.of(solution, usage)
+    return _assessed(solution.row_ids, truth, choice, described, live=live, test=test, tell=tell)
+
+
+def _described(solution: Solution, roles: Mapping[str, ColumnRole] | None) -> dict[str, Any]:
+    """Return the part of the report that names the columns, with these roles or those of the solution."""
+    by_column = solution.roles.by_column if roles is None else roles
+    targets = {"targets": [{"column": name} for name in solution.names]} if solution.names else {}
+    return targets | {
+        "id": solution.roles.id,
+        "label": next(iter(solution.names), solution.roles.label),
+        "usage": solution.roles.usage,
+        "other_labels": list(solution.other_labels),
+        "pair": next(iter(solution.roles.having(ColumnRole.PAIR)), None),
+        "unused_columns": list(solution.roles.unused),
+        "undeclared": [],
+        "undecided": [],
+        "roles": {name: role.value for name, role in by_column.items()},
+    }
 
 
 def assess_settings(
@@ -240,9 +247,8 @@ def assess_settings(
     kept = {name: each for name, each in described.items() if name not in ("changes", "findings")}
     least = described.get("min_class_rows", MIN_CLASS_ROWS)
     choice = MetricChoice(identities=rules.identities, min_class_rows=least, metric=rules.metric)
-    names = [each["column"] for each in described.get("targets", ())]
     before = None if is_draft else live
-    return _assessed(live.row_ids, live.truth, choice, kept, names, live=before, is_same=True, tell=tell)
+    return _assessed(live.row_ids, live.truth, choice, kept, live=before, is_same=True, tell=tell)
 
 
 def compare(live: LiveSolution, solution: Solution, truth: Truth) -> tuple[ColumnChange, ...]:
@@ -307,7 +313,6 @@ def _assessed(
     truth: Truth,
     choice: MetricChoice,
     described: Mapping[str, Any],
-    names: Sequence[str],
     *,
     live: LiveSolution | None,
     is_same: bool = False,
@@ -316,6 +321,7 @@ def _assessed(
 ) -> Assessed:
     """Return the assessment with its report; `is_same` if the solution is the live one."""
     tell("Counting the rows of each group")
+    names = [each["column"] for each in described.get("targets", ())]
     grouped = _grouped(row_ids, truth, choice, names, live, is_same=is_same)
     report = {
         **described,
