@@ -8,25 +8,9 @@ import pytest
 
 from grader.files.reading.containers import CHUNK_BYTES, open_content
 from grader.files.reading.numbers import may_underflow
-from grader.files.reading.row_ids import as_integer, fault_of_id, without_invisible
+from grader.files.reading.row_ids import as_integer, without_invisible
 from grader.files.reading.text import split_fields
 from grader.files.submission.remarks import remarks_on
-
-
-@pytest.mark.parametrize(
-    ("value", "are_integers", "code"),
-    [
-        ("", True, "empty_id"),
-        ("7\u00a0", True, "invisible_character"),
-        ("7e3", True, "scientific_id"),
-        ("-1.5E+3", True, "scientific_id"),
-        ("seven", True, "not_an_id"),
-        ("-7.5", True, "unknown_id"),
-        ("7e3", False, "unknown_id"),
-    ],
-)
-def test_invalid_id_has_a_class(value: str, are_integers: bool, code: str):
-    assert fault_of_id(value.encode(), are_integers=are_integers) == code
 
 
 def test_integral_decimal_is_an_id_within_the_exact_range_of_floats():

@@ -66,14 +66,6 @@ def test_blobs_contain_the_whole_solution(store, storage: LocalStorage, solution
     assert RowIds.from_bytes(storage.read(stored.row_ids_sha256)) == solution.row_ids
 
 
-def test_sample_submission_contains_every_row_in_id_order(
-    store, storage: LocalStorage, solution_csv: Callable[..., bytes]
-):
-    header, *rows = storage.read(store(solution_csv()).sample_submission_sha256).decode().splitlines()
-    assert header == "id,prediction"
-    assert {row.split(",")[0] for row in rows} == {f"r{row}" for row in range(400)}
-
-
 def test_without_usage_rows_are_split_in_half_by_the_key(
     store, storage: LocalStorage, solution_csv: Callable[..., bytes]
 ):
@@ -113,10 +105,6 @@ def test_split_of_a_row_does_not_depend_on_the_order_of_the_file():
         key=b"key",
     )
     assert np.array_equal(shuffled, usage[order])
-
-
-def test_splitting_zero_rows_returns_zero_rows():
-    assert split_in_half([], np.zeros(0, bool), {}, key=b"key").size == 0
 
 
 def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(
@@ -172,11 +160,6 @@ def test_ignored_rows_are_in_no_split(store, storage: LocalStorage, solution_csv
     assert stored.report["ignored_rows"] == 1
     truth = truth_of(storage, stored)
     assert 7 not in {*truth.rows(Split.PUBLIC), *truth.rows(Split.PRIVATE)}
-
-
-def test_rules_survive_json():
-    rules = Rules(identities=("a", "b"), metric=MetricSettings(power=float("-inf")))
-    assert Rules.from_dict(rules.as_dict()) == rules
 
 
 PLAIN = [str(2900 + place) for place in range(400)]
