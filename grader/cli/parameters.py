@@ -47,23 +47,6 @@ class NameList(click.ParamType):  # type: ignore[type-arg]
         return tuple(names)
 
 
-class WeightList(click.ParamType):  # type: ignore[type-arg]
-    """Four weights separated by commas: for the overall, subgroup, BPSN and BNSP AUC."""
-
-    name = "w,w,w,w"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Weights":
-        from fairboard import Weights
-
-        if isinstance(value, Weights):
-            return value
-        try:
-            return Weights(*map(float, value.split(",")))
-        except (TypeError, ValueError) as error:
-            text = f"{value!r} must be the weights of the overall, subgroup, BPSN and BNSP AUC: {error}."
-            self.fail(text, param, ctx)
-
-
 class LocalPath(click.Path):
     """A path on this machine. URLs are rejected, because folders with their names would be created."""
 
@@ -74,23 +57,6 @@ class LocalPath(click.Path):
         if is_elsewhere(str(value)):
             self.fail(not_a_path(str(value)), param, ctx)
         return super().convert(value, param, ctx)
-
-
-class ColumnWithRole(click.ParamType):  # type: ignore[type-arg]
-    """A column and its role, as COLUMN=ROLE; an unknown role fails with a list of all."""
-
-    name = "column=role"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> "tuple[str, ColumnRole]":
-        from grader.files import ColumnRole
-
-        column, separator, role = value.rpartition("=")
-        known = [each.value for each in ColumnRole]
-        if not separator or role not in known:
-            self.fail(f"{value!r} must be COLUMN=ROLE with one of the roles {', '.join(known)}.", param, ctx)
-        return column, ColumnRole(role)
 
 
 FILE = LocalPath(exists=True, dir_okay=False)
@@ -114,6 +80,31 @@ class InputFile(LocalPath):
 
 
 INPUT_FILE = InputFile(exists=True, dir_okay=False, allow_dash=True)
+
+
+def _weights(_context: Any, _parameter: Any, text: str) -> "Weights":
+    from fairboard import Weights
+
+    try:
+        overall, subgroup, bpsn, bnsp = map(float, text.split(","))
+        return Weights(overall, subgroup, bpsn, bnsp)
+    except ValueError as error:
+        wanted = "four numbers, the weights of the overall, subgroup, BPSN and BNSP AUC"
+        raise click.BadParameter(f"{text!r} must be {wanted}. {error}") from error
+
+
+def _roles(_context: Any, _parameter: Any, texts: Iterable[str]) -> "dict[str, ColumnRole]":
+    """Return the roles by column; fail with a list of all roles if one is unknown."""
+    from grader.files import ColumnRole
+
+    found, known = {}, [each.value for each in ColumnRole]
+    for text in texts:
+        column, separator, role = text.rpartition("=")
+        if not separator or role not in known:
+            wanted = f"COLUMN=ROLE with one of the roles {', '.join(known)}"
+            raise click.BadParameter(f"{text!r} must be {wanted}.")
+        found[column] = ColumnRole(role)
+    return found
 
 
 def _temporary_folder(ctx: click.Context) -> Path:
@@ -174,7 +165,7 @@ from_jigsaw_option = click.option(
 role_option = click.option(
     "--role",
     "roles",
-    type=ColumnWithRole(),
+    callback=_roles,
     multiple=True,
     metavar="COLUMN=ROLE",
     help="The role of a column, if the guess is wrong, such as comment=text. An unknown role lists all.",
@@ -188,7 +179,8 @@ metric_options = options(
     ),
     click.option(
         "--weights",
-        type=WeightList(),
+        callback=_weights,
+        metavar="W,W,W,W",
         default="0.25,0.25,0.25,0.25",
         help="Weights of the overall, subgroup, BPSN and BNSP AUC; they sum to 1.",
     ),

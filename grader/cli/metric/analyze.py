@@ -148,7 +148,7 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
     from grader.reports import Material
 
     given = {"label": chosen.label, "identities": chosen.identities}
-    solution = read_solution(path, named=dict(chosen.roles), **given)
+    solution = read_solution(path, named=chosen.roles, **given)
     grouped = {name: category for category, names in chosen.categories for name in names}
     unknown = [name for name in grouped if name not in solution.identities]
     if unknown:

@@ -55,7 +55,7 @@ KEY = b"`competition create` splits by the installation's own key"
 def check(
     solution: Path,
     test: Path | None,
-    roles: tuple[tuple[str, ColumnRole], ...],
+    roles: dict[str, ColumnRole],
     identities: tuple[str, ...] | None,
     min_class_rows: int,
     as_json: bool,
@@ -66,7 +66,7 @@ def check(
 
     The exit code is 2 if the solution cannot be used.
     """
-    named = dict(roles)
+    named = roles
     if metric == "bias":
         require_options_of("bias")
         formula = metric_settings(options["power"], options["weights"], options["threshold"])

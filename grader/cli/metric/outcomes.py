@@ -45,7 +45,7 @@ class Outcome:
 def bias_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> Outcome:
     """Score a submission, or columns of the solution, with the bias metric."""
     settings = metric_settings(chosen.power, chosen.weights, chosen.threshold, chosen.undefined)
-    given = {"label": chosen.label, "identities": chosen.identities, "named": dict(chosen.roles)}
+    given = {"label": chosen.label, "identities": chosen.identities, "named": chosen.roles}
     notes: Sequence[Note] = ()
     if submission is not None:
         read = read_solution(solution, **given)
