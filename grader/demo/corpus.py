@@ -6,7 +6,6 @@ the same ways as real comments: insults are misspelled, toxic sentences may cont
 may quote an insult to object to it, and raters disagree.
 """
 
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,9 @@ IDENTITY_WORDS: Mapping[str, Sequence[str]] = _CORPUS["identities"]
 IDENTITIES = tuple(IDENTITY_WORDS)
 NOUN_IDENTITIES = ("male", "female")
 MENTIONS_AT_MOST = 3
+INSULTS: Sequence[str] = _CORPUS["insults"]
+SLIGHTS: Sequence[str] = _CORPUS["slights"]
+SLOTS = ("place", "topic", "trait", "slight", "insult", "an_insult")
 DISGUISED_SHARE = 0.25
 _DISGUISES = str.maketrans({"i": "1", "o": "0", "e": "3", "a": "@"})
 
@@ -59,13 +61,21 @@ def write_comment(rng: Generator, *, harmful: bool, forum: Forum) -> Comment:
     sentence, toxicity = _pick(rng, templates)
     if "{who}" not in sentence:
         drawn = []
-    if rng.random() < 0.3:
-        sentence = _pick(rng, _CORPUS["openers"]) + sentence
-    if rng.random() < 0.5:
-        sentence += _pick(rng, _CORPUS["closers"])
     who = _describe(rng, drawn)
-    text = re.sub(r"{(\w+)}", lambda slot: who if slot[1] == "who" else _word(rng, slot[1]), sentence)
+    text = _fill(rng, sentence).replace("{who}", who)
+    if rng.random() < 0.3:
+        text = _pick(rng, _CORPUS["openers"]) + text
+    if rng.random() < 0.5:
+        text += _fill(rng, _pick(rng, _CORPUS["closers"]))
     return Comment(text[0].upper() + text[1:], toxicity, tuple(drawn))
+
+
+def _fill(rng: Generator, text: str) -> str:
+    """Fill each slot of a template with a new random word, even if the slot occurs twice."""
+    for slot in SLOTS:
+        while f"{{{slot}}}" in text:
+            text = text.replace(f"{{{slot}}}", _word(rng, slot), 1)
+    return text
 
 
 def _word(rng: Generator, slot: str) -> str:
