@@ -56,10 +56,9 @@ test-system: setup ## run the system tests: killed processes, browsers, crawls a
 test-long: setup ## run the long tests, including the PostgreSQL tests
 	$(PYTEST) --junitxml=.reports/$@.xml --numprocesses $(PROCESSES) --hypothesis-profile=thorough -m "long or hypothesis"
 
-pictures: setup ## regenerate all pictures of README.md and the documentation from the demo, in docs/images
+pictures: setup ## regenerate the plots and diagrams of README.md and the documentation, in docs/images
 	$(BIN)/python docs/plots.py
 	$(BIN)/python docs/diagrams.py
-	$(BIN)/python -m pytest -q tests/browser/draw_pictures.py
 
 nemesis: setup ## run a fault campaign (SECONDS=20 SEED=1) and check it [DATABASE= UPLOADS= ROWS= FAULTS=]
 	@exec $(BIN)/python -m tests.campaign $(foreach option,SECONDS SEED DATABASE UPLOADS ROWS FAULTS,$(if \

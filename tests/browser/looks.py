@@ -1,8 +1,7 @@
-"""Desktop and phone views in both themes: screenshots and axe violations."""
+"""Desktop and phone views in both themes: axe violations and layout errors."""
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -13,31 +12,19 @@ DARK_RULES = {
     "resultTypes": ["violations"],
     "runOnly": {"type": "rule", "values": ["color-contrast", "target-size"]},
 }
-DESK, PHONE = (1280, 800), (390, 844)
-LOOKS: dict[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
-    "light-desk": (DESK, "light"),
-    "dark-desk": (DESK, "dark"),
-    "dark-phone": (PHONE, "dark"),
-    "light-phone": (PHONE, "light"),
-}
 # Themes differ only in their colors, so each theme and each width needs only one check.
-CHECKED = {"light-desk": ALL_RULES, "dark-phone": DARK_RULES}
+LOOKS: dict[Literal["light", "dark"], tuple[tuple[int, int], dict[str, Any]]] = {
+    "light": ((1280, 800), ALL_RULES),
+    "dark": ((390, 844), DARK_RULES),
+}
 
 
-def looks(page: Page, names: Iterable[str] = CHECKED) -> Iterator[str]:
+def looks(page: Page) -> Iterator[Literal["light", "dark"]]:
     """Switch a loaded page to each view and yield the view's name."""
-    for look in names:
-        (width, height), scheme = LOOKS[look]
+    for scheme, ((width, height), _) in LOOKS.items():
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        yield look
-
-
-def draw(page: Page, address: str, folder: Path, name: str):
-    """Take a screenshot of every view of a page."""
-    page.goto(address)
-    for look in looks(page, LOOKS):
-        page.screenshot(path=folder / f"{name}-{look}.png", full_page=True)
+        yield scheme
 
 
 def faults(page: Page, address: str) -> list[str]:
@@ -60,12 +47,12 @@ def faults(page: Page, address: str) -> list[str]:
     return [f"{address}: {each}" for each in said if not (is_missing and "404" in each)]
 
 
-def seen(page: Page, look: str) -> Iterator[str]:
+def seen(page: Page, look: Literal["light", "dark"]) -> Iterator[str]:
     """Yield the accessibility and layout errors of a page in its current view."""
     too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     if too_wide > 0:
         yield f"the page is {too_wide} px wider than the window"
-    for violation in Axe().run(page, options=CHECKED[look]).response["violations"]:
+    for violation in Axe().run(page, options=LOOKS[look][1]).response["violations"]:
         if violation["impact"] in MINDED:
             for node in violation["nodes"][:2]:
                 yield f"{violation['id']}: {node['target']} {node.get('failureSummary')}"

@@ -1,20 +1,14 @@
-"""The five main pages: mouse, keyboard, zoom, disabled JavaScript, layout shift."""
+"""The five main pages: search, keyboard, layout shift."""
 
-import random
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
-
-from grader.services.site.log import Actor
-from tests.fixtures import stored_solutions
-from tests.fixtures.competitions import WIDE_LIMITS, publish_competition
+from playwright.sync_api import Browser, Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 HERE = "/competitions/toxicity"
 CYRILLIC = "\N{CYRILLIC CAPITAL LETTER YA}\N{CYRILLIC SMALL LETTER EN}\N{CYRILLIC SMALL LETTER A}"
 TEAMS = ("Ann", "Bob", CYRILLIC, "Zoë")
-MANY = tuple(f"identity {number}" for number in range(14))
 MOST_SHIFT = 0.01
 SLOW_MS = 300
 SHIFTS = """
@@ -49,72 +43,28 @@ REACH = """
 
 @pytest.fixture
 def site(live):
-    """A competition with many identities and four teams; Ann's files are scored and rejected."""
-    publish(live)
+    """A competition with four teams; Ann has a scored file."""
+    live.competition()
     people = {name: live.person(name) for name in TEAMS}
     for place, person in enumerate(people.values()):
         live.submit(person, live.truth.predictions(noise=2 + place / 2, seed=place))
-    live.ids = {
-        "scored": live.submit(people["Ann"], live.truth.predictions(noise=1.7, seed=9)),
-        "rejected": live.submit(people["Ann"], b"id,prediction\n7000000,nan\nx,0.5\n"),
-    }
+    live.submission_id = live.submit(people["Ann"], live.truth.predictions(noise=1.7, seed=9))
     live.score_all()
     live.cookie = people["Ann"].browser.get_cookie("fairboard_login").value
     return live
 
 
-def publish(live, **settings):
-    """Publish a competition with many identities."""
-    dice = random.Random(4)
-    lines = ["id,toxicity," + ",".join(MANY) + ",Usage"]
-    for place, (row_id, label, _) in enumerate(live.truth.rows):
-        mentions = (str(int(dice.random() < 0.4)) for _ in MANY)
-        usage = "Public" if dice.random() < 0.5 and place else "Private"
-        lines.append(",".join((str(row_id), str(int(label)), *mentions, usage)))
-    stored = stored_solutions.store(
-        live.storage,
-        ("\n".join(lines) + "\n").encode(),
-        split_key=b"key",
-        identities=MANY,
-        columns={"label": "toxicity", "identities": MANY},
-    )
-    with live.database.write() as session:
-        publish_competition(
-            session,
-            slug="toxicity",
-            title="Toxicity",
-            solution=stored,
-            **(WIDE_LIMITS | settings),
-            actor=Actor(None, "tests"),
-            now=live.now(),
-        )
-
-
-def _context(site, browser: Browser, **options) -> BrowserContext:
-    # A zone far from UTC, because scripts convert every time to the local zone.
-    context = browser.new_context(base_url=site.address, timezone_id="Asia/Kolkata", **options)
-    context.add_cookies([{"name": "fairboard_login", "value": site.cookie, "url": site.address}])
-    return context
-
-
 @pytest.fixture
 def ann(site, browser: Browser) -> Iterator[Page]:
-    """Ann's browser page."""
-    context = _context(site, browser, permissions=["clipboard-read", "clipboard-write"])
-    yield context.new_page()
-    context.close()
-
-
-@pytest.fixture
-def plain(site, browser: Browser) -> Iterator[Page]:
-    """Ann's browser page without JavaScript."""
-    context = _context(site, browser, java_script_enabled=False)
+    """Ann's browser page, in a zone far from UTC, because scripts convert every time to the local zone."""
+    context = browser.new_context(base_url=site.address, timezone_id="Asia/Kolkata")
+    context.add_cookies([{"name": "fairboard_login", "value": site.cookie, "url": site.address}])
     yield context.new_page()
     context.close()
 
 
 def _five_pages(site) -> tuple[str, ...]:
-    scored = site.ids["scored"]
+    scored = site.submission_id
     return (
         HERE,
         f"{HERE}/leaderboard",
@@ -139,27 +89,6 @@ def test_typing_filters_the_leaderboard_and_a_slash_focuses_the_search(ann: Page
     expect(ann.locator(".standings tbody tr").filter(visible=True)).to_have_count(0)
     ann.keyboard.type("/")
     expect(field).to_have_value("nobody/")
-
-
-def test_all_content_is_available_without_scripts(site, plain: Page):
-    plain.goto(f"{HERE}/leaderboard")
-    plain.get_by_label("Search for a team").fill("bob")
-    plain.get_by_role("button", name="Search").click()
-    expect(plain.locator(".standings tbody:not(.pinned) .team > bdi")).to_have_text(["Bob"])
-    plain.goto(f"{HERE}/submissions/{site.ids['scored']}")
-    rows = plain.locator("table.heatmap").first.locator("tbody tr").filter(visible=True)
-    expect(rows).to_have_count(10)
-    plain.get_by_text("The 10 weakest of 14 identities").first.click()
-    expect(rows).to_have_count(len(MANY))
-    expect(plain.get_by_label("Find an identity")).to_be_hidden()
-    plain.goto(f"{HERE}/submissions")
-    for box in plain.get_by_role("checkbox").all()[:2]:
-        box.check()
-    plain.get_by_role("button", name="Compare selected files").click()
-    expect(plain.get_by_role("heading", level=1)).to_have_text("Compare two submissions")
-    plain.goto(f"{HERE}/submissions/{site.ids['rejected']}")
-    expect(plain.locator(".problems > li")).to_have_count(3)
-    expect(plain.get_by_role("button", name="Copy")).to_have_count(0)
 
 
 def test_the_keyboard_reaches_every_control_and_its_focus_is_visible(site, ann: Page):

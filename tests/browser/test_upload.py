@@ -131,18 +131,6 @@ def test_times_are_shown_in_utc_and_in_the_users_time_zone(live, browser):
     context.close()
 
 
-def test_submitting_during_the_check_waits_for_its_end(live, page: Page):
-    live.competition()
-    _logged_in(live, page)
-    page.goto(live.address + SUBMIT)
-    broken = {"name": "broken.csv", "mimeType": "text/csv", "buffer": b"id,prediction\nx,0.5\n"}
-    page.get_by_label("Drop a file here").set_input_files(broken)
-    page.evaluate("document.getElementById('upload').requestSubmit()")
-    expect(page.get_by_text("2 problems. No submission was used.")).to_be_visible()
-    expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
-    assert page.url.endswith(SUBMIT)
-
-
 def test_hostile_names_run_no_script(live, page: Page):
     hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     live.competition(title=hostile, overview=hostile)
