@@ -35,25 +35,18 @@ class CloseView:
     def __init__(self, state: CloseState) -> None:
         self.state = state
         self.stage = state.stage
-        self.explanation = _explanation(state)
+        self.explanation = EXPLANATIONS[state.stage]
+        if state.stage is Stage.CLOSED and not state.waiting_count:
+            rest = (
+                "The private standings will be computed shortly."
+                if state.selection_open_until is None
+                else "Teams can still change their final selection."
+            )
+            self.explanation = f"All submissions accepted in time have been processed. {rest}"
         place = list(STAGES).index(state.stage)
         self.steps = [(words, number - place) for number, words in enumerate(STAGES.values())]
         self.can_reveal = state.stage is not Stage.REVEALED
         self.missing = list(_missing(state))
-
-
-def _explanation(state: CloseState) -> str:
-    if state.stage is Stage.CLOSED and not state.waiting_count and state.selection_open_until is None:
-        return (
-            "All submissions accepted in time have been processed. The private standings will be computed "
-            "shortly."
-        )
-    if state.stage is Stage.CLOSED and not state.waiting_count:
-        return (
-            "All submissions accepted in time have been processed. Teams can still change their final "
-            "selection."
-        )
-    return EXPLANATIONS[state.stage]
 
 
 def _missing(state: CloseState) -> Iterator[str]:

@@ -6,8 +6,7 @@ states.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,12 +28,12 @@ from grader.models import (
     User,
     on_board,
 )
-from grader.services.competitions import lookup, phases, settings
+from grader.services.competitions import acting, lookup, phases, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
 from grader.services.leaderboards import rows
 from grader.services.leaderboards.ranks import Standings
-from grader.services.site import letters, log, outbox
+from grader.services.site import letters, outbox
 from grader.services.site.log import Actor
 from grader.visibility import Phase
 
@@ -79,36 +78,10 @@ class NotClosed(OrganizerError):
         self.closes_at = closes_at
 
 
-class AlreadyClosed(OrganizerError):
-    """The competition has already closed."""
-
-    public_name = "already_closed"
-
-    def __init__(self, closes_at: datetime | None) -> None:
-        when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
-        super().__init__(f"The competition closed{when}.")
-        self.closes_at = closes_at
-
-
-class NotYetOpen(OrganizerError):
-    """A competition cannot be closed or revealed before it opens."""
-
-    public_name = "not_yet_open"
-
-    def __init__(self, opens_at: datetime | None) -> None:
-        when = f" until {opens_at:%Y-%m-%d %H:%M:%S} UTC" if opens_at else ""
-        super().__init__(f"The competition is not open{when}, so it cannot be closed or revealed.")
-        self.opens_at = opens_at
-
-
-@dataclass(frozen=True, slots=True)
-class Revealed:
-    """The result of a reveal; `closed_now` is true if it also closed the competition."""
-
-    competition: Competition
-    closed_now: bool
-    team_count: int
-    failed_count: int
+def _not_yet_open(opens_at: datetime | None) -> OrganizerRefusal:
+    when = f" until {opens_at:%Y-%m-%d %H:%M:%S} UTC" if opens_at else ""
+    message = f"The competition is not open{when}, so it cannot be closed or revealed."
+    return OrganizerRefusal("not_yet_open", ErrorKind.CONFLICT, message)
 
 
 def close_now(act: Act, *, reason: str = "") -> None:
@@ -116,16 +89,17 @@ def close_now(act: Act, *, reason: str = "") -> None:
 
     Entry and mergers end, and dates that derive from the close move with it.
 
-    Raises NotYetOpen, AlreadyClosed or Archived.
+    Raises OrganizerRefusal or Archived.
     """
     competition, now = act.competition, act.now
     if competition.state is CompetitionState.ARCHIVED:
         raise Archived
     phase = phases.phase(competition, now)
     if phase is Phase.SCHEDULED:
-        raise NotYetOpen(competition.opens_at)
+        raise _not_yet_open(competition.opens_at)
     if phase is not Phase.OPEN:
-        raise AlreadyClosed(competition.closes_at)
+        when = f" at {competition.closes_at:%Y-%m-%d %H:%M:%S} UTC" if competition.closes_at else ""
+        raise OrganizerRefusal("already_closed", ErrorKind.CONFLICT, f"The competition closed{when}.")
     ends = dict(settings.of(competition))
     changes: dict[str, datetime | None] = {"closes_at": now}
     changes |= {name: now for name in ("entry_deadline", "merger_deadline") if (ends[name] or now) > now}
@@ -146,16 +120,14 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     return competition
 
 
-def reveal(
-    session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
-) -> Revealed:
+def reveal(session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None) -> None:
     """Reveal the private standings, and close a competition that is still open.
 
-    Raises NotYetOpen, OrganizerRefusal, AlreadyRevealed, Archived or, if a submission accepted in time has no
-    result, ScoringPending.
+    Raises OrganizerRefusal, AlreadyRevealed, Archived or, if a submission accepted in time has no result,
+    ScoringPending.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    competition, now = act.competition, act.now
     if competition.revealed_at is not None:
         raise AlreadyRevealed(revealed_at=competition.revealed_at)
     if competition.state is CompetitionState.ARCHIVED:
@@ -163,31 +135,22 @@ def reveal(
     before = _state(competition)
     phase = phases.phase(competition, now)
     if phase is Phase.SCHEDULED:
-        raise NotYetOpen(competition.opens_at)
-    closed_now = phase is not Phase.CLOSED
-    if closed_now:
+        raise _not_yet_open(competition.opens_at)
+    text = "The private leaderboard was revealed."
+    if phase is not Phase.CLOSED:
         competition.closes_at = now
-    counts = count_unscored(session, competition)
-    _settle(session, competition, counts[SubmissionStatus.PENDING], now)
+        text += " The competition was still open and was closed at the same time."
+    _settle(session, competition, count_pending(session, competition=competition), now)
     competition.state = CompetitionState.REVEALED
     competition.revealed_at = now
     session.flush()
     _mail_reveal(session, competition=competition, now=now)
-    _record(
-        session,
-        competition,
-        actor,
+    act.record(
         "competition.reveal",
+        f"competition {competition.slug}",
         before=before,
-        public_text="The private leaderboard was revealed."
-        + (" The competition was still open and was closed at the same time." if closed_now else ""),
-        now=now,
-    )
-    return Revealed(
-        competition,
-        closed_now,
-        team_count=Standings(session, lookup.live(competition).id, Split.PRIVATE).count_teams(),
-        failed_count=counts[SubmissionStatus.FAILED],
+        after=_state(competition),
+        public_text=text,
     )
 
 
@@ -235,18 +198,6 @@ def _state(competition: Competition) -> dict[str, Any]:
     return {name: getattr(competition, name) for name in names}
 
 
-def _record(session: Session, competition: Competition, actor: Actor, action: str, **what: Any) -> None:
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action=action,
-        subject=f"competition {competition.slug}",
-        after=_state(competition),
-        **what,
-    )
-
-
 def _selection_is_over(now: datetime) -> ColumnElement[bool]:
     return or_(Competition.selection_deadline.is_(None), Competition.selection_deadline <= now)
 
@@ -270,33 +221,28 @@ def _settle(session: Session, competition: Competition, pending: int, now: datet
 
 def count_unscored(session: Session, competition: Competition) -> Counter[SubmissionStatus]:
     """Return the numbers of pending and failed submissions that were accepted in time."""
-    query = (
-        select(Submission.status, func.count())
-        .where(
-            Submission.competition_id == competition.id,
-            Submission.status.in_((SubmissionStatus.PENDING, SubmissionStatus.FAILED)),
-            Submission.kind != SubmissionKind.LATE,
-        )
-        .group_by(Submission.status)
-    )
-    return Counter(dict(session.execute(query).all()))
+    statuses = (SubmissionStatus.PENDING, SubmissionStatus.FAILED)
+    query = select(Submission.status, func.count()).where(*_in_time(competition, statuses))
+    return Counter(dict(session.execute(query.group_by(Submission.status)).all()))
 
 
 def first_unscored(
     session: Session, competition: Competition, status: SubmissionStatus
 ) -> Sequence[Submission]:
     """Return the first submissions accepted in time that have this status, with their teams."""
-    return session.scalars(
-        select(Submission)
-        .where(
-            Submission.competition_id == competition.id,
-            Submission.status == status,
-            Submission.kind != SubmissionKind.LATE,
-        )
-        .options(joinedload(Submission.team))
-        .order_by(Submission.submitted_at, Submission.id)
-        .limit(NAMED_COUNT)
-    ).all()
+    query = select(Submission).where(*_in_time(competition, (status,))).options(joinedload(Submission.team))
+    query = query.order_by(Submission.submitted_at, Submission.id)
+    return session.scalars(query.limit(NAMED_COUNT)).all()
+
+
+def _in_time(
+    competition: Competition, statuses: Collection[SubmissionStatus]
+) -> tuple[ColumnElement[bool], ...]:
+    return (
+        Submission.competition_id == competition.id,
+        Submission.status.in_(statuses),
+        Submission.kind != SubmissionKind.LATE,
+    )
 
 
 def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -> None:

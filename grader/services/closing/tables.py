@@ -7,13 +7,14 @@ import enum
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from fairboard.interface import Recounted
-from grader.errors import ErrorKind, OrganizerError
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import (
     STANDING_ORDER,
     AuditEntry,
@@ -95,17 +96,6 @@ class Format(enum.StrEnum):
     JSON = "json"
 
 
-class NothingToExport(OrganizerError):
-    """The scoring version does not exist, or the competition has none yet."""
-
-    public_name = "nothing_to_export"
-    kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, number: int | None) -> None:
-        which = "scoring version yet" if number is None else f"scoring version {number}"
-        super().__init__(f"This competition has no {which}.")
-
-
 def write(
     session: Session,
     *,
@@ -130,13 +120,8 @@ def write(
 def require_there(
     session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
 ) -> None:
-    """Raise NothingToExport if `write` would raise it."""
+    """Raise OrganizerRefusal if `write` would raise it."""
     _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
-
-
-def file_name(competition: Competition, kind: TableKind, format_: Format) -> str:
-    """Return the name for the downloaded file."""
-    return f"{competition.slug}-{kind.value}.{format_.value}"
 
 
 def _about(version: ScoringVersion | None, kind: TableKind) -> dict[str, Any]:
@@ -154,7 +139,9 @@ def _version(
             )
         )
     if version is None and needed:
-        raise NothingToExport(number)
+        which = "scoring version yet" if number is None else f"scoring version {number}"
+        message = f"This competition has no {which}."
+        raise OrganizerRefusal("nothing_to_export", ErrorKind.NOT_FOUND, message)
     return version
 
 
@@ -181,6 +168,26 @@ def _group_columns(column: str, value: str) -> dict[str, str]:
     return {key: f"{column} = {value}: {key}" for key in GROUP_VALUES}
 
 
+_SUBMISSION: Mapping[str, Callable[[Submission], Any]] = {
+    "submission": attrgetter("id"),
+    "team_id": attrgetter("team_id"),
+    "team": attrgetter("team.name"),
+    "user": attrgetter("user.name"),
+    "kind": attrgetter("kind.value"),
+    "status": attrgetter("status.value"),
+    "submitted_at": lambda each: _iso(each.submitted_at),
+    "finished_at": lambda each: _iso(each.finished_at),
+    "is_selected": attrgetter("is_selected"),
+    "file_name": attrgetter("file_name"),
+    "description": attrgetter("description"),
+    "size_bytes": attrgetter("size_bytes"),
+    "sha256": attrgetter("sha256"),
+    "slot_day": lambda each: each.slot_day and each.slot_day.isoformat(),
+    "problems": lambda each: [problem.get("message", "") for problem in each.problems],
+    "incident": attrgetter("incident"),
+}
+
+
 def _submission_rows(
     session: Session, competition: Competition, version: ScoringVersion | None
 ) -> Iterator[Row]:
@@ -192,25 +199,8 @@ def _submission_rows(
     for chunk in _chunks(session, query, Submission):
         scores = _scores(session, [each.id for each in chunk], version)
         for each in chunk:
-            yield {
-                "submission": each.id,
-                "team_id": each.team_id,
-                "team": each.team.name,
-                "user": each.user.name,
-                "kind": each.kind.value,
-                "status": each.status.value,
-                "submitted_at": _iso(each.submitted_at),
-                "finished_at": _iso(each.finished_at),
-                "is_selected": each.is_selected,
-                "file_name": each.file_name,
-                "description": each.description,
-                "size_bytes": each.size_bytes,
-                "sha256": each.sha256,
-                "slot_day": each.slot_day and each.slot_day.isoformat(),
-                "problems": [problem.get("message", "") for problem in each.problems],
-                "incident": each.incident,
-                "public_score": scores.get((each.id, Split.PUBLIC)),
-                "private_score": scores.get((each.id, Split.PRIVATE)),
+            yield {name: value(each) for name, value in _SUBMISSION.items()} | {
+                f"{split.value}_score": scores.get((each.id, split)) for split in Split
             }
 
 
@@ -386,11 +376,7 @@ _ROWS: Mapping[TableKind, Callable[..., Iterator[Row]]] = {
     TableKind.GRADES: _grade_rows,
 }
 _COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
-    TableKind.SUBMISSIONS: (
-        "submission", "team_id", "team", "user", "kind", "status", "submitted_at", "finished_at",
-        "is_selected", "file_name", "description", "size_bytes", "sha256", "slot_day", "problems",
-        "incident", "public_score", "private_score",
-    ),
+    TableKind.SUBMISSIONS: (*_SUBMISSION, "public_score", "private_score"),
     TableKind.STANDINGS: (
         "split", "rank", "team_id", "team", "alias", "division", "score_shown", "score", "submission",
         "submitted_at",

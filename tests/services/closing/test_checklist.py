@@ -108,11 +108,10 @@ def test_a_prepared_version_is_listed(service, competition, state, prepare_versi
     assert state().preparing is None
 
 
-def test_ranked_teams_without_a_division_are_counted_after_the_division_deadline(service, state, competition):
+def test_ranked_teams_without_a_division_are_counted_after_the_close(service, state, competition):
     with service.database.write() as session:
         session.get_one(Competition, competition.id).divisions = "A"
-        session.get_one(Competition, competition.id).division_deadline = service.now + MINUTE
     for name in ("ada", "bob"):
         service.score(service.submit(competition, user=name))
     service.act(divisions.assign_lines, competition=competition, text="ada,A")
-    assert [state(after=after).undivided_count for after in (timedelta(), MINUTE, 2 * DAY)] == [0, 1, 1]
+    assert [state(after=after).undivided_count for after in (timedelta(), 2 * DAY)] == [0, 1]

@@ -18,20 +18,15 @@ from grader.models import (
     User,
 )
 from grader.services.closing import close as closing
-from grader.services.closing.close import (
-    AlreadyClosed,
-    AlreadyRevealed,
-    NotClosed,
-    NotYetOpen,
-    ScoringPending,
-)
+from grader.services.closing.close import AlreadyRevealed, NotClosed, ScoringPending
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Archived, Stage
 from grader.services.leaderboards import team_results
-from grader.services.leaderboards.board import BoardNotRevealed, board_of
+from grader.services.leaderboards.board import BoardNotRevealed
 from grader.services.teams import divisions
 from grader.visibility import Phase
 from grader.worker.scheduled_tasks import run_calendar
+from tests.fixtures.refusals import refused
 
 HOUR = timedelta(hours=1)
 WEEK = timedelta(days=7)
@@ -74,25 +69,12 @@ def test_reveal_writes_the_private_standings_and_closes_open_items(service):
         service.score(service.submit(competition, user=name))
     with service.database.read() as session:
         assert set(session.scalars(select(Standing.split))) == {Split.PUBLIC}
-    done = reveal(service, competition, HOUR)
-    assert (done.closed_now, done.team_count) == (True, 2)
+    reveal(service, competition, HOUR)
     competition = service.reload(competition)
     assert competition.closes_at == competition.revealed_at == service.now + HOUR
     assert phases.phase(competition, service.now) is Phase.REVEALED
     with service.database.read() as session:
         assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
-
-
-def test_competition_before_its_opening_cannot_be_revealed(service):
-    competition = service.competition(opens_at=service.now + HOUR)
-    with pytest.raises(NotYetOpen, match="cannot be closed or revealed"):
-        reveal(service, competition)
-
-
-def test_reveal_after_the_close_keeps_the_closing_time(service):
-    competition = service.competition(closes_at=service.now + HOUR)
-    assert not reveal(service, competition, 2 * HOUR).closed_now
-    assert service.reload(competition).closes_at == service.now + HOUR
 
 
 def test_reveal_waits_for_pending_submissions_and_reports_their_number(service):
@@ -102,11 +84,6 @@ def test_reveal_waits_for_pending_submissions_and_reports_their_number(service):
         reveal(service, competition)
     assert caught.value.count == 2
     service.score(*waiting)
-    assert reveal(service, competition).team_count == 1
-
-
-def test_second_reveal_is_rejected(service):
-    competition = service.competition()
     reveal(service, competition)
     with pytest.raises(AlreadyRevealed):
         reveal(service, competition)
@@ -126,31 +103,12 @@ def test_close_proceeds_from_running_to_closed_settled_and_revealed(service):
     service.score(late)
     settle(service, competition, 2 * HOUR)
     assert stage() is Stage.SETTLED
+    before = standings(service, Split.PRIVATE)
     assert service.reload(competition).state == "published"
     reveal(service, competition, 3 * HOUR)
     assert stage() is Stage.REVEALED
-
-
-def test_open_competition_cannot_be_settled(service):
-    competition = service.competition(closes_at=service.now + HOUR)
-    with pytest.raises(NotClosed, match="closes at"):
-        settle(service, competition, timedelta())
-
-
-def test_reveal_shows_the_standings_computed_by_the_settling(service):
-    competition = service.competition(closes_at=service.now + HOUR)
-    for seed, name in enumerate(("ada", "bob", "cleo")):
-        service.score(service.submit(competition, user=name, seed=seed))
-    settle(service, competition, 2 * HOUR)
-    before = standings(service, Split.PRIVATE)
-    assert len(before) == 3
-    with service.database.read() as session, pytest.raises(BoardNotRevealed):
-        found = lookup.get(session, slug="toxicity")
-        board_of(
-            session, split=Split.PRIVATE, competition=found, phase=phases.phase(found, service.now + 2 * HOUR)
-        )
-    reveal(service, competition, 3 * HOUR)
     assert standings(service, Split.PRIVATE) == before
+    assert service.reload(competition).closes_at == service.now + HOUR
 
 
 def test_postponed_close_is_settled_again(service):
@@ -161,7 +119,8 @@ def test_postponed_close_is_settled_again(service):
         session.execute(update(Competition).values(closes_at=service.now + 3 * HOUR, entry_deadline=None))
     service.score(service.submit(competition, user="bob", after=2 * HOUR))
     assert phases.stage(service.reload(competition), service.now + 4 * HOUR) is Stage.CLOSED
-    assert reveal(service, competition, 4 * HOUR).team_count == 2
+    reveal(service, competition, 4 * HOUR)
+    assert len(standings(service, Split.PRIVATE)) == 2
 
 
 def test_better_selected_submission_counts_and_the_team_sees_the_reason(service):
@@ -278,7 +237,7 @@ def test_each_step_is_logged_with_its_changes_and_archived_competitions_allow_no
     failed = service.submit(competition)
     with service.database.write() as session:
         session.get_one(Submission, failed.submission.id).status = SubmissionStatus.FAILED
-    assert reveal(service, competition, HOUR).failed_count == 1
+    reveal(service, competition, HOUR)
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "competition.reveal")).one()
     revealed_at = service.now + HOUR
@@ -318,14 +277,17 @@ def test_phase_of_a_competition_depends_only_on_its_dates():
 def test_closing_now_settles_like_a_scheduled_close_and_moves_default_dates(service):
     competition = service.competition(opens_at=service.now, closes_at=service.now + WEEK)
     service.score(service.submit(competition, after=HOUR))
-    with pytest.raises(NotYetOpen):
-        close_now(service, competition, -HOUR)
+    for step in (close_now, reveal):
+        with refused("not_yet_open"):
+            step(service, competition, -HOUR)
+    with pytest.raises(NotClosed):
+        settle(service, competition, HOUR)
     close_now(service, competition, 2 * HOUR)
     closed = service.reload(competition)
     assert closed.closes_at == service.now + 2 * HOUR
     assert phases.phase(closed, service.now + 2 * HOUR) is Phase.CLOSED
     assert closed.reveals_at in (None, closed.closes_at + WEEK)
-    with pytest.raises(AlreadyClosed):
+    with refused("already_closed"):
         close_now(service, competition, 3 * HOUR)
     settle(service, competition, 3 * HOUR)
     assert standings(service, Split.PRIVATE)
