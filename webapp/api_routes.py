@@ -4,7 +4,7 @@ from flask import Flask
 
 from webapp.closing import exports
 from webapp.closing import pages as closing
-from webapp.competitions import announcements, console, creating, organizers, publishing, setup
+from webapp.competitions import announcements, console, creating, downloads, organizers, publishing, setup
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.identity import own_account, people
@@ -21,6 +21,7 @@ from webapp.teams import organized_teams as organizers_teams
 ROUTES = (
     own_account,
     competitions,
+    downloads,
     own_team,
     leaderboards,
     submissions,

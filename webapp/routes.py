@@ -15,7 +15,7 @@ from webapp.closing import exports
 from webapp.closing import pages as closing_pages
 from webapp.competitions import (
     announcements,
-    answers,
+    api,
     console,
     creating,
     downloads,
@@ -84,7 +84,7 @@ def init_app(app: Flask) -> None:
     app.add_template_global(_organizers_page, "organizers_page")
     app.add_template_global(site_link)
     app.add_template_global(surface.start_of_list)
-    app.add_template_global(answers.stages, "stages_of")
+    app.add_template_global(api.stages, "stages_of")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.add_template_global(app.extensions["fairboard"].settings.sends_mail(), "sends_mail")
     app.context_processor(_about_the_site)

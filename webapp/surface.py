@@ -137,6 +137,7 @@ class Surface:
         page: str = "",
         api_path: str | None = None,
         extra: Callable[..., Mapping[str, Any]] | None = None,
+        file: str = "",
     ) -> "Callable[[Callable[..., Any]], Read]":
         """Register a function as a page with a template, if any, and as the operation with its name.
 
@@ -144,6 +145,7 @@ class Surface:
         parameters except `slug`. A page without operation has no `model`; its function returns the values for
         its template. A page without template returns the model as JSON. `api_path` is the operation's path if
         it differs. `extra` returns further values for the template; it receives the `Ask` and the read model.
+        A download returns a response with the media type `file`, for both the page and the operation.
         """
 
         def register(run: Callable[..., Any]) -> Read:
@@ -158,9 +160,10 @@ class Surface:
             )
             if endpoint:
                 self.pages.add_url_rule(path, endpoint, _dressed(found.view, run), methods=["GET"])
-            if model is not None:
+            if model is not None or file:
                 rule = self._address(path if api_path is None else api_path)
-                api.blueprint.add_url_rule(rule, run.__name__, found.operation(), methods=["GET"])
+                api.blueprint.add_url_rule(rule, run.__name__, found.operation(file), methods=["GET"])
+            if model is not None:
                 READS[run.__name__] = found
             return found
 
@@ -259,6 +262,8 @@ class Read:
             others = {name: value for name, value in wanted.items() if name != "slug"}
             asked = {} if query is None else {"query": query_of(query)}
             made = self(ask, **others, **asked)
+            if isinstance(made, Response):
+                return made
             if is_json:
                 return _json(made, ask)
             values = {
@@ -290,7 +295,7 @@ class Read:
         query: type[BaseModel] | None = self.run.__annotations__.get("query")
         return query
 
-    def operation(self) -> Callable[..., Any]:
+    def operation(self, file: str = "") -> Callable[..., Any]:
         """Return the view of the operation."""
         role = self.surface.role
         scope = Scope.ORGANIZE if isinstance(role, Role) else SCOPES[role]
@@ -304,7 +309,11 @@ class Read:
         if self.query is not None:
             view.__annotations__["query"] = self.query
         described = operation(
-            self.surface.scope or scope, answers=self.model, tag=self.surface.tag, spans=self.surface.spans
+            self.surface.scope or scope,
+            answers=self.model,
+            tag=self.surface.tag,
+            spans=self.surface.spans,
+            **({"answers_file": file} if file else {}),
         )(view)
         return _for_role(role, described)
 

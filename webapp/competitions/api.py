@@ -1,92 +1,212 @@
-"""Competition API: texts, data files, public log."""
+"""Competition API: list, details, texts, latest rescoring."""
 
-from flask import Response
+from typing import Annotated, Literal
 
+from flask import Blueprint
+from pydantic import Field
+
+from fairboard import UndefinedPolicy
+from fairboard.interface import Direction
 from grader import db
-from grader.services.competitions import announcements
+from grader.models import CompetitionState, EntryMode
+from grader.services.competitions import announcements, lookup, phases
 from grader.services.identity.api_tokens import Scope
-from webapp.competitions import answers, downloads, pages
-from webapp.competitions.answers import (
-    CompetitionDetails,
-    CompetitionList,
-    CompetitionPages,
-    DataFileList,
-    PostedText,
-)
+from grader.visibility import Anonymity, Feedback, Phase
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups, responses
-from webapp.http.api import blueprint, ending, operation
+from webapp.http import lookups
+from webapp.http.api import ending
 from webapp.http.context import competition_of, reading
-from webapp.http.fields import Asked
+from webapp.http.fields import Answer, Asked, Moment, PageSize
+from webapp.presentation.terms import words_of
+from webapp.surface import Access, Ask, Surface
 
-TAG = "competitions"
+PUBLIC = Surface(Blueprint("competition_api", __name__), tag="competitions", role=Access.PUBLIC)
+PERSONAL = Surface(PUBLIC.pages, tag="competitions", role=Access.PUBLIC, scope=Scope.READ, spans=True)
+State = Literal["draft", "scheduled", "open", "closed", "revealed", "archived"]
 
 
-@blueprint.get("/competitions")
-@operation(Scope.READ, answers=CompetitionList, tag=TAG, spans=True)
-def competition_list(query: Asked) -> CompetitionList:
+class CompetitionLine(Answer):
+    """A competition in a list."""
+
+    slug: str
+    title: str
+    phase: Phase
+    state: State
+    opens_at: Moment | None
+    closes_at: Moment | None
+    rows: int
+
+
+class CompetitionList(Answer):
+    """A page of the list of competitions, newest first."""
+
+    competitions: list[CompetitionLine]
+    page_size: PageSize
+    next: str | None
+
+
+class Classes(Answer):
+    """The names of the two classes and of the rows."""
+
+    positive: str
+    negative: str
+    rows: str
+
+
+class ScoringRules(Answer):
+    """The metric settings and the scored identities; an infinite power is a text."""
+
+    power: float | str
+    weights: dict[str, float]
+    label_threshold: float
+    identity_threshold: float
+    undefined: UndefinedPolicy
+    identities: list[str]
+
+
+class NamedRules(Answer):
+    """A metric other than that of bias, with its options, its direction and the displayed decimals."""
+
+    name: str
+    title: str
+    direction: Direction
+    decimals: int
+    terms: Annotated[list[str], Field(description="The names of the terms.")]
+    target: str | None
+    columns: list[str]
+    classes: list[str]
+    positive: str | None
+    cutoff: int
+    weight: float
+    groups: list[str]
+    scored_groups: list[list[str]]
+    reported: list[str]
+
+
+class NamedLeaderboard(Answer):
+    """A leaderboard that ranks by a value of the host's choice instead of the score."""
+
+    key: str
+    name: str
+    expression: str
+    direction: Direction
+
+
+class StageLine(Answer):
+    """A linked competition of the same title."""
+
+    slug: str
+    name: str
+    state: State
+
+
+class CompetitionDetails(CompetitionLine):
+    """A competition with its rules, limits and scoring."""
+
+    stages: list[StageLine]
+    classes: Classes
+    paused: str | None
+    rules: str | None
+    rules_version: int | None
+    must_join: bool
+    entry_mode: EntryMode
+    divisions: Annotated[list[str], Field(description="The names of the divisions of teams.")]
+    is_entry_open: bool
+    entry_deadline: Moment | None
+    merger_deadline: Moment | None
+    reveals_at: Moment | None
+    anonymity: Anonymity
+    max_team_size: int
+    max_daily_submissions: int | None
+    max_total_submissions: int | None
+    selection_count: int
+    feedback: Feedback
+    feedback_note: str | None
+    metric: ScoringRules | NamedRules
+    boards: list[NamedLeaderboard]
+
+
+class PostedText(Answer):
+    """An announcement in Markdown."""
+
+    title: str
+    body: str
+    posted_at: Moment
+    edited_at: Annotated[
+        Moment | None, Field(description="The time of the last edit; null if there was none.")
+    ]
+
+
+class CompetitionPages(Answer):
+    """The texts of a competition's pages, in Markdown."""
+
+    overview: str
+    evaluation: str
+    data: str
+    rules: str
+    announcements: list[PostedText]
+
+
+@PERSONAL.read("/competitions", CompetitionList)
+def competition_list(ask: Ask, query: Asked) -> CompetitionList:
     """List the competitions, newest first."""
-    with reading() as session:
-        now = db.now(session)
-        competitions = lookups.listed_slice(session, part=query.part)
-        lines = [answers.line(CompetitionView(competition, now)) for competition in competitions.rows]
-    return CompetitionList(competitions=lines, **ending(competitions))
+    found = lookups.listed_slice(ask.session, part=query.part)
+    views = [CompetitionView(each, ask.now) for each in found.rows]
+    lines = [CompetitionLine.of(view, rows=view.row_count) for view in views]
+    return CompetitionList(competitions=lines, **ending(found))
 
 
-@blueprint.get("/competitions/<slug>")
-@operation(Scope.READ, answers=CompetitionDetails, tag=TAG)
-def competition(slug: str) -> CompetitionDetails:
+@PERSONAL.read("/competitions/<slug>", CompetitionDetails)
+def competition(ask: Ask) -> CompetitionDetails:
     """Return a competition with its rules, limits and scoring."""
-    with reading() as session:
-        return answers.details(CompetitionView(competition_of(session, slug), db.now(session)))
+    view = ask.competition_view
+    return CompetitionDetails.of(
+        view,
+        rows=view.row_count,
+        stages=stages(view.slug) if view.is_staged else [],
+        classes=Classes(**words_of(view)),
+        paused=view.pause_message if view.paused_at else None,
+        rules=view.rules or None,
+        rules_version=view.rules_version if view.rules else None,
+        must_join=view.must_ask,
+        feedback_note=view.feedback_note or None,
+        metric=_metric(view),
+    )
 
 
-@blueprint.get("/competitions/<slug>/pages")
-@operation(None, answers=CompetitionPages, tag=TAG)
-def competition_pages(slug: str) -> CompetitionPages:
+@PUBLIC.read("/competitions/<slug>/pages", CompetitionPages)
+def competition_pages(ask: Ask) -> CompetitionPages:
     """Return the texts of a competition's pages, in Markdown, and its announcements."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        posted = announcements.shown(session, competition=competition)
+    posted = announcements.shown(ask.session, competition=ask.competition)
     return CompetitionPages.of(
-        competition,
-        data=competition.data_description,
+        ask.competition,
+        data=ask.competition.data_description,
         announcements=[PostedText.model_validate(each) for each in posted],
     )
 
 
-@blueprint.get("/competitions/<slug>/data")
-@operation(Scope.READ, answers=DataFileList, tag=TAG)
-def data_file_list(slug: str) -> DataFileList:
-    """List the data files that the user may download now."""
+def stages(slug: str) -> list[StageLine]:
+    """Return the published stages of a competition's title in order, or nothing if it has only one."""
     with reading() as session:
-        files = downloads.all_data_files(session, competition_of(session, slug))
-    return DataFileList(files=[answers.data_file(each) for each in files], next=None)
+        competition, now = competition_of(session, slug), db.now(session)
+        found = lookup.stages(session, competition=competition)
+        states = [phases.state(each, now) for each in found]
+    lines = [
+        StageLine.of(each, name=each.stage_name or f"Stage {number}", state=state)
+        for number, (each, state) in enumerate(zip(found, states, strict=True), 1)
+        if each is competition or each.state is not CompetitionState.DRAFT
+    ]
+    return lines if len(lines) > 1 else []
 
 
-@blueprint.get("/competitions/<slug>/data/<name>")
-@operation(Scope.READ, tag=TAG, answers_file=responses.BINARY)
-def data_file(slug: str, name: str) -> Response:
-    """Download a data file or a range of it."""
-    return downloads.send_data_file(slug, name)
-
-
-@blueprint.get("/competitions/<slug>/sample-submission")
-@operation(None, tag=TAG, answers_file="text/csv")
-def sample_submission(slug: str) -> Response:
-    """Download the sample submission, ordered by id."""
-    return pages.sample_submission(slug)
-
-
-@blueprint.get("/competitions/<slug>/solution")
-@operation(None, tag=TAG, answers_file="text/csv")
-def published_solution(slug: str) -> Response:
-    """Download the solution in its canonical form, once it is published."""
-    return downloads.solution(slug)
-
-
-@blueprint.get("/competitions/<slug>/solution-nonce")
-@operation(None, tag=TAG, answers_file="text/plain")
-def published_nonce(slug: str) -> Response:
-    """Download the nonce of the commitment to the published solution."""
-    return downloads.nonce(slug)
+def _metric(view: CompetitionView) -> ScoringRules | NamedRules:
+    rules, about = view.scoring_rules(), view.metric().about
+    if about.cells:
+        return ScoringRules(**rules.metric.as_dict(), identities=list(rules.identities))
+    return NamedRules.of(
+        rules.metric,
+        title=about.title,
+        direction=about.direction,
+        decimals=about.decimals,
+        terms=[term.name for term in about.terms],
+    )

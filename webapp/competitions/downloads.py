@@ -1,13 +1,16 @@
 """Data page and downloads: data files, published solution, nonce."""
 
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from io import BytesIO
+from typing import Any, BinaryIO
 
 from flask import Blueprint, Response, g, send_file
 
 from grader import db
 from grader.models import Competition, DataFile
 from grader.services.competitions import lookup
+from grader.services.identity.api_tokens import Scope
 from grader.services.solutions import data_archive as archive
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files, publication
@@ -18,16 +21,35 @@ from grader.services.teams.participations import EntryRefused
 from grader.storage.stores import BlobMissing, StoredBlob
 from grader.visibility import Phase
 from webapp.competitions import prose
-from webapp.http import auth, responses
-from webapp.http.context import competition_of, reading
+from webapp.http import responses
+from webapp.http.fields import Answer, Moment
 from webapp.http.site import current_site
 from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<slug>/data")
-DATA = Surface(blueprint, tag="competitions", role=Access.PUBLIC)
+DATA = Surface(blueprint, tag="competitions", role=Access.PUBLIC, scope=Scope.READ)
+# Everyone may download these files.
+FILES = Surface(blueprint, tag="competitions", role=Access.PUBLIC, api="/competitions/<slug>")
 
 
-def data_file(session: Any, competition: Competition, name: str) -> DataFile:
+class DataFileLine(Answer):
+    """A data file of a competition."""
+
+    name: str
+    description: str
+    size_bytes: int
+    sha256: str
+    uploaded_at: Moment
+
+
+class DataFileList(Answer):
+    """The data files that the user may download."""
+
+    files: list[DataFileLine]
+    next: None
+
+
+def allowed_file(session: Any, competition: Competition, name: str) -> DataFile:
     """Return a file that the current user may download. Call `competition_of` first.
 
     Organizers may always download. Participants may download a file once the competition has opened and the
@@ -94,56 +116,63 @@ def data_page(ask: Ask) -> Any:
     }
 
 
-@blueprint.get("/all.zip")
-@auth.login_required
-def all_files(slug: str) -> Response:
-    """Download all files that the current user may download as one ZIP file."""
-    site = current_site()
-    with reading() as session:
-        members, modified = packed(session, competition_of(session, slug))
-    opened = archive.opened(site.storage, site.checksums, members)
-    return responses.send(opened, name=f"{slug}.zip", etag=archive.version_of(members), modified=modified)
+@DATA.read("", DataFileList)
+def data_file_list(ask: Ask) -> DataFileList:
+    """List the data files that the user may download now."""
+    files = all_data_files(ask.session, ask.competition)
+    return DataFileList(files=[DataFileLine.model_validate(each) for each in files], next=None)
 
 
-@blueprint.get("/files/<name>")
-@auth.login_required
-def file(slug: str, name: str) -> Response:
-    """Download a data file."""
-    return send_data_file(slug, name)
-
-
-def send_data_file(slug: str, name: str) -> Response:
-    """Send a data file that the current user may download, or the requested range of it."""
-    with reading() as session:
-        file = data_file(session, competition_of(session, slug), name)
+@replace(DATA, role=Access.USER).read(
+    "/files/<name>", None, endpoint="file", api_path="/<name>", file=responses.BINARY
+)
+def data_file(ask: Ask, name: str) -> Response:
+    """Download a data file or a range of it."""
+    file = allowed_file(ask.session, ask.competition, name)
     stream = current_site().storage.open(file.sha256)
     return responses.send(stream, name=file.name, etag=file.sha256, modified=file.uploaded_at)
 
 
-@blueprint.get("/solution.csv")
-def solution(slug: str) -> Response:
-    """Download the published solution in its canonical form."""
+@replace(DATA, role=Access.USER).read("/all.zip", None, endpoint="all_files")
+def all_files(ask: Ask) -> Response:
+    """Download all files that the current user may download as one ZIP file."""
     site = current_site()
-    with reading() as session:
-        digest = publication.digest(competition_of(session, slug))
+    members, modified = packed(ask.session, ask.competition)
+    opened = archive.opened(site.storage, site.checksums, members)
+    name = f"{ask.competition.slug}.zip"
+    return responses.send(opened, name=name, etag=archive.version_of(members), modified=modified)
+
+
+@FILES.read(
+    "/sample_submission.csv",
+    None,
+    endpoint="sample_submission",
+    api_path="/sample-submission",
+    file="text/csv",
+)
+def sample_submission(ask: Ask) -> Response:
+    """Download the sample submission, ordered by id."""
+    digest = lookup.live(ask.competition).solution.sample_submission_sha256
+    return _attached(current_site().storage.open(digest), "text/csv", "sample_submission.csv", digest)
+
+
+@FILES.read("/solution.csv", None, endpoint="solution", api_path="/solution", file="text/csv")
+def published_solution(ask: Ask) -> Response:
+    """Download the solution in its canonical form, once it is published."""
+    digest = publication.digest(ask.competition)
     try:
-        stream = site.storage.open(digest)
+        stream = current_site().storage.open(digest)
     except BlobMissing as error:
         raise SolutionNotWritten from error
-    return send_file(
-        stream, mimetype="text/csv", as_attachment=True, download_name="solution.csv", etag=digest
-    )
+    return _attached(stream, "text/csv", "solution.csv", digest)
 
 
-@blueprint.get("/solution-nonce.txt")
-def nonce(slug: str) -> Response:
+@FILES.read("/solution-nonce.txt", None, endpoint="nonce", api_path="/solution-nonce", file="text/plain")
+def published_nonce(ask: Ask) -> Response:
     """Download the nonce of the commitment to the published solution."""
-    with reading() as session:
-        text = publication.nonce(competition_of(session, slug))
-    return _attached(f"{text}\n", "text/plain", "solution-nonce.txt")
+    text = f"{publication.nonce(ask.competition)}\n"
+    return _attached(BytesIO(text.encode()), "text/plain", "solution-nonce.txt", False)
 
 
-def _attached(text: str, media_type: str, name: str) -> Response:
-    answer = Response(text, mimetype=media_type)
-    answer.headers.set("Content-Disposition", "attachment", filename=name)
-    return answer
+def _attached(stream: BinaryIO, mimetype: str, name: str, etag: str | bool) -> Response:
+    return send_file(stream, mimetype=mimetype, as_attachment=True, download_name=name, etag=etag)

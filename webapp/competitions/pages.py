@@ -22,12 +22,11 @@ from grader.services.teams import limits, rosters
 from grader.services.teams.waiting import Waiting
 from grader.visibility import Field, Viewer, visible
 from webapp.competitions import home, prose
-from webapp.competitions.answers import LogEntry, PublicLog
 from webapp.competitions.views import CompetitionView
 from webapp.http import errors, lookups, open_requests
 from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in
-from webapp.http.fields import Asked
+from webapp.http.fields import Answer, Asked, Moment, PageSize
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
 from webapp.presentation.terms import EXACTNESS, terms_of
@@ -190,24 +189,6 @@ def first_lines(view: CompetitionView) -> str:
         return "".join(sample.readline(200).decode(errors="replace") for _ in range(SAMPLE_LINES))
 
 
-@blueprint.get("/competitions/<slug>/data/sample_submission.csv")
-def sample_submission(slug: str) -> Response:
-    """Download the sample submission, ordered by id."""
-    site = current_site()
-    with reading() as session:
-        competition = competition_of(session, slug)
-        if competition.live_scoring_version is None:
-            raise NoScoringVersion
-        solution = competition.live_scoring_version.solution
-    return send_file(
-        site.storage.open(solution.sample_submission_sha256),
-        mimetype="text/csv",
-        as_attachment=True,
-        download_name="sample_submission.csv",
-        etag=solution.sample_submission_sha256,
-    )
-
-
 @blueprint.get("/competitions/<slug>/figures/<name>")
 def figure(slug: str, name: str) -> Response:
     """Send a figure with the media type that was detected when it was checked."""
@@ -219,6 +200,21 @@ def figure(slug: str, name: str) -> Response:
     answer.cache_control.private = True
     answer.cache_control.max_age = KEPT_SECONDS if "version" in request.args else 0
     return answer
+
+
+class LogEntry(Answer):
+    """An organizer's action in the public log."""
+
+    at: Moment
+    text: str
+
+
+class PublicLog(Answer):
+    """A page of a competition's public log."""
+
+    entries: list[LogEntry]
+    page_size: PageSize
+    next: str | None
 
 
 @PUBLIC.read("/competitions/<slug>/log", PublicLog, endpoint="public_log", page="competitions/log.html")

@@ -164,7 +164,7 @@ def _data_file(session: Any, competition: Competition, name: str) -> Download:
     version = competition.live_scoring_version
     if name == SAMPLE_SUBMISSION and version is not None:
         return _stored(name, version.solution.sample_submission_sha256, version.created_at)
-    file = downloads.data_file(session, competition, name)
+    file = downloads.allowed_file(session, competition, name)
     return _stored(file.name, file.sha256, file.uploaded_at)
 
 
