@@ -1,9 +1,8 @@
 """Home page of a competition: leaderboard summary, dates, next step for the viewer."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import url_for
 
@@ -20,7 +19,7 @@ from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
-from grader.services.teams.limits import Allowance, SubmissionLimitReached
+from grader.services.teams.limits import SubmissionLimitReached
 from grader.services.teams.participations import (
     EntryRefused,
     EntryState,
@@ -31,11 +30,16 @@ from webapp.http import lookups
 from webapp.presentation import formats
 
 SCRIPTS = (".py", ".ipynb", ".R")
+# For each refusal of an entry that leads to the entry page: the button and its note.
+ENTRY = {
+    "not_joined": ("Join", ""),
+    "rules_changed": ("Accept the changed rules", ""),
+    "entry_pending": ("See your request", "Waiting for an organizer's decision."),
+}
 _AT_THE_END = datetime.max.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(NamedTuple):
     """A button with its label, URL, note and countdown."""
 
     words: str
@@ -85,35 +89,19 @@ def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelect
 
 def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelection | None) -> NextStep | None:
     """Return the step that leads to the final selection, while that is open and not full."""
-    is_open = selections.is_open(situation.competition, situation.now)
-    if choice is None or not is_open:
+    if choice is None or not selections.is_open(situation.competition, situation.now):
         return None
     if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():
         return None
-    free = choice.limit - len(choice.picked_ids)
-    limit = formats.counted(choice.limit, "selection")
-    if free == 1:
-        rest = f"is unused. If you select nothing, it goes to your {view.chosen_for}."
-    else:
-        best = view.chosen_for.replace("submission", "submissions").replace("score", "scores")
-        rest = f"are unused. If you select nothing, they go to your {best}."
-    note = f"{free} of {limit} {rest}"
+    unused = formats.counted(choice.limit - len(choice.picked_ids), "unused selection")
+    note = f"{unused} of {choice.limit}. If you select nothing, the {view.chosen_for} counts."
     return NextStep("Select submissions", _to("submissions.index", view), note)
 
 
 def _entry(view: CompetitionView, refused: EntryRefused) -> NextStep:
-    match refused.public_name:
-        case "not_joined":
-            return NextStep("Join", _to("entry.show", view))
-        case "rules_changed":
-            return NextStep("Accept the changed rules", _to("entry.show", view))
-        case "entry_pending":
-            return NextStep(
-                "See your request", _to("entry.show", view), "Waiting for an organizer's decision."
-            )
-        case _:
-            board = _board(view)
-            return NextStep(board.words, board.address, refused.message)
+    if found := ENTRY.get(refused.public_name):
+        return NextStep(found[0], _to("entry.show", view), found[1])
+    return _board(view)._replace(note=refused.message)
 
 
 def _board(view: CompetitionView) -> NextStep:
@@ -126,8 +114,7 @@ def _to(endpoint: str, view: CompetitionView) -> str:
     return url_for(endpoint, slug=view.slug)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """A date of a competition; `at` is None if the date is not set."""
 
     words: str
@@ -137,31 +124,24 @@ class Moment:
 
 def dates_of(competition: Competition, now: datetime) -> list[Moment]:
     """Return the dates in order; a reveal without a date is last."""
-    moments = [
-        Moment(past if is_past else words, at, is_past)
-        for words, past, at in _dates(competition)
-        for is_past in [at is not None and at <= now]
-    ]
-    return sorted(moments, key=lambda moment: moment.at or _AT_THE_END)
+    dates = sorted(_dates(competition), key=lambda date: date[1] or _AT_THE_END)
+    return [Moment(words, at, at is not None and at <= now) for words, at in dates]
 
 
-def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None]]:
-    """Yield each date with two labels: one for before the date and one for after it."""
+def _dates(competition: Competition) -> Iterator[tuple[str, datetime | None]]:
     closes_at, revealed_at = competition.closes_at, competition.revealed_at
     if competition.opens_at is not None:
-        yield "Opens", "Opened", competition.opens_at
+        yield "Opening", competition.opens_at
     if _is_before(competition.entry_deadline, closes_at):
-        yield "Entry ends", "Entry ended", competition.entry_deadline
+        yield "End of entry", competition.entry_deadline
     if _is_before(competition.merger_deadline, closes_at):
-        yield "Mergers end", "Mergers ended", competition.merger_deadline
-    if competition.divisions and _is_before(competition.division_deadline, closes_at):
-        yield "Division choice ends", "Division choice ended", competition.division_deadline
+        yield "End of mergers", competition.merger_deadline
     if closes_at is not None:
-        yield "Closes", "Closed", closes_at
+        yield "Close", closes_at
     if competition.selection_deadline is not None and competition.selection_deadline != closes_at:
-        yield "Selection ends", "Selection ended", competition.selection_deadline
+        yield "End of selection", competition.selection_deadline
     if revealed_at is not None or closes_at is not None:
-        yield "Results", "Results", revealed_at or competition.reveals_at
+        yield "Results", revealed_at or competition.reveals_at
 
 
 def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
@@ -169,8 +149,7 @@ def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
     return deadline is not None and (closes_at is None or deadline < closes_at)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFiles:
+class OwnFiles(NamedTuple):
     """The team's latest file, its current final selection, and the visible result of its entry.
 
     `scale` is that of the latest file's score. `choice` is None for a disqualified team and after the reveal.
@@ -182,37 +161,17 @@ class OwnFiles:
     result: SplitResult | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FirstSteps:
+class FirstSteps(NamedTuple):
     """The first steps of a participant: the number of data files, and the name of a script among them."""
 
     file_count: int
     script: str
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
-    """The Home page's content for one viewer."""
-
-    board: Glance
-    step: NextStep
-    moments: list[Moment]
-    entry: EntryState
-    has_joined: bool
-    own_team_id: int | None
-    own_team_name: str
-    own_division: str | None
-    files: OwnFiles
-    first_steps: FirstSteps | None
-    allowance: Allowance | None
-    can_select: bool
-    selection_closes_at: datetime | None
-
-
 def read(
     session: Any, competition: Competition, view: CompetitionView, own: Situation | None, now: datetime
-) -> Home:
-    """Return the Home page's content; `own` is the current user's situation."""
+) -> dict[str, Any]:
+    """Return the Home page's content by name; `own` is the current user's situation."""
     participant = own if own is not None and not own.is_test else None
     team = participant.team if participant else None
     keep, viewer = lookups.keep(session, competition, now), lookups.viewer()
@@ -222,21 +181,21 @@ def read(
         key = "own files", team.id, participant.allowance, board.own
         files = keep(key, lambda: _files(session, competition, team, board, now))
     entry = participations.state(competition, own.participation if own else None)
-    return Home(
-        board=board,
-        step=of_person(view, own, files.choice) if own else of_stranger(view),
-        moments=dates_of(competition, now),
-        entry=entry,
-        has_joined=entry is EntryState.JOINED,
-        own_team_id=team.id if team else None,
-        own_team_name=team.name if team else "",
-        own_division=team.division if team else None,
-        files=files,
-        first_steps=_first_steps(session, view, participant, files.latest) if participant else None,
-        allowance=participant.allowance if participant and view.is_open else None,
-        can_select=selections.is_open(competition, now),
-        selection_closes_at=selections.closes_at(competition),
-    )
+    return {
+        "board": board,
+        "step": of_person(view, own, files.choice) if own else of_stranger(view),
+        "moments": dates_of(competition, now),
+        "entry": entry,
+        "has_joined": entry is EntryState.JOINED,
+        "own_team_id": team.id if team else None,
+        "own_team_name": team.name if team else "",
+        "own_division": team.division if team else None,
+        "files": files,
+        "first_steps": _first_steps(session, view, participant, files.latest) if participant else None,
+        "allowance": participant.allowance if participant and view.is_open else None,
+        "can_select": selections.is_open(competition, now),
+        "selection_closes_at": selections.closes_at(competition),
+    }
 
 
 def _files(session: Any, competition: Competition, team: Team, board: Glance, now: datetime) -> OwnFiles:

