@@ -143,7 +143,6 @@ class Competition(_WithTexts, Base):
     negative_name: Mapped[str] = mapped_column(String(64), default="negative", server_default="negative")
     row_name: Mapped[str] = mapped_column(String(64), default="", server_default="")
     contact: Mapped[str] = mapped_column(String(500), default="", server_default="")
-    discussion_url: Mapped[str] = mapped_column(String(500), default="", server_default="")
     color: Mapped[Color] = mapped_column(
         stored_enum(Color, name="color", is_checked=False), default=Color.AUTO, server_default="auto"
     )
@@ -179,7 +178,6 @@ class Competition(_WithTexts, Base):
         default=DivisionChoice.TEAM,
         server_default="team",
     )
-    division_deadline: Mapped[datetime | None]
     max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
     max_daily_submissions: Mapped[int | None] = mapped_column(
         Integer().evaluates_none(),  # None means no limit, not the default

@@ -54,7 +54,6 @@ def upgrade() -> None:
         sa.Column("negative_name", sa.String(64), nullable=False, server_default="negative"),
         sa.Column("row_name", sa.String(64), nullable=False, server_default=""),
         sa.Column("contact", sa.String(500), nullable=False, server_default=""),
-        sa.Column("discussion_url", sa.String(500), nullable=False, server_default=""),
         sa.Column("color", sa.String(16), nullable=False, server_default="auto"),
         sa.Column(
             "feedback",
@@ -89,7 +88,6 @@ def upgrade() -> None:
         sa.Column("merger_deadline", TIME),
         sa.Column("divisions", sa.Text(), nullable=False, server_default=""),
         sa.Column("division_choice", sa.String(16), nullable=False, server_default="team"),
-        sa.Column("division_deadline", TIME),
         sa.Column("max_team_size", sa.Integer(), nullable=False, server_default="5"),
         sa.Column("max_daily_submissions", sa.Integer(), server_default="5"),
         sa.Column("max_total_submissions", sa.Integer()),

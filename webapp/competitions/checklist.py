@@ -8,7 +8,6 @@ from flask import url_for
 
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import lifecycle, settings_warnings
-from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_problems import Fault
 from grader.services.solutions import data_files as files
 from grader.services.submissions import benchmark_entries
@@ -43,22 +42,20 @@ def missing(session: Any, competition: Competition, now: datetime) -> list[Fault
     """Return the problems that prevent a draft's publication."""
     if competition.state is not CompetitionState.DRAFT:
         return []
-    return [*lifecycle.missing(competition, now=now), *files.faults(session, competition=competition)]
+    return lifecycle.missing(session, competition=competition, now=now)
 
 
-def suggestions(session: Any, competition: Competition) -> Iterator[Fault]:
-    """Yield the suggestions for a competition."""
+def suggestions(session: Any, competition: Competition) -> list[Fault]:
+    """Return the suggestions for a competition."""
     is_draft = competition.state is CompetitionState.DRAFT
     lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
-    yield from lifecycle.settings_suggestions(competition_settings.of(competition))
-    yield from settings_warnings.small_step_warnings(competition)
-    yield from lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline)
+    return lifecycle.suggestions(session, competition=competition, lacks_baseline=lacks_baseline)
 
 
 def sections(session: Any, competition: Competition, now: datetime) -> list[SectionState]:
     """Return the sections with their marks."""
     is_draft = competition.state is CompetitionState.DRAFT
-    advice = [*suggestions(session, competition), *settings_warnings.joined_names_warnings(competition)]
+    advice = suggestions(session, competition)
     if is_draft:
         past = settings_warnings.date_warnings(competition, now)
         advice += [fault for fault in past if "closes_at" not in fault.names]

@@ -24,13 +24,11 @@ from grader.services.site import activity, log, organizer_jobs
 from grader.services.site.paging import Part
 from grader.services.submissions import queue_health, retries
 from grader.services.submissions.queue_health import Health, HealthSign
-from grader.storage import disk
 from grader.visibility import Phase
 from webapp.closing.views import CloseView
 from webapp.competitions import checklist
 from webapp.http import lookups
 from webapp.http.fields import Answer, Moment, Sent, Text
-from webapp.http.site import current_site
 from webapp.presentation import formats
 from webapp.surface import Ask, Surface
 
@@ -74,14 +72,8 @@ class Console(Answer):
     ]
 
 
-class ResumeRequest(Sent):
-    """The end of a pause, and optionally a new closing date."""
-
-    closes_at: Moment | None = None
-
-
-class PauseRequest(ResumeRequest):
-    """A pause: the message shown to uploaders, and optionally a new closing date."""
+class PauseRequest(Sent):
+    """A pause: the message shown to uploaders."""
 
     message: Text = ""
 
@@ -115,10 +107,10 @@ def _page(ask: Ask, shown: Console) -> dict[str, Any]:
     acts, names = log.list_after(session, competition=competition, part=Part(size=RECENT_COUNT))
     tasks = list(_tasks(session, competition, counts, health, failed=shown.failed_count))
     dates = (
-        ("Opens", competition.opens_at),
-        ("Entry ends", competition.entry_deadline),
-        ("Mergers end", competition.merger_deadline),
-        ("Closes", competition.closes_at),
+        ("Opening", competition.opens_at),
+        ("End of entry", competition.entry_deadline),
+        ("End of mergers", competition.merger_deadline),
+        ("Close", competition.closes_at),
         ("Reveal", None if competition.revealed_at else competition.reveals_at),
     )
     coming = [(words, at, formats.span(at - now)) for words, at in dates if at is not None and at > now]
@@ -129,7 +121,6 @@ def _page(ask: Ask, shown: Console) -> dict[str, Any]:
         "health_sentence": _sentence(health, now),
         "activity": keep("activity", lambda: activity.of(session, competition=competition, now=now)),
         "oldest": formats.span(now - min(open_since)) if open_since else "",
-        "free_bytes": _free_bytes(),
         "tasks": tasks,
         "act": next_act(session, competition, tasks, now=now),
         "dates": sorted(coming, key=lambda each: each[1]),
@@ -163,14 +154,6 @@ def console(ask: Ask) -> Console:
     )
 
 
-def _free_bytes() -> int | None:
-    """Return the free space of the local file storage, or None if files are stored in a bucket."""
-    settings = current_site().settings
-    if not settings.storage().startswith("file:"):
-        return None
-    return min(disk.free_bytes(folder) for folder in disk.folders(settings))
-
-
 @CONSOLE.act(
     "/pause",
     back=console,
@@ -178,14 +161,14 @@ def _free_bytes() -> int | None:
     done="Submissions are paused. Leaderboards stay visible, and accepted submissions are still scored.",
 )
 def pause_submissions(act: Act, sent: PauseRequest) -> None:
-    """Pause submissions or change the message shown to uploaders, optionally with a new closing date."""
-    pauses.pause(act, message=sent.message, closes_at=sent.closes_at)
+    """Pause submissions or change the message shown to uploaders."""
+    pauses.pause(act, message=sent.message)
 
 
 @CONSOLE.act("/resume", back=console, form="resume", done="Submissions are open again.")
-def resume_submissions(act: Act, sent: ResumeRequest) -> None:
-    """Resume submissions, optionally with a new closing date."""
-    pauses.resume(act, closes_at=sent.closes_at)
+def resume_submissions(act: Act) -> None:
+    """Resume submissions."""
+    pauses.resume(act)
 
 
 def _tasks(
@@ -226,10 +209,9 @@ def _sentence(health: Health, now: Any) -> str:
         return f"Workers are scoring submissions. {done}"
     if health.sign is not HealthSign.STALLED:
         return f"Nothing is waiting to be scored. {done}"
-    waits = formats.span(now - health.overdue_since) if health.overdue_since else "a minute"
     return (
-        f"Scoring seems to have stopped: a submission has been waiting for {waits} and no worker has claimed "
-        f"it. {done} Check that the workers and the sweeper are running."
+        "Scoring seems to have stopped: a submission is waiting and no worker has claimed it. "
+        f"{done} Check that the workers and the sweeper are running."
     )
 
 

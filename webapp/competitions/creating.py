@@ -9,9 +9,9 @@ from werkzeug.exceptions import Forbidden
 
 from grader import db
 from grader.models import Competition, Role
-from grader.services.competitions import drafts, organizers
+from grader.services.competitions import acting, drafts, organizers
 from grader.services.competitions.settings_model import CompetitionSettings
-from grader.services.competitions.settings_problems import InvalidCompetition, RefusedSettings
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.identity import names
 from grader.services.identity.api_tokens import Scope
 from grader.services.rescoring import versions
@@ -62,20 +62,19 @@ def _create(sent: NewCompetition, *, proposes_slug: bool = False) -> Competition
             raise Forbidden
         owner = names.get_user(session, name=sent.owner) if sent.owner else None
         slug = sent.slug.strip() or (drafts.proposed_slug(session, title=sent.title) if proposes_slug else "")
-        made: dict[str, Any] = {"actor": actor(), "now": db.now(session)}
         # The creator owns the new draft.
         g.organizer_role = Role.OWNER
         if sent.source:
-            made["source"] = require_role(session, sent.source, Role.EDITOR)
-            copied: dict[str, Any] = {"title": sent.title, "with_data": sent.with_data, "owner": owner}
-            draft = drafts.clone(session, slug=slug, **copied, **made)
+            source = require_role(session, sent.source, Role.EDITOR)
+            act = acting.begin(session, competition=source, actor=actor())
+            draft = drafts.clone(act, slug=slug, title=sent.title, with_data=sent.with_data, owner=owner)
             if sent.with_solution:
-                versions.copy_solution(session, draft=draft, **made)
+                versions.copy_solution(act, draft=draft)
         else:
             settings = CompetitionSettings().changed(title=sent.title)
-            if faults := drafts.problems(session, slug=slug, settings=settings):
-                raise RefusedSettings(faults)
-            draft = drafts.create(session, slug=slug, settings=settings, owner=owner, **made)
+            draft = drafts.create(
+                session, slug=slug, settings=settings, owner=owner, actor=actor(), now=db.now(session)
+            )
     if sent.source:
         prose.format_saved(draft.slug)
     return draft

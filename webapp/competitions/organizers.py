@@ -65,21 +65,15 @@ def organizer_list(ask: Ask) -> OrganizerList:
     return OrganizerList(organizers=[OrganizerLine.of(each, name=each.user.name) for each in found])
 
 
-def _is_own(user: User) -> bool:
-    return g.user is not None and user.id == g.user.id
-
-
 def _question(slug: str, user: User, role: Role | None) -> Question:
     """Return the confirmation for removing an organizer or changing the user's own role."""
-    back, is_own = url_for("organize_organizers.index", slug=slug), _is_own(user)
+    back, is_own = organizer_list.url(slug=slug), user.id == g.user.id
     if role is not None:
-        article = "A" if role is Role.VIEWER else "An"
-        sentence = f"{article} {role.value} {WHAT_ROLES_MAY[role]}. Only an owner can undo this change."
+        sentence = f"As {role.value}, you {WHAT_ROLES_MAY[role]}. Only an owner can undo this change."
         return Question(f"Change your role to {role.value}?", (sentence,), "Change my role", back)
     who = "You lose" if is_own else f"{user.name} loses"
     sentence = f"{who} all organizer rights here immediately. Only an owner can restore them."
-    heading = "Remove yourself?" if is_own else f"Remove {user.name}?"
-    return Question(heading, (sentence,), "Remove organizer", back)
+    return Question(f"Remove {'yourself' if is_own else user.name}?", (sentence,), "Remove organizer", back)
 
 
 def _removed(name: str, slug: str, **_: Any) -> tuple[str, str]:
@@ -94,7 +88,7 @@ def _removed(name: str, slug: str, **_: Any) -> tuple[str, str]:
 def add_organizer(act: Act, sent: OrganizerRequest) -> None:
     """Add a user as an organizer."""
     user = names.get_user(act.session, name=sent.name)
-    organizers.add(**act.parts, user=user, role=sent.role)
+    organizers.add(act, user=user, role=sent.role)
 
 
 @ORGANIZERS.act(
@@ -103,8 +97,8 @@ def add_organizer(act: Act, sent: OrganizerRequest) -> None:
 def change_organizer(act: Act, sent: RoleRequest, user_id: int) -> None:
     """Change the role of an organizer."""
     user = _organizer(act, user_id)
-    organizers.change(**act.parts, user=user, role=sent.role)
-    if _is_own(user):
+    organizers.change(act, user=user, role=sent.role)
+    if user.id == g.user.id:
         confirm(_question(act.competition.slug, user, sent.role))
 
 
@@ -114,7 +108,7 @@ def change_organizer(act: Act, sent: RoleRequest, user_id: int) -> None:
 def remove_organizer(act: Act, sent: Confirmation, user_id: int) -> str:
     """Remove an organizer."""
     user = _organizer(act, user_id)
-    organizers.remove(**act.parts, user=user)
+    organizers.remove(act, user=user)
     confirm(_question(act.competition.slug, user, None))
     return user.name
 

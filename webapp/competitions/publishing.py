@@ -1,18 +1,17 @@
 """Competition state (page and API): publish, archive, unarchive, next stage, delete a draft."""
 
 from dataclasses import replace
-from typing import Any
 
 from flask import Blueprint, url_for
 
-from grader.models import Competition, CompetitionState, Role
+from grader.models import CompetitionState, Role
 from grader.services.competitions import drafts, lifecycle
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.submissions import benchmark_entries
 from webapp.competitions import checklist, prose
 from webapp.competitions.creating import Draft, created
-from webapp.competitions.setup import delete_question, organized_settings
+from webapp.competitions.setup import organized_settings
 from webapp.http import organizer_operations as organizing
 from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Answer, Confirmation, Sent, Text
@@ -45,13 +44,14 @@ class NextStageRequest(Sent):
 @STATE.read("", Publication)
 def organized_state(ask: Ask) -> Publication:
     """Return the state of a competition, and the items that a draft lacks for publication."""
-    return _publication(ask.session, ask.competition, ask.now)
+    return _publication(ask)
 
 
-def _publication(session: Any, competition: Competition, now: Any) -> Publication:
+def _publication(ask: Ask | Act) -> Publication:
+    session, competition = ask.session, ask.competition
     return Publication(
         state=competition.state,
-        missing=[organizing.fault(each) for each in checklist.missing(session, competition, now)],
+        missing=[organizing.fault(each) for each in checklist.missing(session, competition, ask.now)],
         suggestions=[organizing.fault(each) for each in checklist.suggestions(session, competition)],
         submission_count=drafts.count_submissions(session, competition=competition),
     )
@@ -91,7 +91,7 @@ def publish_competition(act: Act, sent: Confirmation) -> Publication:
     entered = benchmark_entries.publish(act, storage=current_site().storage)
     confirm(question)
     after_commit(current_site().hints.send, entered.job_ids if entered else ())
-    return _publication(act.session, act.competition, act.now)
+    return _publication(act)
 
 
 @STATE.act(
@@ -102,7 +102,7 @@ def archive_competition(act: Act, sent: ConfirmedReason) -> Publication:
     lifecycle.archive(act, reason=sent.reason)
     words = "It will stay readable but accept no files. You can unarchive it later."
     confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", _here(act)))
-    return _publication(act.session, act.competition, act.now)
+    return _publication(act)
 
 
 @STATE.act(
@@ -115,7 +115,7 @@ def archive_competition(act: Act, sent: ConfirmedReason) -> Publication:
 def unarchive_competition(act: Act, sent: Reasoned) -> Publication:
     """Unarchive a competition."""
     lifecycle.unarchive(act, reason=sent.reason)
-    return _publication(act.session, act.competition, act.now)
+    return _publication(act)
 
 
 @STATE.act(
@@ -148,5 +148,13 @@ def delete_draft(act: Act, sent: Confirmation) -> str:
     """Delete a draft with all its data."""
     slug = act.competition.slug
     drafts.delete_draft(act)
-    confirm(delete_question(slug))
+    confirm(
+        Question(
+            heading=f"Delete the draft {slug}?",
+            sentences=("All its data will be deleted, and its address becomes free.",),
+            button="Delete the draft",
+            back=organized_settings.url(slug=slug),
+            is_final=True,
+        )
+    )
     return slug

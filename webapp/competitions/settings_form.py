@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from grader.services.competitions.settings_model import (
     MAX_LENGTHS,
     METRIC_PARTS,
     NAMED_PARTS,
+    PARTS,
     SETTINGS,
     WEIGHTS,
     CompetitionSettings,
@@ -63,7 +64,7 @@ TEXT, DATA, DATES, PUBLISH = SECTIONS = (
             Group("", ("title", "overview")),
             Group("Texts on the metric and the data", ("evaluation", "data_description"), is_folded=True),
             Group("Rules", ("rules",), is_folded=True),
-            Group("Questions", ("contact", "discussion_url")),
+            Group("Questions", ("contact",)),
             Group("Names of the classes and rows", (*CLASS_NAMES, "row_name"), is_folded=True),
             Group("Appearance", ("color", "stage_name"), is_folded=True),
         ),
@@ -93,7 +94,7 @@ TEXT, DATA, DATES, PUBLISH = SECTIONS = (
             Group("Other dates", ("entry_deadline", "merger_deadline", "reveals_at"), is_folded=True),
             Group("Entry", ("entry_mode", "entry_code", "max_team_size")),
             Group("Names of teams", ("anonymity",), is_folded=True),
-            Group("Divisions", ("divisions", "division_choice", "division_deadline"), is_folded=True),
+            Group("Divisions", ("divisions", "division_choice"), is_folded=True),
             Group("Limits per team", ("max_daily_submissions", "selection_count")),
             Group(
                 "More limits",
@@ -106,7 +107,6 @@ TEXT, DATA, DATES, PUBLISH = SECTIONS = (
     SettingsSection("publish", "Publish"),
 )
 NAMES = tuple(name for section in SECTIONS for name in section.names)
-_PARTS = METRIC_PARTS | NAMED_PARTS
 _OF_BIAS = frozenset({*CLASS_NAMES, "identities", "min_class_rows", *METRIC_PARTS})
 
 
@@ -128,16 +128,6 @@ class SettingsField:
         return MAX_LENGTHS.get(self.name)
 
 
-def setting_of(name: str) -> str:
-    """Return the setting that a field belongs to; all parts of the metric belong to `metric`."""
-    return "metric" if name in _PARTS else name
-
-
-def names_for(metric: NamedMetric) -> frozenset[str]:
-    """Return the fields that matter for a metric."""
-    return frozenset(NAMES) - (frozenset() if metric.takes_identities else _OF_BIAS)
-
-
 def fields_of(
     settings: CompetitionSettings,
     names: Collection[str] = NAMES,
@@ -151,7 +141,7 @@ def fields_of(
     for name in names:
         value = parts[name] if name in parts else getattr(settings, name)
         entered = _entered(name) if is_sent else None
-        setting = _PARTS.get(name) or SETTINGS[name]
+        setting = PARTS.get(name) or SETTINGS[name]
         if name == "reported" and (fitting := registry.fitting(metric.name, metric.options)):
             others = ", ".join(each for each in fitting if each != metric.name)
             setting = replace(setting, help=f"{setting.help} For {metric.name}: {others or 'none'}.")
@@ -161,7 +151,7 @@ def fields_of(
             KINDS[name],
             value,
             text=_shown(name, value) if entered is None else entered,
-            locked=(locks or {}).get(setting_of(name), ""),
+            locked=(locks or {}).get("metric" if name in PARTS else name, ""),
         )
     return found
 
@@ -188,9 +178,9 @@ def changes(before: CompetitionSettings, names: Collection[str] = NAMES) -> dict
         text = _entered(name)
         if text is not None and not _is_same(text, field.text, name):
             found[name] = _value(name, text)
-    parts = {name: found.pop(name) for name in tuple(found) if name in _PARTS}
+    parts = {name: found.pop(name) for name in tuple(found) if name in PARTS}
     if METRIC in parts:  # Another metric starts with the other parts of the form instead of its defaults.
-        texts = {name: _entered(name) for name in names if name in _PARTS}
+        texts = {name: _entered(name) for name in names if name in PARTS}
         parts = {name: _value(name, text) for name, text in texts.items() if text}
     if parts:
         chosen = parts.get(METRIC, before.metric_choice.form.name)
@@ -247,37 +237,26 @@ def _is_same(text: str | tuple[str, str], shown: str | tuple[str, str], name: st
 
 
 def _value(name: str, text: str | tuple[str, str]) -> Any:
-    """Return an entered text as a value, or unchanged if it is none."""
-    kind = KINDS[name]
+    """Return an entered text as a value, or unchanged if the model must validate it."""
     if isinstance(text, tuple):
         day, time = (each.strip() for each in text)
-        try:
-            moment = datetime.fromisoformat(f"{day}T{time or f'{SETTINGS[name].day:%H:%M}'}")
-            return moment.replace(tzinfo=UTC)
-        except ValueError:
-            return f"{day} {time}" if day else None
-    text = text.strip()
-    if kind is Kind.CHECK:
-        return text == "yes"
+        return f"{day}T{time or f'{SETTINGS[name].day:%H:%M}'}Z" if day else None
+    kind, text = KINDS[name], text.strip()
     if kind is Kind.NAMES:
         names = tuple(line.strip() for line in text.splitlines() if line.strip())
         # Without checkboxes, blank identities are those that the solution check proposes.
         return names if name in NAMED_PARTS or "ticked" in request.form else names or None
-    if kind in (Kind.COUNT, Kind.LIMIT) and text.isascii() and text.isdigit():
-        return int(text[:12])
-    if kind is Kind.NUMBER:
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    return None if not text and (kind is Kind.LIMIT or name in ("target", "positive")) else text
+    if name in PARTS and kind in (Kind.COUNT, Kind.NUMBER):
+        with suppress(ValueError):
+            return int(text) if kind is Kind.COUNT else float(text)
+    return text or (None if name in ("target", "positive") else "")
 
 
-def iterate_sections(metric: NamedMetric) -> Iterator[SettingsSection]:
+def sections_for(metric: NamedMetric) -> Iterator[SettingsSection]:
     """Yield the sections with the groups of settings that matter for a metric."""
-    wanted = names_for(metric)
+    others = frozenset[str]() if metric.takes_identities else _OF_BIAS
     for section in SECTIONS:
-        groups = (
-            group._replace(names=tuple(n for n in group.names if n in wanted)) for group in section.groups
-        )
+        groups = [
+            group._replace(names=tuple(n for n in group.names if n not in others)) for group in section.groups
+        ]
         yield replace(section, groups=tuple(group for group in groups if group.names))

@@ -22,31 +22,28 @@ from grader.services.competitions.settings_model import (
     METRIC_IS_FIXED,
     CompetitionSettings,
 )
-from grader.services.competitions.settings_problems import Fault, RefusedSettings
+from grader.services.competitions.settings_problems import Fault, InvalidCompetition
 from grader.services.competitions.settings_problems import read as read_settings
 from grader.services.leaderboards import rows
-from grader.services.rescoring import versions
 from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs, data_files
 from grader.text import iso
 from grader.visibility import Step
 from webapp.competitions import checklist, prose, settings_form
-from webapp.http import api
 from webapp.http import organizer_operations as organizing
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, FileForm, Moment, Text
-from webapp.http.organizer_operations import DESK, FaultAnswer, organizers_operation
+from webapp.http.organizer_operations import FaultAnswer
 from webapp.http.responses import expected_versions
 from webapp.presentation import formats
 from webapp.solutions import metrics, receiving
 from webapp.solutions.receiving import NamedBlob
-from webapp.solutions.solution import STATES, SolutionAnswer, solution_answer
+from webapp.solutions.solution import STATES
 from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize")
-NEXT = {"solution": "organize_solution.index", "data": "organize_data.index"}
 SETUP = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
 
 
@@ -90,12 +87,12 @@ class CompetitionSettingsRequest(SettingsSent):
 
     @staticmethod
     def of_form(act: Act) -> dict[str, Any]:
-        """Return the changed settings of the form; raise RefusedSettings with all problems at once."""
+        """Return the changed settings of the form; raise InvalidCompetition with all problems at once."""
         changes = settings_form.changes(competition_settings.of(act.competition))
         locks = competition_settings.locks(act.competition, act.now)
         changes = {name: value for name, value in changes.items() if name not in locks}
         if faults := competition_settings.refusals(act.competition, changes, act.now):
-            raise RefusedSettings(faults)
+            raise InvalidCompetition(faults)
         return read_settings(changes)[0] | {FIELD: request.form.get(FIELD, "")}
 
 
@@ -154,13 +151,13 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
     session, competition, now = ask.session, ask.competition, ask.now
     settings, problem, is_sent = competition_settings.of(competition), ask.problem, "version" in request.form
     fields = settings_form.fields_of(settings, locks=shown.locked, is_sent=is_sent)
-    faults = problem.faults if isinstance(problem, RefusedSettings) else ()
+    faults = problem.faults if isinstance(problem, InvalidCompetition) else ()
     others = settings_form.tell(fields, faults)
     is_stale = isinstance(problem, competition_settings.ChangedMeanwhile)
     proposal = settings_warnings.proposed_step(competition)
     texts = prose.Texts.of(session, competition)
     return {
-        "sections": list(settings_form.iterate_sections(settings.metric_choice.form)),
+        "sections": list(settings_form.sections_for(settings.metric_choice.form)),
         "states": {state.section.key: state for state in checklist.sections(session, competition, now)},
         "fields": fields,
         "problems": others if faults else [problem.message] if problem and not is_stale else [],
@@ -180,12 +177,10 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
         "previews": {name: texts.drawn(str(fields[name].text)) for name in TEXTS},
         "figures": [(each, prose.figure_url(competition.slug, each)) for each in texts.figures],
         "new_figure": "",
-        "settings": settings,
         "check_states": STATES,
         "check": next(iter(check_jobs.newest(session, competition=competition, limit=1)), None),
         "solution": competition.live_scoring_version and competition.live_scoring_version.solution,
         "data_files": data_files.list_all(session, competition=competition),
-        "usual_dates": competition_settings.default_dates(competition, published_at=now),
         "submission_count": drafts.count_submissions(session, competition=competition),
     }
 
@@ -199,13 +194,11 @@ def organized_settings(ask: Ask) -> SettingsAnswer:
     return SettingsAnswer(**shown)
 
 
-@api.blueprint.get(f"{DESK}/settings.toml")
-@organizers_operation(Role.VIEWER, tag="setup", answers_file="application/toml")
-def settings_text(slug: str) -> Response:
+@SETUP.read("/settings.toml", None, file="application/toml")
+def settings_text(ask: Ask) -> Response:
     """Return the settings as a TOML file for `fairboard competition create` and `apply`."""
-    with reading() as session:
-        found = competition_settings.of(competition_of(session, slug))
-    return Response(settings_file.write(slug, found), mimetype="application/toml")
+    text = settings_file.write(ask.competition.slug, competition_settings.of(ask.competition))
+    return Response(text, mimetype="application/toml")
 
 
 def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
@@ -250,8 +243,8 @@ def _saved(changed: SettingsChanged, slug: str) -> Any:
     if job and organizer_jobs.is_open(job[0]):
         url = url_for("organize_solution.show", slug=slug, job_id=job[0].id)
         return "Saved. The solution is being checked with your new metric settings.", url
-    page = url_for(NEXT.get(request.form.get("next", ""), "organize_settings.show"), slug=slug)
-    return "Saved." if names else "Nothing was changed.", page
+    page = "organize_solution.index" if request.form.get("next") == "solution" else "organize_settings.show"
+    return "Saved." if names else "Nothing was changed.", url_for(page, slug=slug)
 
 
 @CHANGES.act(
@@ -274,8 +267,6 @@ def change_settings(act: Act, sent: CompetitionSettingsRequest) -> SettingsChang
 def _change(act: Act, changes: Mapping[str, Any]) -> SettingsChanged:
     """Change settings; check a draft's newest solution again if its metric settings changed."""
     competition = act.competition
-    if faults := competition_settings.refusals(competition, changes, act.now):
-        raise RefusedSettings(faults)
     changed = rows.change_settings(act, changes=changes)
     if doubtful := settings_warnings.to_confirm(competition, changed, act.now):
         confirm(_takes_effect_soon(act, doubtful))
@@ -304,13 +295,6 @@ def _takes_effect_soon(act: Act, doubtful: Sequence[Fault]) -> Question:
         can_change=True,
         problems=[fault.as_problem() for fault in doubtful],
     )
-
-
-@SETUP.act("/settings/metric/<int:job_id>/accept", back=organized_settings, answers=SolutionAnswer)
-def accept_metric(act: Act, job_id: int) -> SolutionAnswer:
-    """Use the identities and metric settings of a check from `/rescoring/settings` for a draft."""
-    versions.accept_settings(act, job_id=job_id)
-    return solution_answer(act.session, act.competition)
 
 
 @SETUP.read("/figures", FigureList)
@@ -361,14 +345,3 @@ def preview(slug: str) -> ResponseReturnValue:
     with reading() as session:
         texts = prose.Texts.of(session, competition_of(session, slug))
     return render_template("competitions/preview.html", drawn=texts.preview(request.form.get("text", "")))
-
-
-def delete_question(slug: str) -> Question:
-    """Return the question that the checkbox of the form confirms."""
-    return Question(
-        heading=f"Delete the draft {slug}?",
-        sentences=("All its data will be deleted, and its address becomes free.",),
-        button="Delete the draft",
-        back=url_for("organize_settings.show", slug=slug),
-        is_final=True,
-    )

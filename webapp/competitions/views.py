@@ -17,7 +17,7 @@ from grader.scored_files import predicted_columns
 from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.metric import NamedMetric, Rules
-from grader.services.competitions.settings_model import division_names, is_web_address
+from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import glance
 from grader.services.teams import participations
 from grader.text import listed
@@ -68,7 +68,6 @@ class CompetitionView:
         self.is_draft = competition.state is CompetitionState.DRAFT
         self.is_archived = competition.state is CompetitionState.ARCHIVED
         self.divisions = division_names(competition.divisions)
-        self.division_deadline = competition.division_deadline or competition.closes_at
         self.is_entry_open = participations.is_entry_open(competition, now)
         self.reveals_at = None if self.is_revealed else competition.reveals_at
         self.must_ask = participations.must_ask(competition)
@@ -137,7 +136,7 @@ class CompetitionView:
     @property
     def contact_link(self) -> str | None:
         """The link to the contact, if it is a URL or an e-mail address."""
-        if is_web_address(self.contact):
+        if formats.is_web_address(self.contact):
             return str(self.contact)
         return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
 

@@ -126,7 +126,7 @@ def end_reading(failure: Exception | None = None) -> None:
 def writing() -> Iterator[Any]:
     """Open an action's write transaction, and check the user and their role again within it.
 
-    Raises LoginNeeded or NotOrganizer if the session or the role has ended in the meantime.
+    Raises LoginNeeded or Refusal if the session or the role has ended in the meantime.
     """
     end_reading()
     with current_site().database.write() as session:
@@ -181,10 +181,10 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
 
 
 def require_role(session: Any, slug: str, role: Role) -> Competition:
-    """Return a competition; raise NotOrganizer unless the user has this role or a higher one."""
+    """Return a competition; raise Refusal unless the user has this role or a higher one."""
     competition = competition_of(session, slug)
     if not organizers.reaches(g.organizer_role, role):
-        raise organizers.NotOrganizer(role, g.organizer_role)
+        raise organizers.not_organizer(role, g.organizer_role)
     return competition
 
 

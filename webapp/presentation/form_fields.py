@@ -1,7 +1,7 @@
 """Form fields: the entered values of a form by the names of a model."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, time
+from datetime import datetime
 from typing import Any, get_args
 
 from flask import request
@@ -10,8 +10,6 @@ from pydantic import BaseModel
 from grader.text import utc
 from webapp.http.fields import FileForm, is_list
 from webapp.http.parameters import whole_number
-
-LAST_MINUTE = time(23, 59)
 
 
 def entered(takes: type[BaseModel]) -> dict[str, Any]:
@@ -48,14 +46,9 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 
 
 def entered_moment(name: str) -> datetime | str | None:
-    """Return the time in a field, or in `<name>_date` and `<name>_time`; an invalid one as text."""
-    text, day, time_of_day = (request.form.get(f"{name}{part}", "") for part in ("", "_date", "_time"))
+    """Return the time in a field; an invalid one as text."""
+    text = request.form.get(name, "")
     try:
-        if text:
-            return utc(datetime.fromisoformat(text))
-        if not day.strip():
-            return None
-        local = f"{day.strip()}T{time_of_day.strip() or f'{LAST_MINUTE:%H:%M}'}"
-        return datetime.fromisoformat(local).replace(tzinfo=UTC)
+        return utc(datetime.fromisoformat(text)) if text else None
     except ValueError:
-        return text or f"{day} {time_of_day}"
+        return text

@@ -12,7 +12,6 @@ from markupsafe import Markup, escape
 
 from grader.models import Color
 from grader.ranking.order import error_text
-from grader.services.competitions.settings_model import is_web_address
 from grader.services.leaderboards import group_tables
 
 # No part of a link may end the attribute or hide the host.
@@ -45,6 +44,15 @@ def with_links(text: str) -> Markup:
             shown += Markup('<a href="{0}" rel="nofollow ugc noopener">{0}</a>').format(url)
             end = match.start() + len(url)
     return shown + escape(text[end:])
+
+
+def is_web_address(text: str) -> bool:
+    """Return whether a text is an http(s) URL that can be shown as a link."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.netloc) and not set(text) & set(' "<>')
 
 
 def initials(name: str) -> str:

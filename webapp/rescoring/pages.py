@@ -15,7 +15,7 @@ from grader.services.competitions import lookup, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import NamedMetric, Rules, is_other_file
-from grader.services.competitions.settings_problems import RefusedSettings
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import difference, preparation, publication
 from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.site import organizer_jobs
@@ -103,7 +103,7 @@ def _settings_form(ask: Ask, _made: MetricInUse) -> dict[str, Any]:
     groups, options, fitting = _groups(live.form), metrics.options(), live.form.alternatives
     names = [name for group in groups for name in group.names]
     fields = settings_form.fields_of(used, names, is_sent=problem is not None)
-    faults = problem.faults if isinstance(problem, RefusedSettings) else ()
+    faults = problem.faults if isinstance(problem, InvalidCompetition) else ()
     others = settings_form.tell(fields, faults)
     return {
         "groups": groups,
@@ -250,12 +250,12 @@ class SettingsRequest(MetricRequest):
 
     @staticmethod
     def of_form(act: Act) -> dict[str, Any]:
-        """Return the settings entered in the form; raise RefusedSettings."""
+        """Return the settings entered in the form; raise InvalidCompetition."""
         before = competition_settings.of(act.competition)
         names = [name for group in _groups(before.metric_choice.form) for name in group.names]
         changes, faults = settings_problems.read(settings_form.changes(before, names))
         if faults:
-            raise RefusedSettings(faults)
+            raise InvalidCompetition(faults)
         after = before.changed(**changes)
         return {"identities": after.identities or (), "metric": after.metric}
 

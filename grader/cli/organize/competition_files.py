@@ -52,7 +52,7 @@ def _sound(
     told = [*found.problems, *filter(None, [slug_fault])]
     told += [fault.sentence for fault in faults if not found.unread.intersection(fault.names)]
     if told := [*told, *(f"The file {name} does not exist." for name in absent)]:
-        raise InvalidCompetition(told)
+        raise InvalidCompetition(map(Fault, told))
     plain = {
         name: value.as_dict() if isinstance(value, MetricSettings) else value
         for name, value in found.changes.items()

@@ -6,6 +6,7 @@ it and its id must not be reused.
 
 import re
 import unicodedata
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -41,11 +42,11 @@ from grader.models import (
     User,
 )
 from grader.models.competitions import DELETED
-from grader.services.competitions import figures, lookup, organizers, settings, settings_problems
+from grader.services.competitions import figures, lookup, organizers, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import DATES, CompetitionSettings
-from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
+from grader.services.competitions.settings_problems import Fault, InvalidCompetition
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files as files
@@ -80,11 +81,10 @@ def proposed_slug(session: Session, *, title: str) -> str:
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:36].strip("-")
     if title and not slug:
-        raise InvalidCompetition(
-            ["The title contains neither a letter from a to z nor a digit. Enter an address."]
-        )
+        sentence = "The title contains neither a letter from a to z nor a digit. Enter an address."
+        raise InvalidCompetition([Fault(sentence, ("slug",))])
     numbered = (slug, *(f"{slug}-{number}" for number in range(2, 100)))
-    return next((each for each in numbered if not lookup.slug_problems(session, each)), slug)
+    return next((each for each in numbered if not _slug_faults(session, each)), slug)
 
 
 def create(
@@ -98,7 +98,7 @@ def create(
 ) -> Competition:
     """Create a draft owned by `owner` or, by default, by the actor; raise InvalidCompetition."""
     if faults := problems(session, slug=slug, settings=settings):
-        raise InvalidCompetition(sentences(faults))
+        raise InvalidCompetition(faults)
     settings = CompetitionSettings.model_validate(dict(settings))
     draft = Competition(
         slug=slug, title=settings.title, state=CompetitionState.DRAFT, created_at=now, draft_metric=None
@@ -108,18 +108,32 @@ def create(
         with session.begin_nested():
             session.add(draft)
     except IntegrityError:
-        raise InvalidCompetition([lookup.slug_is_taken(slug)]) from None
-    organizers.make_owner(session, competition=draft, actor=actor, now=now)
+        raise InvalidCompetition([_taken(slug)]) from None
+    act = Act(session, draft, actor, now)
+    if actor.user is not None:
+        mine = Organizer(competition_id=draft.id, user_id=actor.user.id, role=Role.OWNER, added_at=now)
+        session.add(mine)
+        session.flush()
     if owner is not None and owner is not actor.user:
-        organizers.add(session, competition=draft, user=owner, role=Role.OWNER, actor=actor, now=now)
-    Act(session, draft, actor, now).record("competition.create", f"competition {slug}", after={"slug": slug})
+        organizers.add(act, user=owner, role=Role.OWNER)
+    act.record("competition.create", f"competition {slug}", after={"slug": slug})
     return draft
 
 
 def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> list[Fault]:
     """Return all problems that prevent the creation of a draft with this slug and settings."""
-    faults = [Fault(sentence, ("slug",)) for sentence in lookup.slug_problems(session, slug)]
-    return faults + settings_problems.problems(settings, is_draft=True)
+    return _slug_faults(session, slug) + settings_problems.problems(settings, is_draft=True)
+
+
+def _slug_faults(session: Session, slug: str) -> list[Fault]:
+    if sentence := lookup.slug_fault(slug):
+        return [Fault(sentence, ("slug",))]
+    is_taken = session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None
+    return [_taken(slug)] if is_taken else []
+
+
+def _taken(slug: str) -> Fault:
+    return Fault(f"Another competition already uses the slug {slug!r}.", ("slug",))
 
 
 def lock(session: Session, competition: Competition) -> Competition:
@@ -132,46 +146,33 @@ def lock(session: Session, competition: Competition) -> Competition:
 
 
 def clone(
-    session: Session,
+    act: Act,
     *,
-    source: Competition,
     slug: str,
     title: str = "",
     stage_name: str = "",
     with_data: bool = True,
     owner: User | None = None,
-    actor: Actor,
-    now: datetime,
 ) -> Competition:
-    """Create a draft with the settings of another competition, but without its dates.
+    """Create a draft with the settings of the act's competition, but without its dates.
 
     The figures are copied and, if `with_data` is true, also the data files. Users, teams and submissions are
     not copied; `versions.copy_solution` copies the solution. Raise InvalidCompetition.
     """
+    session, source, now = act.session, act.competition, act.now
     undated: dict[str, Any] = dict.fromkeys(DATES)
     settings = competition_settings.of(source).changed(
         title=title or source.title, stage_name=stage_name, **undated
     )
-    draft = create(session, slug=slug, settings=settings, owner=owner, actor=actor, now=now)
+    draft = create(session, slug=slug, settings=settings, owner=owner, actor=act.actor, now=now)
     figures.copy_all(session, source=source, draft=draft, now=now)
-    if with_data:
-        for file in files.list_all(session, competition=source):
-            copy = DataFile(
-                competition_id=draft.id,
-                name=file.name,
-                description=file.description,
-                sha256=file.sha256,
-                size_bytes=file.size_bytes,
-                uploaded_at=now,
-            )
-            checks.begin(copy)
-            session.add(copy)
-        session.flush()
-    Act(session, draft, actor, now).record(
-        "competition.clone",
-        f"competition {draft.slug}",
-        after={"source": source.slug, "with_data": with_data},
-    )
+    for file in files.list_all(session, competition=source) if with_data else ():
+        copied = {name: getattr(file, name) for name in ("name", "description", "sha256", "size_bytes")}
+        copy = DataFile(competition_id=draft.id, uploaded_at=now, **copied)
+        checks.begin(copy)
+        session.add(copy)
+    after = {"source": source.slug, "with_data": with_data}
+    replace(act, competition=draft).record("competition.clone", f"competition {draft.slug}", after=after)
     return draft
 
 
@@ -182,25 +183,16 @@ def next_stage(act: Act, *, slug: str = "", stage_name: str = "", with_data: boo
     """
     session, source = act.session, act.competition
     if source.state is CompetitionState.DRAFT:
-        raise InvalidCompetition(["Publish this competition before you create its next stage."])
+        raise InvalidCompetition([Fault("Publish this competition before you create its next stage.")])
     if source.next_stage_id is not None:
-        raise InvalidCompetition(["This competition already has a next stage."])
+        raise InvalidCompetition([Fault("This competition already has a next stage.")])
     number = len(lookup.stages(session, competition=source)) + 1
-    draft = clone(
-        session,
-        source=source,
-        slug=slug or proposed_slug(session, title=f"{source.slug[:30]}-stage-{number}"),
-        stage_name=stage_name or f"Stage {number}",
-        with_data=with_data,
-        actor=act.actor,
-        now=act.now,
-    )
+    slug = slug or proposed_slug(session, title=f"{source.slug[:30]}-stage-{number}")
+    draft = clone(act, slug=slug, stage_name=stage_name or f"Stage {number}", with_data=with_data)
     draft.previous_stage_id = source.id
     for each in organizers.list_all(session, competition=source):
         if act.actor.user is None or each.user_id != act.actor.user.id:
-            organizers.add(
-                session, competition=draft, user=each.user, role=each.role, actor=act.actor, now=act.now
-            )
+            organizers.add(replace(act, competition=draft), user=each.user, role=each.role)
     session.flush()
     return draft
 
@@ -230,7 +222,7 @@ def delete_draft(act: Act) -> None:
         )
     of_sections = Team.competition_id == draft.id, ~Team.is_organizers
     session.execute(delete(Team).where(*of_sections).execution_options(synchronize_session=False))
-    settings.apply(CompetitionSettings(), draft)
+    competition_settings.apply(CompetitionSettings(), draft)
     draft.section_use = None
     draft.slug, draft.draft_metric, draft.previous_stage_id = f"{DELETED}{draft.id}", None, None
     act.record(

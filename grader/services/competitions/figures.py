@@ -11,7 +11,7 @@ import imagesize
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerError, Refusal
+from grader.errors import ErrorKind, OrganizerRefusal, Refusal
 from grader.models import Announcement, Competition, Figure
 from grader.models.competitions import TEXTS
 from grader.services.competitions.acting import Act
@@ -55,10 +55,9 @@ def picture_of(data: bytes) -> Picture | None:
     return Picture(media_type, width, height) if min(width, height) > 0 else None
 
 
-class InvalidFigure(OrganizerError):
-    """The figure cannot be added."""
-
-    public_name = "invalid_figure"
+def invalid(message: str) -> OrganizerRefusal:
+    """Return the refusal of a figure that cannot be added."""
+    return OrganizerRefusal("invalid_figure", ErrorKind.CONFLICT, message)
 
 
 def list_all(session: Session, *, competition: Competition) -> Sequence[Figure]:
@@ -78,19 +77,17 @@ def get(session: Session, *, competition: Competition, name: str) -> Figure:
 
 
 def checked(name: str, data: bytes) -> tuple[str, Picture]:
-    """Return the stored name and the image type of a figure; raise InvalidFigure.
+    """Return the stored name and the image type of a figure; raise OrganizerRefusal.
 
     SVG images are rejected because they can contain scripts and external references.
     """
     if len(data) > MAX_BYTES:
-        raise InvalidFigure(f"The figure has {len(data):,} bytes. The limit is {MAX_BYTES // 1_000_000} MB.")
+        raise invalid(f"The figure has {len(data):,} bytes. The limit is {MAX_BYTES // 1_000_000} MB.")
     picture = picture_of(data)
     if picture is None:
-        raise InvalidFigure(
-            "The figure is not a PNG, JPEG or WebP image. Convert it to one of these formats."
-        )
+        raise invalid("The figure is not a PNG, JPEG or WebP image. Convert it to one of these formats.")
     if max(picture.width, picture.height) > MAX_SIDE:
-        raise InvalidFigure(
+        raise invalid(
             f"The figure has {picture.width:,} by {picture.height:,} pixels. The limit is {MAX_SIDE:,} on "
             "each side."
         )
@@ -98,13 +95,11 @@ def checked(name: str, data: bytes) -> tuple[str, Picture]:
 
 
 def add(act: Act, *, name: str, picture: Picture, blob: StoredBlob) -> Figure:
-    """Add an image that `checked` accepted, or replace the one with the same name; raise InvalidFigure."""
+    """Add an image that `checked` accepted, or replace the one with the same name; raise OrganizerRefusal."""
     figures = {each.name: each for each in list_all(act.session, competition=act.competition)}
     earlier = figures.get(name)
     if earlier is None and len(figures) >= MAX_COUNT:
-        raise InvalidFigure(
-            f"This competition has reached the limit of {MAX_COUNT} figures. Remove one first."
-        )
+        raise invalid(f"This competition has reached the limit of {MAX_COUNT} figures. Remove one first.")
     before = {} if earlier is None else _facts(earlier)
     figure = earlier or Figure(competition_id=act.competition.id, name=name)
     figure.sha256, figure.size_bytes, figure.uploaded_at = blob.sha256, blob.size, act.now
@@ -126,20 +121,10 @@ def remove(act: Act, *, name: str) -> None:
 
 def copy_all(session: Session, *, source: Competition, draft: Competition, now: datetime) -> None:
     """Copy the figures of another competition to a draft; the blobs are shared."""
+    names = ("name", "media_type", "sha256", "size_bytes", "width", "height")
     for each in list_all(session, competition=source):
-        session.add(
-            Figure(
-                competition_id=draft.id,
-                name=each.name,
-                media_type=each.media_type,
-                sha256=each.sha256,
-                size_bytes=each.size_bytes,
-                width=each.width,
-                height=each.height,
-                uploaded_at=now,
-            )
-        )
-    session.flush()
+        copied = {name: getattr(each, name) for name in names}
+        session.add(Figure(competition_id=draft.id, uploaded_at=now, **copied))
 
 
 def _format_again(session: Session, competition: Competition) -> None:
@@ -157,7 +142,7 @@ def _name_of(name: str, picture: Picture) -> str:
     if not last.endswith(suffixes):
         last = f"{last.rpartition('.')[0] or last}{suffixes[0]}"
     if not _NAME.fullmatch(last):
-        raise InvalidFigure(
+        raise invalid(
             f"The name {last!r} is invalid. Use 1 to 80 characters (letters a to z, digits, and . _ -) and "
             "start with a letter or digit."
         )

@@ -1,71 +1,42 @@
-"""Publication, archiving and unarchiving of competitions; suggestions before publication.
+"""Publication, archiving and unarchiving of competitions; what a draft lacks.
 
 The phases scheduled, open and closed depend only on the time. For the reveal, see `closing`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, SeveralProblems
+from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, CompetitionState
-from grader.services.competitions import boards
+from grader.services.competitions import boards, settings_warnings
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.competitions.phases import Archived
-from grader.services.competitions.settings_model import CompetitionSettings
-from grader.services.competitions.settings_problems import Fault, problems, sentences
+from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems
 from grader.services.solutions import data_files as files
 
 SOLUTION = "solution"
 
 
-class NotReady(SeveralProblems, OrganizerError):
+class NotReady(InvalidCompetition):
     """The draft cannot be published because something is missing or invalid."""
 
     public_name = "not_ready"
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self._faults = tuple(faults)
-        super().__init__(sentences(self._faults))
 
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """All problems with their fields."""
-        return {"problems": [each.as_problem() for each in self._faults]}
-
-
-def missing(competition: Competition, *, now: datetime) -> list[Fault]:
-    """Return the problems with the settings and the `SOLUTION` that prevent a draft's publication."""
-    faults = []
-    if competition.live_scoring_version is None:
-        faults.append(
-            Fault(
-                "No solution has been accepted. Upload one and accept the result of its check.", (SOLUTION,)
-            )
-        )
+def missing(session: Session, *, competition: Competition, now: datetime) -> list[Fault]:
+    """Return what prevents a draft's publication: faults of settings, of the `SOLUTION` and of data files."""
+    version, settings = competition.live_scoring_version, competition_settings.of(competition)
+    if version is None:
+        sentence = "No solution has been accepted. Upload one and accept the result of its check."
+        faults = [Fault(sentence, (SOLUTION,))]
     else:
-        lacking = boards.faults(competition.boards, Rules.of(competition.live_scoring_version))
-        faults += [Fault(sentence, ("boards",)) for sentence in lacking]
-    return faults + unpublishable(competition_settings.of(competition), now=now)
-
-
-def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault]:
-    """Return the problems with the settings that prevent a draft's publication."""
-    faults = []
-    closes_at = settings.closes_at
-    if closes_at is not None and closes_at <= now:
-        faults.append(
-            Fault(
-                f"The close, {closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date.",
-                ("closes_at",),
-            )
-        )
-    as_published = settings.changed(opens_at=settings.opens_at or now)
-    return faults + problems(as_published, is_draft=False)
+        faults = [Fault(each, ("boards",)) for each in boards.faults(competition.boards, Rules.of(version))]
+    faults += competition_settings.past_close(settings.closes_at, now)
+    faults += problems(settings.changed(opens_at=settings.opens_at or now), is_draft=False)
+    return faults + files.faults(session, competition=competition)
 
 
 def publish(act: Act) -> Competition:
@@ -77,8 +48,7 @@ def publish(act: Act) -> Competition:
     if competition.state is not CompetitionState.DRAFT:
         message = f"{competition.slug} is already published."
         raise OrganizerRefusal("already_published", ErrorKind.CONFLICT, message)
-    lacking = [*missing(competition, now=now), *files.faults(act.session, competition=competition)]
-    if lacking:
+    if lacking := missing(act.session, competition=competition, now=now):
         raise NotReady(lacking)
     competition.opens_at = competition.opens_at or now
     competition_settings.fill_in_dates(competition)
@@ -124,20 +94,20 @@ def _change(act: Act, state: CompetitionState, action: str, public_text: str, *,
     )
 
 
-def settings_suggestions(settings: CompetitionSettings) -> Iterator[Fault]:
-    """Yield suggestions about settings, each with the names of the settings."""
-    if not settings.overview:
-        yield Fault("The overview is empty, so participants see a default text.", ("overview",))
-    if settings.closes_at is None:
+def suggestions(session: Session, *, competition: Competition, lacks_baseline: bool) -> list[Fault]:
+    """Return the suggestions for a competition, each with the names of the settings."""
+    faults = []
+    if not competition.overview:
+        faults.append(Fault("The overview is empty, so participants see a default text.", ("overview",)))
+    if competition.closes_at is None:
         words = "There is no closing date, so entry, mergers and the reveal have no dates either."
-        yield Fault(words, ("closes_at",))
-    if not settings.rules:
-        yield Fault("There are no rules, so participants join with their first submission.", ("rules",))
-
-
-def data_suggestions(session: Session, *, competition: Competition, lacks_baseline: bool) -> Iterator[Fault]:
-    """Yield suggestions about data files and the baseline."""
+        faults.append(Fault(words, ("closes_at",)))
+    if not competition.rules:
+        words = "There are no rules, so participants join with their first submission."
+        faults.append(Fault(words, ("rules",)))
+    faults += settings_warnings.small_step_warnings(competition)
     if not files.list_all(session, competition=competition):
-        yield Fault("There are no data files to download.", (files.DATA,))
+        faults.append(Fault("There are no data files to download.", (files.DATA,)))
     if lacks_baseline:
-        yield Fault("The only baseline is the sample submission.", (files.DATA,))
+        faults.append(Fault("The only baseline is the sample submission.", (files.DATA,)))
+    return faults

@@ -7,7 +7,7 @@ from functools import cache
 from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session, aliased, joinedload, with_expression
 
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import (
     Competition,
     ScoringVersion,
@@ -34,26 +34,12 @@ class UnknownCompetition(ParticipantError):
     message = "There is no competition {slug!r}."
 
 
-class UnknownDivision(ParticipantError):
-    """The division does not exist or cannot be chosen."""
-
-    public_name = "unknown_division"
-    message = "The division {name!r} is not available here. Use one of these: {names}."
-
-
 def require_division(name: str | None, names: Collection[str]) -> None:
-    """Raise UnknownDivision for a division that is not among these names."""
+    """Raise Refusal for a division that is not among these names."""
     if name is not None and name not in names:
-        raise UnknownDivision(name=name, names=", ".join(names) or "none")
-
-
-def slug_problems(session: Session, slug: str) -> list[str]:
-    """Return the reasons why a new competition cannot use a slug."""
-    if problem := slug_fault(slug):
-        return [problem]
-    if session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
-        return [slug_is_taken(slug)]
-    return []
+        known = ", ".join(names) or "none"
+        message = f"The division {name!r} is not available here. Use one of these: {known}."
+        raise Refusal("unknown_division", ErrorKind.INVALID, message)
 
 
 def slug_fault(slug: str) -> str:
@@ -64,11 +50,6 @@ def slug_fault(slug: str) -> str:
             "with a letter or digit at both ends."
         )
     return f"The slug {slug!r} is reserved. Choose another one." if slug in RESERVED_SLUGS else ""
-
-
-def slug_is_taken(slug: str) -> str:
-    """Return the message that another competition uses a slug."""
-    return f"Another competition already uses the slug {slug!r}."
 
 
 def get(session: Session, *, slug: str) -> Competition:

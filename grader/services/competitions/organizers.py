@@ -5,9 +5,9 @@ from datetime import datetime
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, ParticipantError, Refusal
+from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, Refusal
 from grader.models import Competition, Organizer, Role, User
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.site import log
@@ -16,17 +16,12 @@ from grader.services.site.log import Actor
 RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
 
 
-class NotOrganizer(ParticipantError):
-    """The user's role is not sufficient."""
-
-    public_name = "not_organizer"
-    kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, needed: Role, role: Role | None) -> None:
-        needs = "organizers" if needed is Role.VIEWER else f"organizers with the role {needed}"
-        has = f"Your role is {role}" if role else "You have no role"
-        super().__init__(f"Only {needs} can do this. {has} in this competition.")
-        self.needed = needed
+def not_organizer(needed: Role, role: Role | None) -> Refusal:
+    """Return the refusal for a user whose role is not sufficient."""
+    needs = "organizers" if needed is Role.VIEWER else f"organizers with the role {needed}"
+    has = f"Your role is {role}" if role else "You have no role"
+    message = f"Only {needs} can do this. {has} in this competition."
+    return Refusal("not_organizer", ErrorKind.FORBIDDEN, message)
 
 
 class LastOwner(OrganizerError):
@@ -72,13 +67,6 @@ def reaches(role: Role | None, needed: Role) -> bool:
     return role is not None and RANKS[role] >= RANKS[needed]
 
 
-def require(session: Session, *, competition: Competition, user: User | None, role: Role) -> None:
-    """Raise NotOrganizer unless the user has this role or a higher one."""
-    own_role = role_of(session, competition=competition, user=user)
-    if not reaches(own_role, role):
-        raise NotOrganizer(role, own_role)
-
-
 def list_all(session: Session, *, competition: Competition) -> list[Organizer]:
     """Return the organizers of a competition, oldest first."""
     query = (
@@ -107,59 +95,43 @@ def to_notify(session: Session, *, competition: Competition) -> list[User]:
     return list(session.scalars(query.order_by(User.id)))
 
 
-def make_owner(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Make the actor the owner of a new competition, unless the actor is the shell."""
-    if actor.user is not None:
-        session.add(
-            Organizer(competition_id=competition.id, user_id=actor.user.id, role=Role.OWNER, added_at=now)
-        )
-        session.flush()
-
-
-def add(
-    session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
-) -> Organizer:
+def add(act: Act, *, user: User, role: Role) -> Organizer:
     """Add a user as an organizer; raise OrganizerRefusal if there is a role."""
-    _lock(session, competition)
-    if existing := _find(session, competition, user):
+    if existing := _find(act, user):
         message = f"{user.name} already has the role {existing.role}. Change the role instead."
         raise OrganizerRefusal("already_organizer", ErrorKind.CONFLICT, message)
-    organizer = Organizer(competition_id=competition.id, user_id=user.id, role=role, added_at=now)
-    session.add(organizer)
-    _record(Act(session, competition, actor, now), user, "organizer.add", None, role)
+    organizer = Organizer(competition_id=act.competition.id, user_id=user.id, role=role, added_at=act.now)
+    act.session.add(organizer)
+    _record(act, user, "organizer.add", None, role)
     return organizer
 
 
-def change(
-    session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
-) -> Organizer:
+def change(act: Act, *, user: User, role: Role) -> Organizer:
     """Change an organizer's role; raise OrganizerRefusal or LastOwner."""
-    organizer = _found(session, competition, user)
+    organizer = _found(act, user)
     before, organizer.role = organizer.role, role
     if before is not role:
-        _require_owner(session, competition, user, was=before)
-        _record(Act(session, competition, actor, now), user, "organizer.change", before, role)
+        _require_owner(act, user, was=before)
+        _record(act, user, "organizer.change", before, role)
     return organizer
 
 
-def remove(session: Session, *, competition: Competition, user: User, actor: Actor, now: datetime) -> None:
+def remove(act: Act, *, user: User) -> None:
     """Remove an organizer; raise OrganizerRefusal or LastOwner."""
-    organizer = _found(session, competition, user)
-    before = organizer.role
-    session.delete(organizer)
-    _require_owner(session, competition, user, was=before)
-    _record(Act(session, competition, actor, now), user, "organizer.remove", before, None)
+    organizer = _found(act, user)
+    act.session.delete(organizer)
+    _require_owner(act, user, was=organizer.role)
+    _record(act, user, "organizer.remove", organizer.role, None)
 
 
 def leave_all(session: Session, *, user: User, actor: Actor, now: datetime) -> None:
     """Remove all roles of a user whose account the actor deletes; raise Refusal if it is an only owner."""
     alone = []
     held = select(Organizer.competition_id).where(Organizer.user_id == user.id)
-    for competition in session.scalars(
-        select(Competition).where(Competition.id.in_(held)).order_by(Competition.id)
-    ).all():
+    query = select(Competition).where(Competition.id.in_(held)).order_by(Competition.id)
+    for competition in session.scalars(query).all():
         try:
-            remove(session, competition=competition, user=user, actor=actor, now=now)
+            remove(acting.begin(session, competition=competition, actor=actor, now=now), user=user)
         except LastOwner:
             alone.append(competition.title)
     if alone:
@@ -167,40 +139,27 @@ def leave_all(session: Session, *, user: User, actor: Actor, now: datetime) -> N
         raise Refusal("only_owner", ErrorKind.CONFLICT, message)
 
 
-def _lock(session: Session, competition: Competition) -> None:
-    """Lock the competition, so that two owners cannot remove each other at the same time."""
-    session.execute(
-        select(Competition.id)
-        .where(Competition.id == competition.id)
-        .with_for_update(of=Competition, key_share=True)
+def _find(act: Act, user: User) -> Organizer | None:
+    query = select(Organizer).where(
+        Organizer.competition_id == act.competition.id, Organizer.user_id == user.id
     )
+    return act.session.scalar(query.execution_options(populate_existing=True))
 
 
-def _find(session: Session, competition: Competition, user: User) -> Organizer | None:
-    return session.scalar(
-        select(Organizer)
-        .where(Organizer.competition_id == competition.id, Organizer.user_id == user.id)
-        .options(joinedload(Organizer.user))
-        .execution_options(populate_existing=True)
+def _found(act: Act, user: User) -> Organizer:
+    if organizer := _find(act, user):
+        return organizer
+    message = f"{user.name} is not an organizer of this competition."
+    raise OrganizerRefusal("unknown_organizer", ErrorKind.CONFLICT, message)
+
+
+def _require_owner(act: Act, user: User, *, was: Role) -> None:
+    """Raise LastOwner if the user was the only owner; the act's lock excludes concurrent changes."""
+    act.session.flush()
+    owners = select(func.count()).where(
+        Organizer.competition_id == act.competition.id, Organizer.role == Role.OWNER
     )
-
-
-def _found(session: Session, competition: Competition, user: User) -> Organizer:
-    _lock(session, competition)
-    organizer = _find(session, competition, user)
-    if organizer is None:
-        message = f"{user.name} is not an organizer of this competition."
-        raise OrganizerRefusal("unknown_organizer", ErrorKind.CONFLICT, message)
-    return organizer
-
-
-def _require_owner(session: Session, competition: Competition, user: User, *, was: Role) -> None:
-    """Raise LastOwner if the user was the only owner."""
-    session.flush()
-    owners = session.scalar(
-        select(func.count()).where(Organizer.competition_id == competition.id, Organizer.role == Role.OWNER)
-    )
-    if not owners and was is Role.OWNER:
+    if was is Role.OWNER and not act.session.scalar(owners):
         raise LastOwner(user=user)
 
 

@@ -63,8 +63,7 @@ def stage(competition: Competition, now: datetime) -> Stage:
 
 def takes_divisions(competition: Competition, now: datetime) -> bool:
     """Return whether leaders can choose the divisions of their teams."""
-    deadline = competition.division_deadline
-    is_open = phase(competition, now) in (Phase.SCHEDULED, Phase.OPEN) and not (deadline and now >= deadline)
+    is_open = phase(competition, now) in (Phase.SCHEDULED, Phase.OPEN)
     return is_open and competition.division_choice is DivisionChoice.TEAM and bool(competition.divisions)
 
 

@@ -31,7 +31,6 @@ from grader.services.competitions.settings_problems import (
     InvalidCompetition,
     problems,
     read,
-    sentences,
 )
 from grader.visibility import Phase
 
@@ -40,58 +39,33 @@ _COLUMNS = tuple(name for name in NAMES if name not in METRIC)
 _PHASES = tuple(Phase)
 
 
-def changes_as_json(settings: Any, names: Collection[str]) -> dict[str, Any]:
+def _as_json(settings: CompetitionSettings, names: Collection[str]) -> dict[str, Any]:
     """Return the named settings as JSON values for the audit log."""
-    return {name: _plain(getattr(settings, name)) for name in sorted(names)}
+    values = {name: getattr(settings, name) for name in sorted(names)}
+    return {name: each.as_dict() if isinstance(each, AnyMetric) else each for name, each in values.items()}
 
 
-def public_change_text(before: Any, after: Any, changed: Collection[str], rules_version: int) -> str:
+def _public_text(
+    before: CompetitionSettings, after: CompetitionSettings, changed: Collection[str], rules_version: int
+) -> str:
     """Return the public log's text about changed settings; empty if no public setting changed."""
-    return " ".join(_sentences(before, after, changed, rules_version))
-
-
-def _sentences(before: Any, after: Any, changed: Collection[str], version: int) -> Iterable[str]:
-    for name, setting in SETTINGS.items():
-        is_date = KINDS.get(name) is Kind.DATE
-        if name in changed and (is_date or setting.public):
-            shown = _date if is_date else _limit
-            new, old = shown(getattr(after, name)), shown(getattr(before, name))
-            yield f"The {setting.public or setting.words} changed from {old} to {new}."
+    sentences = [
+        f"The {setting.words} changed from {_shown_value(getattr(before, name))} to "
+        f"{_shown_value(getattr(after, name))}."
+        for name, setting in SETTINGS.items()
+        if name in changed and (setting.public or KINDS.get(name) is Kind.DATE)
+    ]
     if "rules" in changed:
-        yield f"The rules changed to version {version}."
-    if "reveal_rule" in changed:
-        how = "automatically" if after.reveal_rule is RevealRule.DATE else "only by the organizers"
-        yield f"The reveal rule changed: the private leaderboard is revealed {how}."
-    if "takes_late_submissions" in changed:
-        late = "accepted" if after.takes_late_submissions else "not accepted"
-        yield f"Late submissions are {late} after the reveal."
-    if "entry_mode" in changed:
-        yield f"The entry mode changed from {before.entry_mode.value} to {after.entry_mode.value}."
-    if "divisions" in changed:
-        yield f"The divisions are now: {', '.join(division_names(after.divisions)) or 'none'}."
-    if "boards" in changed:
-        yield f"The named leaderboards are now: {'; '.join(after.boards.splitlines()) or 'none'}."
-    if _feedback(after) != _feedback(before):
-        yield f"The feedback mode changed from {_feedback(before)} to {_feedback(after)}."
+        sentences.append(f"The rules changed to version {rules_version}.")
+    return " ".join(sentences)
 
 
-def _feedback(settings: Any) -> str:
-    step = f" with a step of {settings.feedback_step.value}" if settings.feedback.has_step else ""
-    return f"{settings.feedback.value}{step}"
-
-
-def _plain(value: Any) -> Any:
-    return value.as_dict() if isinstance(value, AnyMetric) else value
-
-
-def _date(moment: datetime | None) -> str:
-    if moment is None:
-        return "not set"
-    return f"{moment.day} {moment:%b %Y, %H:%M}{f':{moment:%S}' if moment.second else ''} UTC"
-
-
-def _limit(number: int | None) -> str:
-    return "none" if number is None else f"{number:,}"
+def _shown_value(value: Any) -> str:
+    if isinstance(value, datetime):
+        return f"{value.day} {value:%b %Y, %H:%M}{f':{value:%S}' if value.second else ''} UTC"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else "; ".join(str(value or "none").splitlines())
 
 
 class ChangedMeanwhile(OrganizerError):
@@ -164,35 +138,35 @@ def change(
     """
     competition = act.competition
     if faults := refusals(competition, changes, act.now, is_upload=is_upload):
-        raise InvalidCompetition(sentences(faults))
+        raise InvalidCompetition(faults)
     before, before_shown = of(competition), _shown(competition)
     after = _changed(before, read(changes)[0])
     changed = _differing(before, after)
-    is_draft = competition.state is CompetitionState.DRAFT
     if not changed:
         return changed
     apply(after, competition)
-    if is_draft and changed & set(METRIC):
-        _drop_solution(competition)
+    is_draft = competition.state is CompetitionState.DRAFT
+    if is_draft and changed & set(METRIC) and competition.live_scoring_version is not None:
+        competition.live_scoring_version.state = ScoringVersionState.DROPPED
+        competition.live_scoring_version = None
     act.session.flush()
     after_shown = _shown(competition)
     logged = changed | _differing(before_shown, after_shown)
+    text = _public_text(before_shown, after_shown, logged, competition.rules_version)
     act.record(
         "competition.change",
         "settings",
-        before=changes_as_json(before_shown, logged),
-        after=changes_as_json(after_shown, logged),
+        before=_as_json(before_shown, logged),
+        after=_as_json(after_shown, logged),
         reason=reason,
-        public_text=""
-        if is_draft
-        else public_change_text(before_shown, after_shown, logged, competition.rules_version),
+        public_text="" if is_draft else text,
     )
     return changed
 
 
-def version_of(settings: CompetitionSettings, names: Collection[str] = NAMES) -> str:
-    """Return a hash of the values of these settings, for use as an ETag."""
-    values = json.dumps(changes_as_json(settings, names), default=str)
+def version_of(settings: CompetitionSettings) -> str:
+    """Return a hash of the values, for use as an ETag."""
+    values = json.dumps(_as_json(settings, NAMES), default=str)
     return hashlib.sha256(values.encode()).hexdigest()[:16]
 
 
@@ -217,12 +191,17 @@ def refusals(
         faults.append(Fault("Upload the metric.py to change it.", ("metric",)))
     if "divisions" in changed and not faults:
         faults += _division_problems(competition, division_names(after.divisions))
-    is_past = "closes_at" in changed and after.closes_at is not None and after.closes_at < now
-    if is_past and not is_draft:
-        sentence = f"The close, {after.closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date."
-        faults = [fault for fault in faults if fault.names[0] != "closes_at"]
-        faults.append(Fault(sentence, ("closes_at",)))
+    if "closes_at" in changed and not is_draft and (past := past_close(after.closes_at, now)):
+        faults = [fault for fault in faults if fault.names[0] != "closes_at"] + past
     return faults
+
+
+def past_close(closes_at: datetime | None, now: datetime) -> list[Fault]:
+    """Return the problem of a close in the past, if any."""
+    if closes_at is None or closes_at >= now:
+        return []
+    sentence = f"The close, {closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date."
+    return [Fault(sentence, ("closes_at",))]
 
 
 def apply(settings: CompetitionSettings, competition: Competition) -> None:
@@ -276,9 +255,3 @@ def _division_problems(competition: Competition, names: Collection[str]) -> Iter
             "another division first.",
             ("divisions",),
         )
-
-
-def _drop_solution(competition: Competition) -> None:
-    if competition.live_scoring_version is not None:
-        competition.live_scoring_version.state = ScoringVersionState.DROPPED
-        competition.live_scoring_version = None

@@ -19,7 +19,7 @@ from grader.services.competitions.settings_model import (
     Kind,
     merged_metric,
 )
-from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.competitions.settings_problems import Fault, InvalidCompetition
 from grader.text import utc
 
 # TOML has no null. These texts stand for a blank date or limit, and for identities that the check proposes.
@@ -73,7 +73,7 @@ def read(text: str, *, before: CompetitionSettings | None = None) -> Competition
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidCompetition([f"The file is not valid TOML: {error}."]) from None
+        raise InvalidCompetition([Fault(f"The file is not valid TOML: {error}.")]) from None
     problems: list[str] = []
     changes: dict[str, Any] = {}
     parts: dict[str, Any] = {}

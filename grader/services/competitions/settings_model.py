@@ -9,7 +9,6 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import UTC, datetime, time
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, Self
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -63,23 +62,29 @@ class Fixed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The TOML key and the texts of a setting.
+    """The TOML key and the texts of a setting, or of a part of the metric, which has a `kind`.
 
     The form shows `label` and `help`; the TOML file, the documentation and the API show both as
-    `description`. `words` is the name of the setting within a sentence. The public log shows changes to dates
-    and to settings that have a `public` name. `choices` contains the form's text for each value. `day` is the
-    time of day used if a date has no time.
+    `description`. `name` is used within a sentence. The public log shows changes to dates and to settings
+    that are `public`. `choices` contains the form's text for each value. `day` is the time of day used if a
+    date has no time.
     """
 
     key: str
     label: str
-    words: str = ""
+    name: str = ""
     _: KW_ONLY
     help: str = ""
-    public: str = ""
+    public: bool = False
     fixed: Fixed | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
     day: time = END_OF_DAY
+    kind: Kind = Kind.NUMBER
+
+    @property
+    def words(self) -> str:
+        """The name of the setting within a sentence."""
+        return self.name or self.label[0].lower() + self.label[1:]
 
     @property
     def description(self) -> str:
@@ -112,12 +117,6 @@ def _titled(title: str) -> str:
     if not title:
         raise ValueError("A competition needs a title.")
     return title
-
-
-def _linked(address: str) -> str:
-    if address and not is_web_address(address):
-        raise ValueError("The discussion URL is invalid. It must start with https:// or http://.")
-    return address
 
 
 def _dated(moment: datetime) -> datetime:
@@ -157,7 +156,7 @@ def _each_line(parse: Callable[[str], Any], text: str) -> str:
         try:
             parse(line)
         except ValueError as error:
-            problems.append(f"Line {number}: {error}")
+            problems.append(f"line {number}: {error}")
     if problems:
         raise ValueError("\n".join(problems))
     return text
@@ -174,15 +173,6 @@ def _divided(text: str) -> str:
         names.add(name.casefold())
 
     return _each_line(parse, text)
-
-
-def is_web_address(text: str) -> bool:
-    """Return whether a text is an http(s) URL that can be shown as a link."""
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.netloc) and not set(text) & set(' "<>')
 
 
 _BIAS = TypeAdapter(MetricSettings)
@@ -231,15 +221,12 @@ class CompetitionSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: Annotated[
-        Line, Field(max_length=200), AfterValidator(_titled), Setting("title", "Title", "title")
-    ] = ""
+    title: Annotated[Line, Field(max_length=200), AfterValidator(_titled), Setting("title", "Title")] = ""
     stage_name: Annotated[
         Name,
         Setting(
             "stage",
             "Name of the stage",
-            "name of the stage",
             help="Shown after the title of a competition with several stages, such as “Stage 1: public”.",
         ),
     ] = ""
@@ -249,19 +236,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             "contact",
             "Contact",
-            "contact",
             help="An e-mail address or a web page, visible to everyone. Required before publication.",
-        ),
-    ] = ""
-    discussion_url: Annotated[
-        Line,
-        Field(max_length=500),
-        AfterValidator(_linked),
-        Setting(
-            "discussion",
-            "Discussion",
-            "discussion URL",
-            help="The URL of a forum, starting with https://. Optional.",
         ),
     ] = ""
     color: Annotated[
@@ -270,7 +245,6 @@ class CompetitionSettings(BaseModel):
         Setting(
             "color",
             "Color",
-            "color",
             help="The color of the competition's pages. By default, it is derived from the address.",
             choices={color: color.value for color in Color},
         ),
@@ -294,6 +268,7 @@ class CompetitionSettings(BaseModel):
                 "wide as the step",
                 Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",
             },
+            public=True,
         ),
     ] = USUAL_FEEDBACK
     feedback_step: Annotated[
@@ -306,6 +281,7 @@ class CompetitionSettings(BaseModel):
             help="Only for the tiered mode: the width of a band.",
             fixed=_SHOWN,
             choices={step: step.value for step in Step},
+            public=True,
         ),
     ] = Step.OF_0_002
     boards: Annotated[
@@ -313,10 +289,10 @@ class CompetitionSettings(BaseModel):
         Setting(
             "boards",
             "Named leaderboards",
-            "named leaderboards",
             help="One per line: a name and a term of the metric, a weighted sum, or the worst group if the "
             "metric has groups, such as Both = 0.5 * score + 0.5 * worst group. Add lowest or highest at the "
             "end to set the direction.",
+            public=True,
         ),
     ] = ""
     positive_name: Annotated[
@@ -324,20 +300,15 @@ class CompetitionSettings(BaseModel):
         Setting(
             "classes.positive",
             "Name of the positive class",
-            "name of the positive class",
             help="The name for rows whose label reaches the threshold, such as “toxic”.",
         ),
     ] = "positive"
-    negative_name: Annotated[
-        Name,
-        Setting("classes.negative", "Name of the negative class", "name of the negative class"),
-    ] = "negative"
+    negative_name: Annotated[Name, Setting("classes.negative", "Name of the negative class")] = "negative"
     row_name: Annotated[
         Name,
         Setting(
             "classes.rows",
             "Name of the rows",
-            "name of the rows",
             help="A plural noun for the rows of the test set, such as “comments”. By default, “rows”.",
         ),
     ] = ""
@@ -363,22 +334,10 @@ class CompetitionSettings(BaseModel):
         ),
     ] = None
     entry_deadline: Annotated[
-        Date,
-        Setting("dates.entry_deadline", "Entry deadline", "entry deadline", help=_USUAL, fixed=_OVER),
+        Date, Setting("dates.entry_deadline", "Entry deadline", help=_USUAL, fixed=_OVER)
     ] = None
     merger_deadline: Annotated[
-        Date,
-        Setting("dates.merger_deadline", "Merger deadline", "merger deadline", help=_USUAL, fixed=_OVER),
-    ] = None
-    division_deadline: Annotated[
-        Date,
-        Setting(
-            "dates.division_deadline",
-            "Division deadline",
-            "division deadline",
-            help="After it, only organizers can change a team's division. By default, the close.",
-            fixed=_OVER,
-        ),
+        Date, Setting("dates.merger_deadline", "Merger deadline", help=_USUAL, fixed=_OVER)
     ] = None
     reveal_rule: Annotated[
         RevealRule,
@@ -392,17 +351,12 @@ class CompetitionSettings(BaseModel):
                 RevealRule.DATE: "automatically on a date, unless an organizer reveals it earlier",
                 RevealRule.ORGANIZER: "only by an organizer",
             },
+            public=True,
         ),
     ] = RevealRule.DATE
     reveals_at: Annotated[
         Date,
-        Setting(
-            "dates.reveals",
-            "Reveal date",
-            "reveal date",
-            help="By default, 7 days after the close.",
-            fixed=_REVEALED,
-        ),
+        Setting("dates.reveals", "Reveal date", help="By default, 7 days after the close.", fixed=_REVEALED),
     ] = None
     entry_mode: Annotated[
         EntryMode,
@@ -416,13 +370,14 @@ class CompetitionSettings(BaseModel):
                 EntryMode.CODE: "anyone with the entry code",
                 EntryMode.APPROVAL: "users whom an organizer admits",
             },
+            public=True,
         ),
     ] = EntryMode.OPEN
     entry_code: Annotated[
         str | None,
         Kind.LINE,
         Field(max_length=64),
-        Setting("entry.code", "Entry code", "entry code", help="Only for entry by code."),
+        Setting("entry.code", "Entry code", help="Only for entry by code."),
     ] = None
     divisions: Annotated[
         Lines,
@@ -430,8 +385,8 @@ class CompetitionSettings(BaseModel):
         Setting(
             "entry.divisions",
             "Divisions",
-            "divisions",
             help="One division per line, such as Students. Leaderboards can show a single division.",
+            public=True,
         ),
     ] = ""
     division_choice: Annotated[
@@ -440,11 +395,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             "entry.division_choice",
             "Choice of the division",
-            "choice of the division",
-            choices={
-                DivisionChoice.TEAM: "by the team's leader",
-                DivisionChoice.ORGANIZERS: "by organizers",
-            },
+            choices={DivisionChoice.TEAM: "by the team's leader", DivisionChoice.ORGANIZERS: "by organizers"},
         ),
     ] = DivisionChoice.TEAM
     max_team_size: Annotated[
@@ -454,7 +405,7 @@ class CompetitionSettings(BaseModel):
             "Members per team",
             "team size",
             help="If the limit is 1, everyone competes alone.",
-            public="maximum team size",
+            public=True,
         ),
     ] = 5
     anonymity: Annotated[
@@ -475,21 +426,14 @@ class CompetitionSettings(BaseModel):
         ),
     ] = Anonymity.NONE
     max_daily_submissions: Annotated[
-        Limit,
-        Setting("limits.daily", "Submissions per UTC day", "daily limit", public="daily submission limit"),
+        Limit, Setting("limits.daily", "Submissions per UTC day", "daily submission limit", public=True)
     ] = 5
     max_total_submissions: Annotated[
-        Limit,
-        Setting("limits.total", "Submissions in total", "total limit", public="total submission limit"),
+        Limit, Setting("limits.total", "Submissions in total", "total submission limit", public=True)
     ] = None
     max_pending_submissions: Annotated[
         Count,
-        Setting(
-            "limits.pending",
-            "Pending submissions at once",
-            "limit on pending submissions",
-            public="limit on pending submissions",
-        ),
+        Setting("limits.pending", "Pending submissions at once", "limit on pending submissions", public=True),
     ] = 5
     max_hourly_rejections: Annotated[
         Count,
@@ -497,7 +441,7 @@ class CompetitionSettings(BaseModel):
             "limits.rejections_an_hour",
             "Rejected files per hour",
             "hourly limit on rejected files",
-            public="hourly limit on rejected files",
+            public=True,
         ),
     ] = 30
     selection_count: Annotated[
@@ -507,7 +451,7 @@ class CompetitionSettings(BaseModel):
             "Selected submissions",
             "number of selected submissions",
             help="Only a team's best selected submission counts on the private leaderboard.",
-            public="number of selected submissions",
+            public=True,
             fixed=_OVER,
         ),
     ] = 2
@@ -519,6 +463,7 @@ class CompetitionSettings(BaseModel):
             "late submissions setting",
             help="Late submissions are scored on both splits, so participants can derive the labels from "
             "the scores.",
+            public=True,
         ),
     ] = True
     identities: Annotated[
@@ -545,10 +490,7 @@ class CompetitionSettings(BaseModel):
     metric: Annotated[ChosenMetric, Setting("metric", "Formula", "metric settings", fixed=_METRIC)] = Field(
         default_factory=MetricSettings
     )
-    overview: Annotated[
-        Text,
-        Setting("texts.overview", "Overview", "overview", help="Markdown."),
-    ] = ""
+    overview: Annotated[Text, Setting("texts.overview", "Overview", help="Markdown.")] = ""
     evaluation: Annotated[
         Text,
         Setting(
@@ -565,14 +507,12 @@ class CompetitionSettings(BaseModel):
         Setting(
             "texts.rules",
             "Rules",
-            "rules",
             help="Participants must accept the rules when they join and again when the rules change. "
             "Markdown.",
         ),
     ] = ""
     data_description: Annotated[
-        Text,
-        Setting("texts.data", "Data", "data text", help="Shown above the list of files. Markdown."),
+        Text, Setting("texts.data", "Data", "data text", help="Shown above the list of files. Markdown.")
     ] = ""
 
     @field_validator("*", mode="before")
@@ -587,12 +527,12 @@ class CompetitionSettings(BaseModel):
             return value
         match kind:
             case Kind.LINE:
-                return one_line(value, LINE_CUT) or (None if name in OPTIONAL else "")
+                value = one_line(value, LINE_CUT)
             case Kind.LINES:
-                return _lines(value)
+                value = _lines(value)
             case Kind.TEXT:
-                return _text(value)
-        return value
+                value = _text(value)
+        return None if name in OPTIONAL and not value.strip() else value
 
     def changed(self, **changes: Any) -> Self:
         """Return a copy with these changes, which are not validated."""
@@ -627,39 +567,38 @@ METRIC_PARTS = {
 } | WEIGHTS
 # The parts of any other metric; each uses some of them.
 NAMED_PARTS = {
-    "name": Setting(
-        "metric.name",
-        "Metric",
-        help="The name of the metric, such as rmse or macro_f1; by default, bias.",
-    ),
-    "target": Setting(
-        "metric.target",
-        "Column of the true values",
-        help="By default, the column of the solution called target, label or toxicity.",
-    ),
-    "columns": Setting(
-        "metric.columns", "Columns", help="Only for means over several columns: the names of the columns."
-    ),
-    "classes": Setting(
-        "metric.classes",
-        "Classes",
-        help="All classes in their order; by default, those that occur in the solution.",
-    ),
-    "positive": Setting("metric.positive", "Positive class", help="By default, the last class."),
-    "cutoff": Setting(
-        "metric.cutoff", "Cutoff", help="Only for MAP@k: the number of predicted classes that count."
-    ),
-    "weight": Setting(
-        "metric.weight",
-        "Weight of the overall value",
-        help="With less than 1, the rest is the weight of the power mean over the groups, which stresses the "
-        "worst group.",
-    ),
-    "reported": Setting(
-        "metric.reported",
-        "Reported metrics",
-        help="Further metrics for the same columns. Their values are shown, but do not count.",
-    ),
+    name: Setting(f"metric.{name}", label, help=text, kind=kind)
+    for name, kind, label, text in (
+        ("name", Kind.LINE, "Metric", "The name, such as rmse or macro_f1; by default, bias."),
+        (
+            "target",
+            Kind.LINE,
+            "Column of the true values",
+            "By default, the column of the solution called target, label or toxicity.",
+        ),
+        ("columns", Kind.NAMES, "Columns", "Only for means over several columns: their names."),
+        (
+            "classes",
+            Kind.NAMES,
+            "Classes",
+            "All classes in their order; by default, those that occur in the solution.",
+        ),
+        ("positive", Kind.LINE, "Positive class", "By default, the last class."),
+        ("cutoff", Kind.COUNT, "Cutoff", "Only for MAP@k: the number of predicted classes that count."),
+        (
+            "weight",
+            Kind.NUMBER,
+            "Weight of the overall value",
+            "With less than 1, the rest is the weight of the power mean over the groups, which stresses the "
+            "worst group.",
+        ),
+        (
+            "reported",
+            Kind.NAMES,
+            "Reported metrics",
+            "Further metrics for the same columns. Their values are shown, but do not count.",
+        ),
+    )
 }
 
 
@@ -673,17 +612,8 @@ def _described(kind: type) -> dict[str, Any]:
 
 
 SETTINGS: Mapping[str, Setting] = _described(Setting)
-_NAMED_KINDS = {
-    "name": Kind.LINE,
-    "target": Kind.LINE,
-    "columns": Kind.NAMES,
-    "classes": Kind.NAMES,
-    "positive": Kind.LINE,
-    "cutoff": Kind.COUNT,
-    "weight": Kind.NUMBER,
-    "reported": Kind.NAMES,
-}
-KINDS: Mapping[str, Kind] = _described(Kind) | dict.fromkeys(METRIC_PARTS, Kind.NUMBER) | _NAMED_KINDS
+PARTS: Mapping[str, Setting] = METRIC_PARTS | NAMED_PARTS
+KINDS: Mapping[str, Kind] = _described(Kind) | {name: part.kind for name, part in PARTS.items()}
 MAX_LENGTHS: Mapping[str, int] = {
     name: each.max_length
     for name, field in CompetitionSettings.model_fields.items()

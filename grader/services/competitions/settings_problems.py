@@ -1,6 +1,6 @@
 """Validation of settings: values, date order, conflicts."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -10,35 +10,14 @@ from pydantic_core import ErrorDetails
 from grader.errors import OrganizerError, SeveralProblems
 from grader.metrics import boards
 from grader.models import EntryMode, RevealRule
-from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
-
-# Messages by the start of pydantic's error type. Other errors carry their own messages.
-_SENTENCES: Mapping[str, Callable[[Any, dict[str, Any]], str]] = {
-    "greater_than_equal": lambda value, limit: f"must be at least {limit['ge']}, not {value}.",
-    "less_than_equal": lambda _, limit: f"must be at most {limit['le']:,}.",
-    "string_too_long": lambda _, limit: f"must have at most {limit['max_length']:,} characters.",
-    "year": lambda _, __: f"must be between the years {YEARS.start} and {YEARS.stop - 1}.",
-    "int": lambda value, _: f"must be a whole number, not {value!r}.",
-    "float": lambda value, _: f"must be a number, not {value!r}.",
-    "date": lambda value, _: f"must be a time such as 2026-12-31 23:59, not {value!r}.",
-    "bool": lambda value, _: f"must be true or false, not {value!r}.",
-    "string": lambda value, _: f"must be a text, not {value!r}.",
-    "tuple": lambda value, _: f"must be a list of names, not {value!r}.",
-    "enum": lambda value, choices: f"must be {choices['expected']}, not {value!r}.",
-}
-
-
-class InvalidCompetition(SeveralProblems, OrganizerError):
-    """The settings are invalid."""
-
-    public_name = "invalid_competition"
+from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings
 
 
 class Fault(NamedTuple):
     """A problem's message, the names of the affected settings, and the part of the metric, if known."""
 
     sentence: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
     part: str = ""
 
     def as_problem(self) -> dict[str, Any]:
@@ -46,14 +25,14 @@ class Fault(NamedTuple):
         return {"fields": list(self.names), "message": self.sentence}
 
 
-class RefusedSettings(InvalidCompetition):
-    """Invalid settings; each problem names its fields."""
+class InvalidCompetition(SeveralProblems, OrganizerError):
+    """Settings are invalid or cannot be changed; each problem names its fields."""
 
-    public_name = "refused_settings"
+    public_name = "invalid_competition"
 
-    def __init__(self, faults: Collection[Fault]) -> None:
-        self.faults = faults
-        super().__init__(sentences(faults))
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__(fault.sentence for fault in self.faults)
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -73,23 +52,16 @@ def read(changes: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def _faults(error: ErrorDetails) -> Iterable[Fault]:
-    name, context = str(error["loc"][0]), error.get("ctx", {})
+    name = str(error["loc"][0])
     if name not in SETTINGS:
         yield Fault(f"{name} is not a setting.", (name,))
         return
     part = str(error["loc"][1]) if name == "metric" and len(error["loc"]) > 1 else ""
-    words = f"part {part} of the metric" if part else SETTINGS[name].words
-    for start, reason in _SENTENCES.items():
-        if error["type"].startswith(start):
-            yield Fault(f"The {words} {reason(error['input'], context)}", (name,), part)
-            return
-    if error["type"] != "value_error":
-        yield Fault(f"The {words} is invalid: {error['msg']}.", (name,), part)
-    for sentence in str(context.get("error", "")).replace("`", "").splitlines():
-        in_a_line = sentence.startswith("Line ")
-        label = f"{SETTINGS[name].label}, l" if in_a_line else ""
-        text = label + sentence[in_a_line:]
-        yield Fault(text if text.endswith((".", "?")) else f"The {words}: {text}.", (name,), part)
+    label = f"{SETTINGS[name].label}{f' ({part})' if part else ''}"
+    own = str(error["ctx"]["error"]) if error["type"] == "value_error" else error["msg"]
+    for text in own.replace("`", "").splitlines():
+        is_sentence = text.endswith((".", "?")) and not text.startswith("line ")
+        yield Fault(text if is_sentence else f"{label}: {text.removesuffix('.')}.", (name,), part)
 
 
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
@@ -106,11 +78,6 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
         sentence = "Enter a contact, such as an e-mail address, for questions and appeals of teams."
         faults.append(Fault(sentence, ("contact",)))
     return [*faults, *_order_problems(settings), *_reveal_problems(settings)]
-
-
-def sentences(faults: Iterable[Fault]) -> list[str]:
-    """Return the messages of all faults."""
-    return [fault.sentence for fault in faults]
 
 
 def _class_problems(settings: CompetitionSettings) -> Iterable[Fault]:
@@ -138,7 +105,7 @@ def _order_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         yield Fault("The closing time must be after the opening time.", ("closes_at", "opens_at"))
     # If there is no opening time, no deadline can be too early.
     earliest = opens_at or datetime.min.replace(tzinfo=UTC)
-    for name in ("entry_deadline", "merger_deadline", "division_deadline"):
+    for name in ("entry_deadline", "merger_deadline"):
         deadline, words = getattr(settings, name), SETTINGS[name].words
         if deadline is not None and deadline <= earliest:
             yield Fault(f"The {words} must be after the opening time.", (name, "opens_at"))
@@ -161,14 +128,3 @@ def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         yield Fault(
             "The private leaderboard cannot be revealed before the close.", ("reveals_at", "closes_at")
         )
-
-
-def joined_names_hint(name: str) -> str:
-    """Return a hint if a name contains commas, or an empty string if it does not."""
-    parts = [part for part in name.split(",") if part.strip()]
-    if len(parts) < 2:
-        return ""
-    return (
-        f"If these are {len(parts)} columns, list them separately: one per line in the form, or each in its "
-        "own quotes in a file."
-    )

@@ -1,68 +1,44 @@
-"""Warnings about valid settings: dates past or less than a day away, joined names, unknown groups, steps."""
+"""Warnings about valid settings: dates past or less than a day away, feedback steps that are too small."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairboard.bias.expected_error import paired_standard_error
 from grader.models import Competition, CompetitionState
-from grader.services.competitions import metric, phases
-from grader.services.competitions.settings_model import (
-    FOLLOWING_DATES,
-    SETTINGS,
-)
-from grader.services.competitions.settings_problems import Fault, joined_names_hint
+from grader.services.competitions import phases
+from grader.services.competitions.settings_model import FOLLOWING_DATES, SETTINGS
+from grader.services.competitions.settings_problems import Fault
 from grader.visibility import Phase, Step
 
 # Recommended step, in standard errors of the difference of two typical models' scores as defined in
 # `fairboard.bias.expected_error`. The nearest available step is used.
 SAFE_STEP = 0.5
 SOON = timedelta(days=1)  # long enough to catch a time entered in the wrong time zone
-_OF_A_DRAFT = {
-    "opens_at": "the competition opens as soon as it is published",
-    "closes_at": "the competition cannot be published",
-    "entry_deadline": "no one could join",
-    "merger_deadline": "teams could neither add members nor merge",
-    "reveals_at": "the private leaderboard would be revealed at the close",
-}
-_BEFORE_THE_CLOSE = {
+EFFECTS = {
+    "opens_at": "the competition opens",
+    "closes_at": "no more submissions are accepted",
     "entry_deadline": "no one can join any longer",
     "merger_deadline": "teams can no longer add members or merge",
-    "division_deadline": "teams can no longer choose their division",
-}
-_AFTER_THE_CLOSE = {
-    "reveals_at": "the private leaderboard is revealed automatically once all submissions are scored",
-}
-_SOON = {
-    "opens_at": "the competition opens",
-    "closes_at": "no submissions are accepted after that",
-    "entry_deadline": "no one can join after that",
-    "merger_deadline": "teams can neither add members nor merge after that",
-    "division_deadline": "teams cannot choose their division after that",
     "reveals_at": "the private leaderboard is revealed automatically",
 }
 
 
 def warnings(competition: Competition, now: datetime) -> list[Fault]:
     """Return all warnings."""
-    return [
-        *date_warnings(competition, now),
-        *joined_names_warnings(competition),
-        *small_step_warnings(competition),
-    ]
+    return [*date_warnings(competition, now), *small_step_warnings(competition)]
 
 
 def date_warnings(competition: Competition, now: datetime) -> list[Fault]:
     """Return a warning for each past date that would take effect."""
-    effects: Mapping[str, str] = {}
+    names: Collection[str] = ()
     if competition.state is CompetitionState.DRAFT:
-        effects = _OF_A_DRAFT
+        names = EFFECTS
     elif (phase := phases.phase(competition, now)) in (Phase.SCHEDULED, Phase.OPEN):
-        effects = _BEFORE_THE_CLOSE
+        names = ("entry_deadline", "merger_deadline")
     elif phase is Phase.CLOSED:
-        effects = _AFTER_THE_CLOSE
-    return list(_past(competition, now, effects))
+        names = ("reveals_at",)
+    return _effects(competition, names, now, "in the past")
 
 
 def to_confirm(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
@@ -75,39 +51,25 @@ def to_confirm(competition: Competition, changed: Collection[str], now: datetime
     names = set(changed)
     if names & {"opens_at", "closes_at"}:
         names |= set(FOLLOWING_DATES)
-    opening = _past(competition, now, {"opens_at": "the competition is open now"})
-    found = [each for each in (*opening, *date_warnings(competition, now)) if set(each.names) & names]
-    for name, effect in _SOON.items():
-        moment = getattr(competition, name)
-        if name in changed and moment is not None and now < moment <= now + SOON:
-            when = f"less than a day away ({moment:%Y-%m-%d %H:%M} UTC)"
-            found.append(Fault(f"The {SETTINGS[name].words} is {when}: {effect}.", (name,)))
-    return found
-
-
-def _past(competition: Competition, now: datetime, effects: Mapping[str, str]) -> Iterator[Fault]:
-    for name, effect in effects.items():
-        moment = getattr(competition, name)
-        if moment is not None and moment <= now:
-            yield Fault(
-                f"The {SETTINGS[name].words} is in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.",
-                (name,),
-            )
-
-
-def joined_names_warnings(competition: Competition) -> list[Fault]:
-    """Return a warning for each identity with commas that is not a column of the solution."""
-    version = competition.live_scoring_version
-    known = () if version is None else [line["name"] for line in version.solution.report["identities"]]
+    past = [*_effects(competition, ("opens_at",), now, "in the past"), *date_warnings(competition, now)]
+    soon = [name for name in EFFECTS if name in changed and (getattr(competition, name) or now) > now]
     return [
-        Fault(f"{name!r} is read as the name of one column. {joined_names_hint(name)}", ("identities",))
-        for name in metric.of(competition).identities or ()
-        if joined_names_hint(name) and name not in known
+        *(fault for fault in past if names.intersection(fault.names)),
+        *_effects(competition, soon, now + SOON, "less than a day away"),
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class StepProposal:
+def _effects(competition: Competition, names: Collection[str], until: datetime, when: str) -> list[Fault]:
+    """Return a fault for each of these dates that is not after `until`."""
+    moments = [(name, getattr(competition, name)) for name in names]
+    return [
+        Fault(f"The {SETTINGS[name].words} is {when} ({at:%Y-%m-%d %H:%M} UTC): {EFFECTS[name]}.", (name,))
+        for name, at in moments
+        if at is not None and at <= until
+    ]
+
+
+class StepProposal(NamedTuple):
     """A feedback step and the random difference expected between two good models on the public rows."""
 
     step: Step
@@ -118,7 +80,7 @@ class StepProposal:
         """The text of the proposal with its reason."""
         return (
             f"For your solution, a step of {self.step} is recommended: two good models differ by about "
-            f"{self.by_chance:.4f} by chance."
+            f"{self.by_chance:.4f} by chance, and smaller steps leak labels."
         )
 
 
@@ -139,20 +101,16 @@ def proposed_step_of(report: Mapping[str, Any]) -> StepProposal | None:
 
 
 def small_step_warnings(competition: Competition) -> list[Fault]:
-    """Return a warning if the feedback mode's step is smaller than the proposed one."""
+    """Return a warning if the feedback mode's step is smaller than the proposed one or the last decimal."""
     proposal, step = proposed_step(competition), competition.feedback_step
-    unit = 10.0**-competition.scale.decimals
-    if competition.feedback.has_step and float(step) < unit:
+    unit, sentence = 10.0**-competition.scale.decimals, ""
+    if not competition.feedback.has_step:
+        return []
+    if float(step) < unit:
         sentence = (
             f"A step of {step} is smaller than the last decimal of this metric's scores, so the width of a "
             f"band is {unit:g}."
         )
-        return [Fault(sentence, ("feedback_step",))]
-    if proposal is None or not competition.feedback.has_step or float(step) >= float(proposal.step):
-        return []
-    sentence = (
-        f"A step of {step} is too small for this solution: two good models differ by about "
-        f"{proposal.by_chance:.4f} by chance. A small step shows random differences and leaks labels. The "
-        f"recommended step is {proposal.step}."
-    )
-    return [Fault(sentence, ("feedback_step",))]
+    elif proposal is not None and float(step) < float(proposal.step):
+        sentence = f"A step of {step} is too small. {proposal.sentence}"
+    return [Fault(sentence, ("feedback_step",))] if sentence else []

@@ -206,8 +206,8 @@ def board_of(
 ) -> Board:
     """Return a page of a leaderboard, from the cache if possible; a page past the end is empty.
 
-    The viewer's own row is always read, and the page again if it shows an earlier one. Raises Refusal,
-    UnknownDivision or BoardNotRevealed.
+    The viewer's own row is always read, and the page again if it shows an earlier one. Raises Refusal or
+    BoardNotRevealed.
     """
     request = request or BoardRequest()
     phase = phase or phases.phase(competition, now or db.now(session))

@@ -117,19 +117,11 @@ def accept_check(act: Act, *, job_id: int) -> None:
     set_first(**act.parts, solution=solution)
 
 
-def accept_settings(act: Act, *, job_id: int) -> None:
-    """Use a metric that was checked with a draft's solution; raise NotAcceptable or OrganizerRefusal."""
-    solution = check_jobs.accepted_settings(act.session, competition=act.competition, job_id=job_id)
-    set_first(**act.parts, solution=solution)
-
-
-def copy_solution(
-    session: Session, *, source: Competition, draft: Competition, actor: Actor, now: datetime
-) -> None:
-    """Copy the live solution of another competition, if any, to a draft; the blobs are shared."""
-    version = source.live_scoring_version
+def copy_solution(act: Act, *, draft: Competition) -> None:
+    """Copy the live solution of the act's competition, if any, to a draft; the blobs are shared."""
+    version = act.competition.live_scoring_version
     if version is not None:
-        set_first(session, competition=draft, solution=_as_stored(version), actor=actor, now=now)
+        set_first(**act.parts | {"competition": draft}, solution=_as_stored(version))
 
 
 def _commitment_of_equal(

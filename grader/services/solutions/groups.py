@@ -19,7 +19,6 @@ from grader.metrics.registry import metric as metric_of
 from grader.metrics.registry import reporting
 from grader.models import Split
 from grader.ranking.order import LARGEST_UNITS, Scale
-from grader.services.competitions import settings_problems
 from grader.services.competitions.metric import MetricChoice, NamedMetric, Rules
 from grader.services.solutions import python_solution
 from grader.services.solutions.truth import IGNORED, Truth
@@ -73,11 +72,7 @@ def strata(
 
 def unknown_identities(names: Sequence[str], there: Mapping[str, Any]) -> list[str]:
     """Return a problem for each name that is not an identity column."""
-    return [
-        f"The solution has no identity column {name!r}. {settings_problems.joined_names_hint(name)}".rstrip()
-        for name in names
-        if name not in there
-    ]
+    return [f"The solution has no identity column {name!r}." for name in names if name not in there]
 
 
 def identities_of(truth: Truth, choice: MetricChoice) -> Grouped:

@@ -13,7 +13,7 @@ from grader.services.teams import moderation, rosters
 
 
 def choose(act: Act, *, division: str) -> None:
-    """Choose the division of the team that the person leads; raise Refusal or UnknownDivision."""
+    """Choose the division of the team that the person leads; raise Refusal."""
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     if not phases.takes_divisions(act.competition, act.now):
         message = "Only the organizers can change your team's division."
@@ -22,7 +22,7 @@ def choose(act: Act, *, division: str) -> None:
 
 
 def assign(act: Act, team: Team, division: str | None) -> bool:
-    """Set the division of a team, None for no division; return whether it changed. Raise UnknownDivision."""
+    """Set the division of a team, None for no division; return whether it changed. Raise Refusal."""
     lookup.require_division(division, division_names(act.competition.divisions))
     before, team.division = team.division, division
     if before != division:

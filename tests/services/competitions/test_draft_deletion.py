@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.db import Base
-from grader.errors import OrganizerRefusal
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Score, ScoringJob, ScoringVersion, Submission
 from grader.services.competitions import acting, announcements, drafts, lookup
@@ -130,11 +129,6 @@ def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_r
             assert session.scalars(select(results)).all() == []
         with pytest.raises(accepting.UnknownSubmission):
             accepting.open_submission(session, user=None, submission_id=left.id)
-
-
-def test_published_competition_cannot_be_deleted(service):
-    with pytest.raises(OrganizerRefusal):
-        delete(service, service.competition())
 
 
 def test_concurrent_act_on_a_deleted_draft_finds_no_draft(service, draft: Competition):

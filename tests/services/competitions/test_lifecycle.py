@@ -35,14 +35,6 @@ def draft(service):
     return competition
 
 
-def test_complete_draft_is_published_and_opens_at_its_time(service, draft):
-    service.act(lifecycle.publish, competition=draft)
-    found = service.reload(draft)
-    assert found.state is CompetitionState.PUBLISHED
-    assert phases.phase(found, service.now) is Phase.SCHEDULED
-    assert phases.phase(found, service.now + DAY) is Phase.OPEN
-
-
 def test_publishing_reports_all_missing_items_at_once(service, draft):
     change(
         service,
@@ -55,17 +47,9 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
     )
     with pytest.raises(NotReady) as refused:
         service.act(lifecycle.publish, competition=draft)
-    problems = "\n".join(refused.value.problems)
-    date = "is in the past. Choose a future date"
-    for part in ("No solution has been accepted", "title", "Enter a contact", date, "team size"):
-        assert part in problems
-    assert len(refused.value.problems) >= 4
+    named = {name for fault in refused.value.faults for name in fault.names}
+    assert named > {"solution", "title", "contact", "closes_at", "max_team_size"}
     assert service.reload(draft).state is CompetitionState.DRAFT
-
-
-def test_published_competition_cannot_be_published_again(service):
-    with pytest.raises(OrganizerRefusal):
-        service.act(lifecycle.publish, competition=service.competition())
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.REVEALED])

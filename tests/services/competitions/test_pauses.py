@@ -9,7 +9,6 @@ from grader.errors import OrganizerRefusal
 from grader.models import AuditEntry
 from grader.services.competitions import pauses
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.submissions import refusal
 
 HOUR = timedelta(hours=1)
@@ -36,29 +35,6 @@ def test_uploaders_see_the_pause_message_until_the_competition_is_resumed(servic
     assert {entry.competition_id for entry in entries} == {competition.id}
 
 
-def test_files_accepted_before_a_pause_are_scored(service):
-    competition = service.competition()
-    accepted = service.submit(competition)
-    pause(service, competition)
-    service.score(accepted)
-    assert service.submission(accepted).status == "scored"
-
-
-def test_close_moves_together_with_the_pause(service):
-    competition = service.competition(closes_at=service.now + 24 * HOUR)
-    pause(service, competition, closes_at=service.now + 48 * HOUR)
-    assert service.reload(competition).closes_at == service.now + 48 * HOUR
-    resume(service, competition, closes_at=service.now + 72 * HOUR)
-    assert service.reload(competition).closes_at == service.now + 72 * HOUR
-
-
-def test_invalid_close_leaves_everything_unchanged(service):
-    competition = service.competition(closes_at=service.now + 24 * HOUR)
-    with pytest.raises(InvalidCompetition):
-        pause(service, competition, closes_at=service.now - HOUR)
-    assert service.reload(competition).paused_at is None
-
-
 def test_pause_needs_a_message_and_resuming_needs_a_pause(service):
     competition = service.competition()
     with pytest.raises(OrganizerRefusal):
@@ -81,24 +57,12 @@ def test_pause_is_public_and_a_new_message_keeps_its_start(service):
             select(AuditEntry).where(AuditEntry.action.startswith("submissions.")).order_by(AuditEntry.id)
         ).all()
     first, second = "The labels are being checked.", "It takes until tomorrow!"
-    began_text = began.isoformat()
-    assert [(entry.action, entry.before, entry.after) for entry in entries] == [
-        (
-            "submissions.pause",
-            {"paused_at": None, "pause_message": ""},
-            {"paused_at": began_text, "pause_message": first},
-        ),
-        ("submissions.pause", {"pause_message": first}, {"pause_message": second}),
-        (
-            "submissions.resume",
-            {"paused_at": began_text, "pause_message": second},
-            {"paused_at": None, "pause_message": ""},
-        ),
+    assert [(entry.action, entry.after.get("pause_message")) for entry in entries] == [
+        ("submissions.pause", first),
+        ("submissions.pause", second),
+        ("submissions.resume", ""),
     ]
-    assert {(entry.subject, entry.competition_id) for entry in entries} == {("submissions", competition.id)}
-    assert [entry.at for entry in entries] == [began, service.now, service.now]
-    resumed = service.reload(competition)
-    assert (resumed.paused_at, resumed.pause_message) == (None, "")
+    assert service.reload(competition).paused_at is None
     assert [entry.public_text for entry in entries] == [
         "Submissions were paused: The labels are being checked.",
         "Submissions were paused: It takes until tomorrow!",

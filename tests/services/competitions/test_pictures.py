@@ -3,12 +3,12 @@
 import struct
 import zlib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.services.competitions import figures
 from grader.services.competitions.figures import Picture, picture_of
+from tests.fixtures.refusals import refused
 
 SIZES = st.integers(1, 16_000)
 
@@ -51,8 +51,8 @@ def test_picture_truncated_in_its_header_is_rejected():
 
 
 def test_picture_that_is_too_large_is_rejected_with_the_reason():
-    with pytest.raises(figures.InvalidFigure, match="limit is 2 MB"):
+    with refused("invalid_figure", "2 MB"):
         figures.checked("a.png", png(2, 2) + bytes(figures.MAX_BYTES))
-    with pytest.raises(figures.InvalidFigure, match="limit is 10,000"):
+    with refused("invalid_figure", "10,000"):
         figures.checked("a.png", png(2, 10_001))
     assert figures.checked("A b.jpeg", png(2, 2))[0] == "a-b.png"

@@ -1,13 +1,13 @@
 """Competition settings: completeness in the service, the file format and the form."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from fairboard import MetricSettings
-from grader.models import Competition
+from grader.models import Competition, EntryMode, RevealRule
 from grader.services.competitions.settings_model import (
     KINDS,
     MAX_LENGTHS,
@@ -59,7 +59,33 @@ def test_out_of_range_values_are_reported_with_the_settings_label(name: str):
         told = [
             fault for fault in problems(DRAFT.changed(**{name: value}), is_draft=True) if name in fault.names
         ]
-        assert any(fault.sentence.startswith(f"The {SETTINGS[name].words} ") for fault in told), (name, told)
+        assert any(fault.sentence.startswith(f"{SETTINGS[name].label}: ") for fault in told), (name, told)
+
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"entry_mode": EntryMode.CODE}, {"entry_mode", "entry_code"}),
+        ({"entry_mode": EntryMode.CODE, "entry_code": " \n"}, {"entry_mode", "entry_code"}),
+        ({"entry_code": "secret"}, {"entry_mode", "entry_code"}),
+        ({"closes_at": NOW}, {"closes_at", "opens_at"}),
+        ({"entry_deadline": NOW - DAY}, {"entry_deadline", "opens_at"}),
+        ({"merger_deadline": NOW + 21 * DAY}, {"merger_deadline", "closes_at"}),
+        ({"merger_deadline": NOW + 21 * DAY, "opens_at": None}, {"merger_deadline", "closes_at"}),
+        ({"reveals_at": NOW + 19 * DAY}, {"reveals_at", "closes_at"}),
+        ({"reveals_at": NOW, "closes_at": None}, {"reveals_at", "closes_at"}),
+        ({"reveals_at": NOW + 30 * DAY, "reveal_rule": RevealRule.ORGANIZER}, {"reveals_at", "reveal_rule"}),
+        ({"negative_name": "POSITIVE"}, {"positive_name", "negative_name"}),
+    ],
+)
+def test_conflicting_settings_are_reported_with_their_names(changes: dict[str, Any], names: set[str]):
+    dated = DRAFT.changed(opens_at=NOW, closes_at=NOW + 20 * DAY)
+    found = problems(dated.changed(**changes), is_draft=True)
+    assert names in [set(fault.names) for fault in found]
 
 
 def test_unknown_parts_of_the_bias_metric_are_rejected():

@@ -257,7 +257,7 @@ def test_deleted_accounts_and_deleted_drafts_leave_no_entry(service, load):
     load(competition)
     service.act(accounts.delete_account, user=service.user("ada"), secret=SECRET)
     assert sorted(entries(service, competition)) == ["Bob", "Cem"]
-    draft = service.act(drafts.clone, source=competition, slug="draft")
+    draft = service.act(drafts.clone, competition=competition, slug="draft")
     assert entries(service, draft) == {}
     load(draft, sections=SectionUse.TEAMS)
     service.act(drafts.delete_draft, competition=draft)

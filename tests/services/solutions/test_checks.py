@@ -21,7 +21,7 @@ from grader.models import (
     Role,
 )
 from grader.services.closing import close
-from grader.services.competitions import drafts, lifecycle, lookup, organizers
+from grader.services.competitions import acting, drafts, lifecycle, lookup, organizers
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
@@ -91,9 +91,8 @@ def test_solution_as_a_data_file_is_never_released(service, table: pd.DataFrame)
         ada = session.merge(user)
         ada.email = ada.email_key = "ada@example.org"
         ada.email_verified_at = service.now
-        organizers.add(
-            session, competition=competition, user=ada, role=Role.EDITOR, actor=SHELL, now=service.now
-        )
+        act = acting.begin(session, competition=competition, actor=SHELL, now=service.now)
+        organizers.add(act, user=ada, role=Role.EDITOR)
     table.columns = [f"c{number}" for number in range(table.shape[1])]
     add(service, competition, csv(table))
     assert file(service, competition).check_state is DataCheckState.WAITING

@@ -8,7 +8,6 @@ from sqlalchemy import select
 from grader.models import AuditEntry, Split, Team
 from grader.services.closing import close
 from grader.services.competitions import lookup, settings
-from grader.services.competitions.lookup import UnknownDivision
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site.log import Actor
@@ -37,13 +36,11 @@ def test_all_faults_are_reported_with_their_lines(service, name, lines, faults):
     assert [fault for fault in faults if fault not in error.value.message] == []
 
 
-def test_leaders_choose_until_the_deadline(service, act):
-    competition = service.competition(
-        divisions="Companies", division_deadline=service.now + timedelta(days=1), closes_at=None
-    )
+def test_leaders_choose_until_the_close(service, act):
+    competition = service.competition(divisions="Companies", closes_at=service.now + timedelta(days=1))
     act(teams.create, competition, "bob", name="Team bob")
     act(divisions.choose, competition, "bob", division="Companies")
-    with pytest.raises(UnknownDivision, match="Use one of these: Companies"):
+    with refused("unknown_division"):
         act(divisions.choose, competition, "bob", division="Nobody")
     with refused("division_fixed"):
         act(divisions.choose, competition, "bob", division="Companies", after=timedelta(days=1))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
 from grader.services.competitions import drafts, lookup
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation
@@ -95,33 +94,3 @@ def test_the_next_action_of_a_draft_without_a_solution_is_its_setup(arena, root)
         assert 'href="/competitions/next/organize/solution">Add the solution</a>' in answer.text
     asked = root.browser.get("/competitions/next/leaderboard.csv")
     assert (asked.status_code, "has no solution yet" in asked.text) == (400, True)
-
-
-def test_open_requests_are_listed_on_the_console(arena, root):
-    competition = arena.competition()
-    now = arena.now()
-    with arena.database.write() as session:
-        session.add(
-            DataFile(
-                competition_id=competition.id,
-                name="train.csv",
-                sha256="0" * 64,
-                size_bytes=1,
-                uploaded_at=now,
-                check_state=DataCheckState.HELD,
-            )
-        )
-        session.add(
-            OrganizerJob(
-                competition_id=competition.id,
-                kind="settings",
-                parameters={},
-                state=JobState.FAILED,
-                created_at=now,
-                available_at=now,
-            )
-        )
-    page = root.browser.get(DESK).text
-    assert next_act(page) == ("See", f"{DESK}/rescoring")
-    assert "The check of the settings failed." in page
-    assert ">1 data file held back</a>" in page

@@ -45,8 +45,6 @@ def test_a_time_outside_the_calendar_is_reported(arena, root, time: str):
         ("PATCH", f"{API}/settings", {"closes_at": time}),
         ("PATCH", f"{API}/settings", {"opens_at": time}),
         ("PATCH", f"{API}/settings", {"reveals_at": time}),
-        ("POST", f"{API}/pause", {"message": "x", "closes_at": time}),
-        ("POST", f"{API}/resume", {"closes_at": time}),
         ("POST", f"{API}/close/selection", {"until": time, "reason": "x"}),
     ]
     for method, path, json in sent:

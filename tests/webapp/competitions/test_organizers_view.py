@@ -47,24 +47,6 @@ def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site):
     assert {"positive_aeg", "negative_aeg"} < set(told["private_identities"][0])
 
 
-@pytest.mark.parametrize("path", ["", "/file"])
-def test_organizers_see_files_and_states(site, path: str):
-    address = f"{HERE}/submissions/{site.submission_id}{path}"
-    assert site.vera.browser.get(address).status_code == 200
-    assert site.ann.browser.get(address).status_code == 200
-
-
-def test_an_organizer_cannot_change_a_teams_submissions(site):
-    for path, form in (("describe", {"description": "x"}), ("select", {"selected": "yes"})):
-        answer = site.vera.post(f"{HERE}/submissions/{site.submission_id}/{path}", form)
-        assert answer.status_code == 404
-    api = site.app.test_client()
-    assert (
-        api.post(f"{API}/submissions/{site.submission_id}/select", headers=site.vera.bearer).status_code
-        == 404
-    )
-
-
 def test_only_organizers_see_the_private_leaderboard_between_settling_and_reveal(site):
     private = f"{HERE}/leaderboard/private"
     running = site.vera.browser.get(private)

@@ -5,7 +5,6 @@ import re
 import shlex
 from datetime import UTC, datetime, timedelta
 from html import unescape
-from io import BytesIO
 
 import pytest
 from click.testing import CliRunner
@@ -60,42 +59,6 @@ def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena, ann):
     )
 
 
-def test_a_json_upload_returns_the_location(arena, ann):
-    file = (BytesIO(arena.truth.predictions()), "p.csv")
-    answer = ann.post(f"{HERE}/submit", {"file": file}, headers={"Accept": "application/json"})
-    assert answer.status_code == 201
-    assert answer.json == {"id": 1, "status": "pending", "location": f"{HERE}/submissions/1"}
-
-
-def test_the_first_figures_are_score_change_and_rank(arena, ann):
-    for place in range(3):
-        arena.submit(arena.person(f"Team {place}"), arena.truth.predictions(noise=1.5 + place / 2))
-    arena.submit(ann, arena.truth.predictions(noise=9, seed=5))
-    arena.score_all()
-    better = arena.submit(ann, arena.truth.predictions(noise=1.2, seed=6))
-    arena.score_all()
-    arena.measure()
-    text = main_text(ann.browser.get(f"{HERE}/submissions/{better}"))
-    assert re.search(
-        r"Public score 0\.\d{5} Standard error 0\.\d+; weakest term: \w+ Change \+0\.\d{5} your best; prev",
-        text,
-    )
-    assert "Rank 1st of 4, up 3" in text
-    worse = arena.submit(ann, arena.truth.predictions(noise=8, seed=7))
-    arena.score_all()
-    text = main_text(ann.browser.get(f"{HERE}/submissions/{worse}"))
-    best = rf"below your previous best, 0\.\d{{5}} \(#{better}\) Rank 1st by your best, #{better}"
-    assert re.search(rf"Change -0\.\d{{5}} {best}", text)
-
-
-def test_a_description_can_be_changed(arena, ann):
-    submission_id = arena.submit(ann, b"x", description="before")
-    answer = ann.post(f"{HERE}/submissions/{submission_id}/describe", {"description": "after"})
-    page = ann.browser.get(answer.headers["Location"]).text
-    assert 'value="after"' in page
-    assert "Description saved." in page
-
-
 def test_a_live_page_returns_304_until_its_read_model_changes(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions())
     for path in (f"{HERE}/submissions", f"{HERE}/submissions/{submission_id}"):
@@ -107,14 +70,6 @@ def test_a_live_page_returns_304_until_its_read_model_changes(arena, ann):
     arena.score_all()
     assert ann.browser.get(path, headers=known).json["status"] == "scored"
     assert "data-live" not in ann.browser.get(path).text
-
-
-def test_a_submission_is_not_found_under_another_competition(arena, ann):
-    arena.competition("other")
-    submission_id = arena.submit(ann, b"x")
-    other = f"/competitions/other/submissions/{submission_id}"
-    assert ann.browser.get(other).status_code == 404
-    assert ann.post(f"{other}/describe", {"description": "x"}).status_code == 404
 
 
 def test_a_rescoring_before_the_reveal_is_not_shown_as_news_after_it():

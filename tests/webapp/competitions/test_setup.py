@@ -1,18 +1,13 @@
 """Competition setup in the browser: drafts, settings, publication."""
 
 import html
-import io
 import re
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import select
 
-from grader.models import AuditEntry
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import METRIC_PARTS, NAMED_PARTS, NAMES, CompetitionSettings
-from tests.fixtures.databases import set_clock
-from tests.fixtures.desk import open_confirmed
 from webapp.competitions import settings_form
 
 HERE = "/competitions/toxicity/organize"
@@ -67,14 +62,6 @@ def test_only_organizers_see_a_draft_created_in_the_browser(arena, root):
     assert "Create a competition" not in bob.browser.get("/").text
 
 
-def test_a_rejected_draft_keeps_the_entered_values(root):
-    answer = make(root, slug="New!", title="My <title>")
-    assert answer.status_code == 422
-    assert "lowercase letters" in answer.text
-    assert 'value="New!"' in answer.text and 'value="My &lt;title&gt;"' in answer.text
-    assert make(root, slug="", title="東京").status_code == 422
-
-
 def test_every_setting_belongs_to_one_section():
     expected = [*(set(NAMES) - {"metric"}), *METRIC_PARTS, *NAMED_PARTS]
     assert sorted(settings_form.NAMES) == sorted(expected)
@@ -95,34 +82,6 @@ def test_unchanged_values_are_kept_even_if_they_are_finer_than_their_inputs(aren
     assert save(root, title="Toxic", closes_at_date=f"{before.closes_at + DAY:%Y-%m-%d}").status_code == 303
     minute = (before.closes_at + DAY).replace(second=0, microsecond=0)
     assert settings_of(arena) == before.changed(title="Toxic", closes_at=minute)
-
-
-def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, monkeypatch):
-    make(root)
-    page = form_of(root.browser.get(PAGE).text)
-    time, lock = [arena.now()], lookup.lock
-    set_clock(monkeypatch, lambda: time[0])
-
-    def wait_and_lock(session, **parts):
-        time[0] += timedelta(seconds=1)
-        return lock(session, **parts)
-
-    monkeypatch.setattr(lookup, "lock", wait_and_lock)
-    client, api = arena.app.test_client(), f"/api/v1{HERE}"
-    for path, sent in (
-        (SAVE, {"data": page | {"max_daily_submissions": "7"}}),
-        (f"{api}/settings", {"method": "PATCH", "json": {"max_daily_submissions": 8}}),
-        (f"{api}/data", {"method": "POST", "data": {"file": (io.BytesIO(b"id,text\n1,a\n"), "a.csv")}}),
-    ):
-        before = time[0]
-        if path.startswith("/api"):
-            answer = open_confirmed(client, path, **sent, headers=root.bearer)
-        else:
-            answer = root.post(path, **sent)
-        assert answer.status_code < 400, (path, answer.text)
-        with arena.database.read() as session:
-            newest = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc()).limit(1)).one()
-        assert newest.at > before, path
 
 
 def test_two_editors_do_not_silently_overwrite_each_other(arena, root):
@@ -160,7 +119,6 @@ def test_all_problems_are_reported_together_at_their_fields_and_the_entered_valu
         "max_daily_submissions": "many",
         "selection_count": "",
         "max_pending_submissions": "0",
-        "discussion_url": "javascript:alert(1)",
         "power": "much",
         "identities": "male\nmale",
         "title": "",
@@ -168,12 +126,11 @@ def test_all_problems_are_reported_together_at_their_fields_and_the_entered_valu
     answer = save(root, **wrong)
     assert answer.status_code == 409
     for name, words in {
-        "closes_at": "The close must be a time such as 2026-12-31 23:59, not 'soon 23:59'.",
-        "max_daily_submissions": "The daily limit must be a whole number, not 'many'.",
-        "selection_count": "The number of selected submissions must be a whole number",
-        "max_pending_submissions": "must be at least 1, not 0.",
-        "discussion_url": "The discussion URL is invalid.",
-        "power": "must be a number, not 'much'.",
+        "closes_at": "Closes: Input should be a valid date",
+        "max_daily_submissions": "Submissions per UTC day: Input should be a valid integer",
+        "selection_count": "Selected submissions: Input should be a valid integer",
+        "max_pending_submissions": "Pending submissions at once: Input should be greater than or equal to 1.",
+        "power": "Formula (power): Input should be a valid number",
         "identities": "The identity 'male' is listed more than once.",
         "title": "A competition needs a title.",
     }.items():
@@ -183,22 +140,6 @@ def test_all_problems_are_reported_together_at_their_fields_and_the_entered_valu
     )  # The reveal is not compared with the unread close.
     kept = form_of(answer.text)
     assert {name: kept[name] for name in wrong} == wrong
-
-
-def test_misordered_dates_are_reported_at_their_fields(root):
-    make(root)
-    wrong = {
-        "opens_at_date": "2020-01-01",
-        "closes_at_date": "2100-01-01",
-        "entry_deadline_date": "2100-01-02",
-        "reveals_at_date": "2099-12-31",
-    }
-    page = save(root, **wrong).text
-    for name, words in {
-        "entry_deadline": "The entry deadline cannot be after the closing time",
-        "reveals_at": "cannot be revealed before the close",
-    }.items():
-        assert words in field_of(page, name).partition("</fieldset>")[0], name
 
 
 def test_the_formula_is_changed_in_parts_whose_weights_must_sum_to_one(arena, root):
@@ -224,13 +165,6 @@ def test_another_metric_and_its_options_are_chosen_in_one_step(arena, root):
     assert settings_of(arena).metric == CompetitionSettings().metric
 
 
-def test_several_names_on_one_line_are_reported_at_their_field(root):
-    make(root)
-    assert save(root, identities="male, female, gay").status_code == 303
-    words = "'male, female, gay' is read as the name of one column. If these are 3 columns, list them"
-    assert words in field_of(root.browser.get(PAGE).text, "identities")
-
-
 def test_fixed_settings_are_shown_with_the_reason_and_cannot_be_changed(arena, root):
     arena.competition(closes_at=arena.now() + 30 * DAY)
     page = root.browser.get(PAGE).text
@@ -248,45 +182,13 @@ def test_a_competition_can_start_as_a_copy(arena, root):
     assert "Nothing is missing" in root.browser.get("/competitions/next/organize/settings").text
 
 
-def test_publishing_makes_the_sample_submission_the_first_benchmark(arena, root):
-    arena.competition("first")
-    make(root, source="first", with_solution="yes")
-    assert "Nothing is missing" in root.browser.get(PAGE).text
-    assert root.confirm(f"{HERE}/state/publish").status_code == 303
-    arena.score_all()
-    stranger = arena.app.test_client()
-    board = stranger.get("/competitions/toxicity/leaderboard").text
-    assert "Sample submission" in board
-    assert "0.50000" in board
-    assert "was published" in stranger.get("/competitions/toxicity/log").text
-    assert root.confirm(f"{HERE}/state/publish").status_code == 409
-
-
 def test_an_incomplete_draft_is_not_published_and_lists_what_is_missing(arena, root):
     make(root)
     answer = root.confirm(f"{HERE}/state/publish")
     assert answer.status_code == 409
-    assert "No solution has been accepted" in answer.text
+    alert = answer.text[answer.text.index("cannot be published yet") :]
+    assert "No solution has been accepted" in alert and f'href="{HERE}/solution"' in alert
     assert arena.app.test_client().get("/competitions/toxicity").status_code == 404
-
-
-def test_a_competition_is_archived_and_restored(arena, root):
-    arena.competition()
-    assert root.post(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 409
-    assert root.confirm(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 303
-    assert "archived" in root.browser.get(PAGE).text
-    assert root.post(SAVE, {"title": "New"}).status_code in {303, 409}
-    assert settings_of(arena).title == "Toxicity"
-    assert root.post(f"{HERE}/state/unarchive").status_code == 303
-    assert "Archive" in root.browser.get(PAGE).text
-
-
-def test_no_page_of_a_draft_without_a_solution_fails(arena, root):
-    make(root)
-    pages = ("", "/evaluation", "/data", "/leaderboard", "/submit", "/submissions", "/team", "/join", "/log")
-    files = ("/data/sample_submission.csv", "/leaderboard.csv", "/organize/solution", "/organize/close")
-    for path in (*pages, *files):
-        assert root.browser.get(f"/competitions/toxicity{path}").status_code < 500, path
 
 
 def test_owners_but_not_editors_delete_a_draft(arena, root):
@@ -303,33 +205,13 @@ def test_owners_but_not_editors_delete_a_draft(arena, root):
     assert make(root).status_code == 303
 
 
-def test_a_draft_with_a_baseline_can_be_deleted(arena, root):
-    arena.competition("first")
-    make(root, source="first", with_solution="yes")
-    file = io.BytesIO(arena.truth.predictions(noise=2.0))
-    assert root.post(f"{HERE}/data/baseline", {"file": (file, "b.csv")}).status_code == 303
-    page = root.browser.get(PAGE).text
-    assert "1 test or benchmark submission" in page and "state/delete" in page
-    assert root.confirm(f"{HERE}/state/delete").status_code == 303
-    assert root.browser.get(PAGE).status_code == 404
-
-
 def test_pages_show_saved_links_and_names_of_the_classes(arena, root):
     arena.competition()
-    links = {"contact": "ask@example.org", "discussion_url": "https://forum.example.org/t/1"}
     names = {"positive_name": "toxic", "negative_name": "not toxic", "row_name": "posts"}
-    assert save(root, **links, **names, evaluation="Mind the **gap**.").status_code == 303
+    texts = {"contact": "ask@example.org", "evaluation": "Mind the **gap**."}
+    assert save(root, **texts, **names).status_code == 303
     page = arena.app.test_client().get("/competitions/toxicity").text
-    assert 'href="mailto:ask@example.org"' in page and 'href="https://forum.example.org/t/1"' in page
+    assert 'href="mailto:ask@example.org"' in page
     page = arena.app.test_client().get("/competitions/toxicity/evaluation").text
     assert "oxic posts that mention the identity against not toxic posts that do not" in page
     assert "<strong>gap</strong>" in page
-
-
-def test_each_missing_item_links_to_its_field(root):
-    make(root)
-    save(root, closes_at_date="2020-01-01")
-    page = root.browser.get(PAGE).text
-    alert = page[page.index("cannot be published yet") :]
-    assert f'href="{HERE}/solution"' in alert and f'href="{PAGE}#closes_at"' in alert
-    assert f'href="{HERE}/roster"' in page

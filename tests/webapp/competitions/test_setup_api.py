@@ -51,7 +51,7 @@ def test_a_draft_with_settings_a_solution_and_data_is_published(olga: Desk):
 def test_all_problems_of_settings_are_named_by_field(olga: Desk):
     sent = {"positive_name": "x", "negative_name": "X", "entry_code": "c"}
     refused = olga("PUT", f"{DESK}/settings", json=sent, expect=409).json
-    assert refused["error"] == "refused_settings"
+    assert refused["error"] == "invalid_competition"
     assert [each["fields"][0] for each in refused["problems"]] == ["title", "positive_name", "entry_mode"]
     unreadable = olga(
         "PATCH",
@@ -99,22 +99,3 @@ def test_settings_changed_by_another_user_are_not_overwritten(olga: Desk):
     assert send("PATCH", changed.headers["ETag"], title="In time").status_code == 200
     assert send("PATCH", "*", title="Any").status_code == 200
     assert send("PATCH", '"guessed", W/"weak"', title="Guessed").status_code == 412
-
-
-def test_a_competition_is_copied_and_deleted(olga: Desk):
-    sent = {"slug": "copy", "source": "next"}
-    assert olga("POST", f"{API}/competitions", json=sent, expect=201).json["title"] == "Next"
-    taken = olga("POST", f"{API}/competitions", json=sent, expect=409).json
-    assert "copy" in taken["message"]
-    there = f"{API}/competitions/copy/organize"
-    assert olga("DELETE", there, expect=409).json["error"] == "unconfirmed"
-    olga("DELETE", there, expect=204)
-    olga("GET", f"{there}/settings", expect=404)
-
-
-def test_files_are_removed_and_a_baseline_is_checked(olga: Desk):
-    sent = {"data": b"id\n1\n", "content_type": "text/csv"}
-    olga("POST", f"{DESK}/data?file_name=a.csv&description=A", expect=201, **sent)
-    olga("DELETE", f"{DESK}/data/a.csv", expect=204)
-    olga("DELETE", f"{DESK}/data/a.csv", expect=404)
-    assert olga("POST", f"{DESK}/data/baseline", expect=409, **sent).json["error"] == "nothing_to_score"

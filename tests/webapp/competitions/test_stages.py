@@ -4,9 +4,8 @@ import io
 import re
 
 import pytest
-from sqlalchemy import select
 
-from grader.models import CompetitionState, Role, Team
+from grader.models import CompetitionState, Role
 from grader.services.closing import close as closing
 from grader.services.competitions import acting, drafts, lifecycle, lookup
 from tests.fixtures.arena import main_text
@@ -106,33 +105,6 @@ def test_a_public_stage_is_followed_by_a_blind_one_from_the_draft_to_its_reveal(
     assert len([row for row in first.json["rows"] if row["rank"]]) == 3
 
 
-def test_kaggle_lists_stages_separately(staged):
-    arena, olga, people = staged
-    with arena.database.write() as session:
-        act = acting.begin(session, competition=lookup.get(session, slug=FIRST), actor=TESTS)
-        drafts.next_stage(act, stage_name="Final test")
-    listed = arena.app.test_client().post(
-        "/api/v1/competitions.CompetitionApiService/ListCompetitions", json={}, headers=olga.bearer
-    )
-    assert listed.status_code == 200
-    assert {each["title"] for each in listed.json["competitions"]} == {"Toxicity", "Toxicity · Final test"}
-    other = arena.app.test_client().post(
-        "/api/v1/competitions.CompetitionApiService/ListCompetitions", json={}, headers=people["Ann"].bearer
-    )
-    assert [each["title"] for each in other.json["competitions"]] == ["Toxicity"]
-
-
-def test_only_owners_create_a_next_stage_and_only_editors_carry_teams_over(staged):
-    arena, _, _ = staged
-    vic = arena.person("Vic")
-    arena.give_role(vic, Role.EDITOR)
-    answer = vic.post(f"/competitions/{FIRST}/organize/state/next-stage")
-    assert answer.status_code == 403
-    client = arena.app.test_client()
-    sent = client.post(f"{HERE}/{FIRST}/organize/teams/carry-over", json={}, headers=vic.bearer)
-    assert (sent.status_code, sent.json["error"]) == (409, "not_carried")
-
-
 def test_the_list_shows_the_running_stage_of_a_title_or_the_next_one(arena):
     def cards() -> list[str]:
         page = arena.app.test_client().get("/").text
@@ -158,15 +130,3 @@ def test_the_list_shows_the_running_stage_of_a_title_or_the_next_one(arena):
     with arena.database.write() as session:
         lifecycle.archive(acting.begin(session, competition=lookup.get(session, slug=FIRST), actor=TESTS))
     assert cards() == ["other", SECOND]
-
-
-def test_teams_of_a_draft_are_never_carried(staged):
-    arena, olga, _ = staged
-    olga.post(f"/competitions/{FIRST}/organize/state/next-stage", {"new_slug": "next"})
-    page = olga.browser.get("/competitions/next/organize/teams").text
-    assert "carry-over" not in page
-    answer = olga.post("/competitions/next/organize/teams/carry-over")
-    assert answer.status_code == 409
-    assert "Publish this stage first." in main_text(answer)
-    with arena.database.read() as session:
-        assert session.scalars(select(Team).where(Team.carried_from_id.is_not(None))).all() == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.models import ApiToken, MergeRequest, RequestState, Role, User
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import acting, lookup, organizers
 from grader.services.identity import api_tokens
 from grader.services.site.log import Actor
 from grader.services.teams import rosters
@@ -219,9 +219,9 @@ def test_removing_a_role_requires_confirmation(arena, people: dict[str, Any], wh
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         eva = session.get_one(User, people["Eva"].user.id)
-        act = {"competition": competition, "actor": Actor(None, "tests"), "now": arena.now()}
-        organizers.change(session, user=eva, role=Role.OWNER, **act)
-        organizers.add(session, user=session.get_one(User, people["Ann"].user.id), role=Role.OWNER, **act)
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        organizers.change(act, user=eva, role=Role.OWNER)
+        organizers.add(act, user=session.get_one(User, people["Ann"].user.id), role=Role.OWNER)
     asked = people["Eva"].post(f"{ROOT}/organizers/{people[who].user.id}/remove")
     assert asked.status_code == 409 and "Remove organizer" in asked.text
     with arena.database.read() as session:
@@ -284,7 +284,7 @@ def test_a_close_within_minutes_requires_confirmation(arena, people: dict[str, A
     }
     asked = eva.post(path, form)
     assert asked.status_code == 409, asked.text
-    assert re.search(r"close is less than a day away .*: no submissions are accepted after that", asked.text)
+    assert re.search(r"close is less than a day away .*: no more submissions are accepted", asked.text)
     assert "It is now " in asked.text
     assert f'value="{soon:%H:%M}"' in eva.post(path, form | {"change": "yes"}).text
     client, api = arena.app.test_client(), f"/api/v1{ROOT}/settings"

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import func, select, text
 
 from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Role, Submission, Team
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import acting, lookup, organizers
 from grader.services.identity import api_tokens, logins, names
 from grader.services.site.log import Actor
 from tests.fixtures.statements import recorded
@@ -54,17 +54,14 @@ def organizer(arena):
 def add_edda(session, now: datetime):
     competition = lookup.get(session, slug="toxicity")
     user = names.get_user(session, name="Edda")
-    organizers.add(
-        session, competition=competition, user=user, role=Role.EDITOR, actor=Actor.shell(), now=now
-    )
+    act = acting.begin(session, competition=competition, actor=Actor.shell(), now=now)
+    organizers.add(act, user=user, role=Role.EDITOR)
 
 
 def remove_edda(session):
     competition = lookup.get(session, slug="toxicity")
     user = names.get_user(session, name="Edda")
-    organizers.remove(
-        session, competition=competition, user=user, actor=Actor.shell(), now=competition.created_at
-    )
+    organizers.remove(acting.begin(session, competition=competition, actor=Actor.shell()), user=user)
 
 
 def paused(arena) -> bool:
