@@ -1,9 +1,9 @@
-"""Metrics of unintended bias, and 23 other metrics, overall and by group; requires only NumPy.
+"""Metrics of unintended bias, and 23 other metrics, overall and by group.
 
-`score` computes any metric. `bias_report` measures a model, and `bias_bootstrap` estimates how far its
-values, or the differences to those of a baseline, depend on the rows. To score many submissions, prepare
-the split once with `prepare`, then call `count_pairs` and `report` for each submission. To score the same
-predictions repeatedly, rank them once with `dense_ranks`, then call `count_ranks`.
+Only NumPy is required. `score` computes any metric. `bias_report` measures a model, and `bias_bootstrap`
+estimates how far its values, or the differences to those of a baseline, depend on the rows. To score many
+submissions, prepare the split once with `prepare`, then call `count_pairs` and `report` for each submission.
+To score the same predictions repeatedly, rank them once with `dense_ranks`, then call `count_ranks`.
 """
 
 from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""The interface of a metric: the data it needs, the values it computes, and how exact they are.
+"""Interface of a metric: the data it needs, its values, and how exact they are.
 
 The platform depends only on this module. `fairboard.metrics` lists the built-in metrics.
 """

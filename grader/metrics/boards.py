@@ -1,4 +1,4 @@
-"""Named leaderboards, which rank by terms, the worst group or a weighted sum instead of the score.
+"""Named leaderboards, which rank by terms, the worst group or a weighted sum.
 
 A line defines one: a name, `=`, and a value such as `0.5 * overall + 0.5 * worst group`. The word `lowest` or
 `highest` at the end sets the direction.

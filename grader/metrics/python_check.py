@@ -1,4 +1,4 @@
-"""The setup check of a Python metric: whether it works, is reproducible, and prefers good files."""
+"""Setup check of a Python metric: whether it works and is reproducible."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace

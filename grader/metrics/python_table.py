@@ -1,4 +1,4 @@
-"""Tables for metrics written in Python: solutions and sample submissions, with types as from `read_csv`."""
+"""Solutions and sample submissions of Python metrics, with types as from `read_csv`."""
 
 import re
 from collections.abc import Sequence

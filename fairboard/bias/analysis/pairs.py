@@ -1,4 +1,4 @@
-"""Counterfactual pairs and fuzzed texts: the effect of swapped words on predictions and metrics.
+"""Counterfactual pairs and fuzzed texts: the effect of swapped words.
 
 Hann, Kalil and Payne, section 4.3 and Figure 11 (WinoBias, Zhao et al. 2018), and Tables 2 to 4.
 """

@@ -1,4 +1,4 @@
-"""Tables of the five bias metrics by identity (Borkan et al., 2019) and label (Hann, Kalil and Payne)."""
+"""Tables of the five bias metrics by identity and label (Borkan et al.; Hann et al.)."""
 
 import pandas as pd
 from numpy.typing import ArrayLike
