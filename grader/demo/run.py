@@ -119,8 +119,8 @@ with the same data.""")
 def set_up(demo: Demo) -> None:
     """Create the accounts and the competition, submit the files and wait for their scores, if necessary."""
     with demo.client() as client:
-        slugs = {each.slug: each.state for each in client.competitions()}
-    if slugs.get(SLUG) != "published":
+        states = {each.slug: each.state for each in client.competitions()}
+    if states.get(SLUG, "draft") == "draft":
         demo.say("Creating the competition and checking its data files.")
         try:
             demo.command("competition", "create", str(demo.folder / "competition.toml"), "--publish")
