@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AuditEntry, FactorPurpose, Mail, RecoveryCode, SecondFactor, User
-from grader.services.identity import accounts, login_guesses, second_factors
+from grader.services.identity import accounts, login_guesses, logins, second_factors
 from grader.services.identity.second_factors import NewApp, Proof
 from grader.services.site.log import Actor
 from tests.fixtures.authenticators import code_at
@@ -52,6 +52,12 @@ def test_codes_are_valid_for_one_step_before_and_after_and_only_in_order(databas
     steps = (-2, 2, -1, 0, -1, 0, 1)
     accepted = [verify(database, user, code_at(secret, now, steps=step), now) for step in steps]
     assert accepted == [False, False, True, True, False, False, True]
+
+
+def test_no_session_starts_without_the_second_factor(database, user, now):
+    add_app(database, user, now)
+    with database.write() as session, pytest.raises(logins.SecondFactorAsked):
+        logins.start(session, user=user, user_agent="", lifetime=timedelta(days=1), now=now)
 
 
 def test_the_code_of_the_setup_does_not_log_in(database, user, now):
