@@ -214,6 +214,7 @@ def test_login_pages_in_two_tabs_both_lead_to_the_page_that_was_requested(
         {"id_token": {"nonce": "another"}},
         {"id_token": {"iss": "http://127.0.0.1:1"}},
         {"id_token": {"aud": "another client"}},
+        {"id_token": {"aud": "another client", "azp": "fair board"}},
         {"id_token": {"aud": ["fair board", "another"]}},
         {"id_token": {"sub": 7}},
         {"id_token": {"at_hash": "AAAA"}},
