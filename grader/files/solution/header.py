@@ -32,7 +32,7 @@ def no_id(names: Sequence[str]) -> FileProblem:
     if names[0] in INDEX_NAMES:
         advice = f"If the index contains the ids, use to_csv(index_label='{ID_COLUMN}')."
     elif NUMBER.fullmatch(names[0].encode("utf-8", "replace")):
-        advice = "Is there a header?"
+        advice = "The header may be missing."
     elif any(name.casefold() == ID_COLUMN for name in names):
         advice = "Case matters."
     return missing_column(ID_COLUMN, names, advice)
