@@ -1,14 +1,10 @@
 """Version 1 of the JSON API."""
 
-import re
-from datetime import datetime, timedelta
 from io import BytesIO
 
 import pytest
 
 UPLOAD = "/api/v1/competitions/toxicity/submissions"
-BOARD = "/api/v1/competitions/toxicity/leaderboard"
-TERMS = {"overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
 
 
 @pytest.fixture
@@ -34,59 +30,6 @@ def test_a_hint_is_sent_after_the_submission_is_committed(arena, ann):
     arena.hints.send = look
     _post(arena, ann, b"id,prediction\n")
     assert seen == ["pending"]
-
-
-def test_scores_are_null_until_they_are_computed(arena, ann):
-    submission_id = arena.submit(ann, arena.truth.predictions(noise=1.9), description="first  try")
-    before = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
-    assert (before["status"], before["public_score"], before["terms"]) == ("pending", None, None)
-    arena.score_all()
-    after = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
-    assert after["status"] == "scored"
-    assert after["terms"].keys() == TERMS
-    assert re.fullmatch(r"0\.\d{1,5}", repr(after["public_score"]))
-    assert all(re.fullmatch(r"0\.\d{1,4}", repr(term)) for term in after["terms"].values())
-    assert after["description"] == "first try"
-    assert after["problems"] == []
-    assert datetime.fromisoformat(after["finished_at"]) >= datetime.fromisoformat(after["submitted_at"])
-
-
-def test_a_rejected_file_lists_all_its_problems(arena, ann):
-    submission_id = arena.submit(ann, b"id,prediction\n7000000,nan\nx,1\n")
-    arena.score_all()
-    answer = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
-    assert answer["status"] == "rejected"
-    assert answer["public_score"] is None
-    assert len(answer["problems"]) == 3
-    keys = {"code", "message", "line", "lines", "count", "expected", "found"}
-    assert all(problem.keys() == keys for problem in answer["problems"])
-
-
-def test_the_private_leaderboard_is_available_after_the_reveal(arena, ann):
-    submission_id = arena.submit(ann, arena.truth.predictions(noise=2))
-    arena.score_all()
-    before = _get(arena, ann, f"{BOARD}?split=private")
-    assert (before.status_code, before.json["error"]) == (403, "not_revealed")
-    arena.reveal()
-    (row,) = _get(arena, ann, f"{BOARD}?split=private").json["rows"]
-    assert row["rank_change"] == 0
-    own = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
-    assert own["private_score"] == row["score"] != own["public_score"]
-
-
-def test_an_unknown_split_is_rejected(arena, ann):
-    answer = _get(arena, ann, f"{BOARD}?split=all")
-    assert (answer.status_code, answer.json["error"]) == (400, "unreadable")
-
-
-def test_competitions_are_listed_with_their_phase(arena, ann):
-    arena.competition("later", opens_at=arena.now() + timedelta(days=1))
-    listed = _get(arena, ann, "/api/v1/competitions").json["competitions"]
-    assert [(each["slug"], each["phase"]) for each in listed] == [
-        ("later", "scheduled"),
-        ("toxicity", "open"),
-    ]
-    assert listed[0].items() <= _get(arena, ann, "/api/v1/competitions/later").json.items()
 
 
 @pytest.mark.parametrize(

@@ -111,12 +111,12 @@ def keep(arena, role: str, cases: Iterable[schemathesis.Case]):
         case.validate_response(answer, checks=KEPT[1:] if is_not_yet else KEPT)
 
 
-def test_the_api_conforms_to_its_description(site, make_cases: Callable[..., Any]):
-    """An administrator has all permissions of the other roles, which the long run tests."""
-    keep(site, "an administrator", make_cases(site.app, 1))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("role", ROLES)
-def test_the_api_conforms_to_its_description_in_a_long_run(site, make_cases: Callable[..., Any], role: str):
-    keep(site, role, make_cases(site.app, 60))
+@pytest.mark.parametrize(
+    ("role", "examples"),
+    [
+        ("an administrator", 1),  # with all permissions of the other roles
+        *(pytest.param(role, 60, marks=pytest.mark.long) for role in ROLES),
+    ],
+)
+def test_the_api_conforms_to_its_description(site, make_cases: Callable[..., Any], role: str, examples: int):
+    keep(site, role, make_cases(site.app, examples))

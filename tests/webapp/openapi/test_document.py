@@ -9,7 +9,6 @@ import pytest
 from grader.settings import Settings
 from webapp.app import create_app
 from webapp.http.api import KEY_HEADER
-from webapp.openapi import document
 from webapp.openapi.document import VOCABULARY
 
 SCORE = re.compile(r"(\w+_)?score(_before|_after)?")
@@ -167,10 +166,3 @@ def test_every_operation_describes_its_errors_by_one_schema(described):
         responses = dict(one["responses"])
         assert responses.pop("default") == {"$ref": "#/components/responses/Error"}, name
         assert all(status.startswith("2") for status in responses), name
-
-
-def test_the_document_is_made_once(make_arena, monkeypatch: pytest.MonkeyPatch):
-    browser = make_arena().app.test_client()
-    first = browser.get("/api/openapi.json").text
-    monkeypatch.setattr(document, "document", None)
-    assert browser.get("/api/openapi.json").text == first
