@@ -170,8 +170,7 @@ class Database:
     def for_requests(cls, settings: Settings) -> Self:
         """Return the database of the settings, for a web process, whose requests must not wait long."""
         timeouts = Timeouts(*[settings.database_timeout_seconds] * 3)
-        pool_size = settings.database_pool_size or settings.web_threads
-        return cls(settings.database(), pool_size=pool_size, timeouts=timeouts)
+        return cls(settings.database(), pool_size=settings.web_threads, timeouts=timeouts)
 
     @contextmanager
     def write(self) -> Iterator[Session]:
@@ -233,7 +232,7 @@ def is_unavailable(error: BaseException) -> bool:
 def exceeded_limit(error: BaseException) -> str | None:
     """Return the setting whose limit was exceeded, or None; the transaction has changed nothing."""
     if isinstance(error, PoolTimeout):
-        return f"{PREFIX}DATABASE_POOL_SIZE"
+        return f"{PREFIX}WEB_THREADS"
     origin = error.orig if isinstance(error, DBAPIError) else error
     has_timed_out = isinstance(origin, psycopg.Error) and origin.sqlstate in _TIMEOUT_STATES
     return f"{PREFIX}DATABASE_TIMEOUT_SECONDS" if has_timed_out else None

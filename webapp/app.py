@@ -13,7 +13,7 @@ from grader.services.solutions.data_archive import Checksums
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.broker import Hints
-from webapp import api_routes, health, routes
+from webapp import health, routes
 from webapp.http import confirmation, errors, middleware, open_requests, parameters
 from webapp.http.site import Hinting, Site
 from webapp.kaggle_protocol import routes as kaggle_routes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_FORM_BYTES = 256_000
 MAX_FORM_PARTS = 50
-ROUTES = (routes, api_routes, kaggle_routes, health)
+ROUTES = (routes, kaggle_routes, health)
 
 
 def create_app(

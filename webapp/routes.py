@@ -1,4 +1,4 @@
-"""Page registration: blueprints and shared template functions."""
+"""Registration of the pages, of the JSON API and of shared template functions."""
 
 from functools import partial
 from importlib.metadata import version
@@ -23,18 +23,23 @@ from webapp.competitions import (
     publishing,
     setup,
 )
+from webapp.competitions import api as competition_operations
 from webapp.competitions import organizers as organizers_page
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
+from webapp.http import api
 from webapp.http.site import current_site, site_link
 from webapp.identity import access, own_account, people, second_factors, single_sign_on
+from webapp.leaderboards import api as leaderboard_operations
 from webapp.leaderboards import pages as leaderboard_pages
+from webapp.openapi import document
 from webapp.presentation import assets
 from webapp.rescoring import pages as rescoring_pages
 from webapp.site import audit
 from webapp.solutions import data_files, metric_file, solution
 from webapp.submissions import comparison, submit_page
 from webapp.submissions import organized_submissions as submissions
+from webapp.submissions import pages as submission_pages
 from webapp.teams import entry, own_team, roster
 from webapp.teams import organized_teams as teams
 
@@ -45,14 +50,12 @@ FAMILIES = (
     *(creating, setup, data_files, solution, publishing),
     *(console, submissions, teams, announcements),
     *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
+    *(api, document),
 )
-# These modules add their pages to another module's blueprint.
+# These modules add their pages and operations to another module's blueprint.
 ADDED_TO_FAMILIES = (
-    access,
-    single_sign_on,
-    second_factors,
-    comparison,
-    metric_file,
+    *(access, single_sign_on, second_factors, comparison, metric_file),
+    *(submission_pages, competition_operations, leaderboard_operations),
 )
 # Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {

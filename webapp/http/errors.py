@@ -201,37 +201,24 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
     return answer(status, name=name, message=message, headers=headers)
 
 
-def _disk_full(error: Exception) -> ResponseReturnValue:
-    log.error("The disk is full: %s: %s", _request(), error)
-    if "file_limit_bytes" in g:
-        return fairboard_error(disk.NoSpace())
-    return answer(507, name="no_space", message=DISK_FULL)
-
-
-def _database_away(error: Exception) -> ResponseReturnValue:
-    if setting := db.exceeded_limit(error):
-        log.error("The limit set by %s was exceeded: %s: %s", setting, _request(), error)
-        message = DATABASE_BUSY
-    else:
-        log.error("The database is not responding: %s: %s", _request(), error)
-        message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
-    headers = {"Retry-After": str(RETRY_SECONDS)}
-    return answer(503, name="database_unavailable", message=message, headers=headers)
-
-
-def _storage_away(error: Exception) -> ResponseReturnValue:
-    log.error("The storage is not responding: %s: %s", _request(), error)
-    headers = {"Retry-After": str(RETRY_SECONDS)}
-    return answer(503, name="storage_unavailable", message=STORAGE_AWAY, headers=headers)
-
-
 def _unforeseen(error: Exception) -> ResponseReturnValue:
+    retry = {"Retry-After": str(RETRY_SECONDS)}
     if disk.is_full(error):
-        return _disk_full(error)
+        log.error("The disk is full: %s: %s", _request(), error)
+        if "file_limit_bytes" in g:
+            return fairboard_error(disk.NoSpace())
+        return answer(507, name="no_space", message=DISK_FULL)
     if db.is_unavailable(error):
-        return _database_away(error)
+        if setting := db.exceeded_limit(error):
+            log.error("The limit set by %s was exceeded: %s: %s", setting, _request(), error)
+            message = DATABASE_BUSY
+        else:
+            log.error("The database is not responding: %s: %s", _request(), error)
+            message = DATABASE_AWAY if request.method in ("GET", "HEAD") else OUTCOME_UNKNOWN
+        return answer(503, name="database_unavailable", message=message, headers=retry)
     if isinstance(error, StorageUnavailable):
-        return _storage_away(error)
+        log.error("The storage is not responding: %s: %s", _request(), error)
+        return answer(503, name="storage_unavailable", message=STORAGE_AWAY, headers=retry)
     incident = secrets.token_hex(4).upper()
     log.error("Incident %s: %s", incident, _request(), exc_info=error, extra={"incident": incident})
     return answer(500, name="internal_error", message=OUR_FAULT.format(incident=incident), incident=incident)
