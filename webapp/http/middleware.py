@@ -296,7 +296,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 UPLOADS = frozenset(
     {
         *("submissions.submit", "submissions.submit_again", "api.submit", "api.submit_again"),
-        *("kaggle.receive", "kaggle.create_submission", "kaggle.old_submission"),
+        *("kaggle.receive", "kaggle.create_submission", "kaggle.old_create_submission_1"),
     }
 )
 UPLOAD, UNKNOWN = "uploads", "unknown"
