@@ -30,7 +30,6 @@ from webapp.documentation import pages as documentation_pages
 from webapp.http import api
 from webapp.http.site import current_site, site_link
 from webapp.identity import access, own_account, people, second_factors, single_sign_on
-from webapp.leaderboards import api as leaderboard_operations
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.openapi import document
 from webapp.presentation import assets
@@ -55,7 +54,7 @@ FAMILIES = (
 # These modules add their pages and operations to another module's blueprint.
 ADDED_TO_FAMILIES = (
     *(access, single_sign_on, second_factors, comparison, metric_file),
-    *(submission_pages, competition_operations, leaderboard_operations),
+    *(submission_pages, competition_operations),
 )
 # Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {
