@@ -186,7 +186,9 @@ class Settings(BaseSettings):
         0, ge=0, description="Number of reverse proxies whose X-Forwarded-* headers are trusted."
     )
     web_workers: int = Field(2, ge=1, description="Number of web processes.")
-    web_threads: int = Field(16, ge=1, description="Number of threads and database connections per web process.")
+    web_threads: int = Field(
+        16, ge=1, description="Number of threads and database connections per web process."
+    )
     scoring_processes: int = Field(2, ge=1, description="Number of scoring processes per worker.")
     scoring_time_limit_seconds: int = Field(
         30, ge=1, description="Hard time limit for scoring one submission, in seconds."

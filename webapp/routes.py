@@ -23,11 +23,10 @@ from webapp.competitions import (
     publishing,
     setup,
 )
-from webapp.competitions import api as competition_operations
 from webapp.competitions import organizers as organizers_page
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
-from webapp.http import api
+from webapp.http import api as operations
 from webapp.http.site import current_site, site_link
 from webapp.identity import access, own_account, people, second_factors, single_sign_on
 from webapp.leaderboards import pages as leaderboard_pages
@@ -49,12 +48,12 @@ FAMILIES = (
     *(creating, setup, data_files, solution, publishing),
     *(console, submissions, teams, announcements),
     *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
-    *(api, document),
+    *(operations, document),
 )
 # These modules add their pages and operations to another module's blueprint.
 ADDED_TO_FAMILIES = (
     *(access, single_sign_on, second_factors, comparison, metric_file),
-    *(submission_pages, competition_operations),
+    *(submission_pages, api),
 )
 # Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {
