@@ -206,8 +206,8 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
             selections.select(session, user=service.user("ada"), submission_id=1, now=close + 2 * DAY)
         assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]
         closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)
-        assert phases.is_settled(competition)
         act = acting.begin(session, competition=competition, actor=TESTS, now=close + 3 * DAY)
+        assert phases.is_settled(act.competition)
         with refused("selection_stays", match="is revealed"):
             selections.reopen(act, until=close + 9 * DAY, reason="No.")
 
