@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
@@ -54,19 +55,9 @@ class DoctorFinding:
     message: str
 
 
-def ok(subject: str, message: str) -> DoctorFinding:
-    """Return a finding without a problem."""
-    return DoctorFinding(Urgency.OK, subject, message)
-
-
-def warning(subject: str, message: str) -> DoctorFinding:
-    """Return a finding about a possible problem."""
-    return DoctorFinding(Urgency.WARNING, subject, message)
-
-
-def alarm(subject: str, message: str) -> DoctorFinding:
-    """Return a finding about a problem."""
-    return DoctorFinding(Urgency.ALARM, subject, message)
+ok = partial(DoctorFinding, Urgency.OK)
+warning = partial(DoctorFinding, Urgency.WARNING)
+alarm = partial(DoctorFinding, Urgency.ALARM)
 
 
 def of_settings(settings: Settings) -> Iterator[DoctorFinding]:
@@ -140,8 +131,14 @@ def of_tables(database: Database) -> Iterator[DoctorFinding]:
         yield alarm("database", schema.difference(current))
         return
     with database.read() as session:
-        is_sqlite = session.get_bind().dialect.name == "sqlite"
-        yield from _soundness(session) if is_sqlite else _durability(session)
+        if session.get_bind().dialect.name == "sqlite":
+            found = session.execute(text("PRAGMA quick_check")).scalar_one()
+            problem = "" if found == "ok" else f"SQLite found damage: {found}. Restore a backup."
+        else:
+            off = [name for name in _DURABILITY if session.scalar(text(f"SHOW {name}")) == "off"]
+            advice = "PostgreSQL may lose accepted submissions if its machine crashes. Turn on"
+            problem = f"{advice} {', '.join(off)} in postgresql.conf." if off else ""
+        yield alarm("database", problem) if problem else ok("database", "The database is undamaged.")
         ahead = db.now(session) - datetime.now(UTC)
     with database.write() as session:  # this fails on a read-only database
         session.execute(text("DELETE FROM alembic_version WHERE version_num = ''"))
@@ -187,7 +184,7 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
         rows = ", ".join(f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing[:SHOWN])
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         yield alarm("storage", f"Rows refer to missing blobs: {rows}{more}. Restore them from a backup.")
-    damaged = sorted(_damaged(storage, required & stored)) if read_all else []
+    damaged = [each for each in sorted(required & stored) if read_all and _is_damaged(storage, each)]
     if damaged:
         names = ", ".join(damaged[:SHOWN])
         yield alarm("storage", f"{len(damaged):,} blobs are damaged: {names}. Restore them from a backup.")
@@ -302,32 +299,12 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
         yield ok("backup", state)
 
 
-def _soundness(session: Session) -> Iterator[DoctorFinding]:
-    finding = session.execute(text("PRAGMA quick_check")).scalar_one()
-    if finding == "ok":
-        yield ok("database", "SQLite's integrity check found no damage.")
-    else:
-        yield alarm("database", f"SQLite's integrity check found damage: {finding}. Restore a backup.")
-
-
-def _durability(session: Session) -> Iterator[DoctorFinding]:
-    off = [name for name in _DURABILITY if session.execute(text(f"SHOW {name}")).scalar_one() == "off"]
-    if off:
-        yield alarm(
-            "database",
-            f"PostgreSQL may lose accepted submissions if its machine crashes: {', '.join(off)} is off. "
-            "Turn it on in postgresql.conf.",
-        )
-    else:
-        yield ok("database", "PostgreSQL's durability settings are safe.")
-
-
-def _damaged(storage: Storage, names: set[str]) -> Iterator[str]:
-    for sha256 in names:
-        try:
-            storage.read(sha256)
-        except (BlobDamaged, BlobMissing):
-            yield sha256
+def _is_damaged(storage: Storage, sha256: str) -> bool:
+    try:
+        storage.read(sha256)
+    except (BlobDamaged, BlobMissing):
+        return True
+    return False
 
 
 def _megabytes(size: int) -> str:
