@@ -262,13 +262,13 @@ _BIAS = ("identities", "roles", "prediction", "from_jigsaw", "power", "weights",
 
 def require_options_of(metric: str) -> None:
     """Raise UsageError if an option for other metrics was given."""
-    context, is_bias = click.get_current_context(), metric == "bias"
+    context, is_default = click.get_current_context(), metric == "bias"
     wrong = [
         each.opts[0]
         for each in context.command.params
-        if each.name in (OF_OTHERS if is_bias else (*_BIAS, "undefined"))
+        if each.name in (OF_OTHERS if is_default else (*_BIAS, "undefined"))
         and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
     ]
     if wrong:
-        reason = "specify a --metric other than bias" if is_bias else "only for the metric bias"
+        reason = "specify a --metric other than bias" if is_default else "only for the metric bias"
         raise click.UsageError(f"{', '.join(wrong)}: {reason}.")

@@ -200,7 +200,8 @@ def _require_object() -> None:
 def _sentence(problem: Any) -> str:
     """Return the problem of a field, such as `` `count` must be a whole number, not 'two'. ``"""
     place = _place(problem)
-    words = PLAIN_WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ").rstrip(".")
+    own = problem["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+    words = PLAIN_WORDS.get(problem["type"]) or own.rstrip(".")
     found = "" if problem["type"] in ("missing", "extra_forbidden") else _found(problem["input"])
     return f"`{place}` {words[0].lower()}{words[1:]}{found}." if place else f"{words}{found}."
 

@@ -59,9 +59,10 @@ def _faults(error: ErrorDetails) -> Iterable[Fault]:
     part = str(error["loc"][1]) if name == "metric" and len(error["loc"]) > 1 else ""
     label = f"{SETTINGS[name].label}{f' ({part})' if part else ''}"
     own = str(error["ctx"]["error"]) if error["type"] == "value_error" else error["msg"]
-    for text in own.replace("`", "").splitlines():
-        is_sentence = text.endswith((".", "?")) and not text.startswith("line ")
-        yield Fault(text if is_sentence else f"{label}: {text.removesuffix('.')}.", (name,), part)
+    for text in own.replace("`", "").replace("Input should", "must").splitlines():
+        is_sentence = text.endswith((".", "?")) and not text.startswith(("line ", "must "))
+        separator = " " if text.startswith("must ") else ": "
+        yield Fault(text if is_sentence else f"{label}{separator}{text.removesuffix('.')}.", (name,), part)
 
 
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:

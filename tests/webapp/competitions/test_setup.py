@@ -126,11 +126,11 @@ def test_all_problems_are_reported_together_at_their_fields_and_the_entered_valu
     answer = save(root, **wrong)
     assert answer.status_code == 409
     for name, words in {
-        "closes_at": "Closes: Input should be a valid date",
-        "max_daily_submissions": "Submissions per UTC day: Input should be a valid integer",
-        "selection_count": "Selected submissions: Input should be a valid integer",
-        "max_pending_submissions": "Pending submissions at once: Input should be greater than or equal to 1.",
-        "power": "Formula (power): Input should be a valid number",
+        "closes_at": "Closes must be a valid date",
+        "max_daily_submissions": "Submissions per UTC day must be a valid integer",
+        "selection_count": "Selected submissions must be a valid integer",
+        "max_pending_submissions": "Pending submissions at once must be greater than or equal to 1.",
+        "power": "Formula (power) must be a valid number",
         "identities": "The identity 'male' is listed more than once.",
         "title": "A competition needs a title.",
     }.items():
