@@ -41,6 +41,7 @@ PLAIN_WORDS = {
     "bool_parsing": "must be true or false",
     "bool_type": "must be true or false",
     "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a whole number",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
     "string_type": "must be text",
