@@ -123,9 +123,13 @@ def test_two_sweepers_make_one_scheduled_backup_at_a_time(
     service.submit(service.competition())
     settings = settings.model_copy(update={"backup_interval_hours": 1 / 3600})
     program = (
-        "import grader.worker.sweeper as sweeper\n"
-        "sweeper.BACKUP_SECONDS = sweeper.BACKUP_AFTER_SECONDS = 0.1\n"
-        "from grader.settings import load; sweeper.sweep_until_told_to_stop(load())"
+        "from dataclasses import replace; from grader.settings import load\n"
+        "from grader.worker import sweeper\n"
+        "every = sweeper.all_lanes\n"
+        "quick = {'first_after_seconds': 0.1, 'every_seconds': 0.1}\n"
+        "sweeper.all_lanes = lambda settings: ["
+        "replace(each, **quick) if each.name == 'backup' else each for each in every(settings)]\n"
+        "sweeper.sweep_until_told_to_stop(load())"
     )
     started = [processes.python(settings, "-c", program) for _ in range(2)]
 

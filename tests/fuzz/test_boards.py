@@ -22,6 +22,7 @@ from pydantic import SecretStr
 from sqlalchemy import func, select
 
 from grader.db import Database
+from grader.errors import Refusal
 from grader.files import read_solution, read_submission
 from grader.models import Score, ScoringJob, ScoringVersion, Split, SubmissionKind
 from grader.receipts import recount as slowly
@@ -172,7 +173,7 @@ class BoardMachine(RuleBasedStateMachine):
         elif team in model.disqualified:
             refusal = TeamDisqualified
         elif model.used_on(team, self.now) >= DAILY_LIMIT:
-            refusal = limits.DailyLimitReached
+            refusal = "daily_limit_reached"
         with expecting(refusal):
             sent = self.service.submit(self.here.competition, user=user, csv=FILES[file]).submission
             model.team_of.setdefault(user, sent.team_id)
@@ -232,7 +233,7 @@ class BoardMachine(RuleBasedStateMachine):
     def merge(self, data: st.DataObject):
         teams = st.sampled_from(sorted(set(self.model.team_of.values())))
         into, taken = data.draw(st.lists(teams, min_size=2, max_size=2, unique=True))
-        refusal = None if self.model.may_merge(into, taken, self.now) else rosters.TeamRefusal
+        refusal = None if self.model.may_merge(into, taken, self.now) else Refusal
         competition = self.here.competition
         with expecting(refusal), self.service.database.write() as session:
             leader, other = (self.service.user(self.model.leader[team]) for team in (into, taken))
@@ -270,7 +271,7 @@ class BoardMachine(RuleBasedStateMachine):
 
     @rule(solution=st.sampled_from(list(TRUTHS)))
     def prepare(self, solution: str):
-        refusal = preparation.RescoringUnderWay if self.model.preparing else None
+        refusal = "rescoring_under_way" if self.model.preparing else None
         with expecting(refusal), self.service.database.write() as session:
             version = preparation.prepare(
                 session,
@@ -306,12 +307,12 @@ class BoardMachine(RuleBasedStateMachine):
         version = model.versions[number]
         refusal: Any = None
         if version.state != "retired":
-            refusal = publication.NotRetired
+            refusal = "not_retired"
         else:
             kept = dict(version.jobs)
             model.add_missing_jobs(number)
             if model.is_incomplete(number) and model.preparing:
-                refusal, version.jobs = preparation.RescoringUnderWay, kept
+                refusal, version.jobs = "rescoring_under_way", kept
         with expecting(refusal), self.service.database.write() as session:
             publication.roll_back(
                 session, competition=self.here.competition, number=number, reason="Back.", actor=TESTS
