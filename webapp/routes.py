@@ -68,7 +68,7 @@ PAGES = {
     "organize_audit": "Audit",
     "organize_close": "Close & results",
 }
-# These pages show the setup steps above their content.
+# These pages show the state of the setup above their content.
 SETUP = frozenset({"organize_settings", "organize_solution", "organize_data", "organize_publishing"})
 CURRENT = Markup(' aria-current="page"')
 

@@ -1,4 +1,4 @@
-"""The step "What is scored?" of the setup: the metrics with what participants send and see."""
+"""Metrics to choose from in the setup, with what participants send and see."""
 
 from dataclasses import dataclass
 from functools import cache

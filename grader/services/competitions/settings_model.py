@@ -1,7 +1,7 @@
 """Settings of a competition: types, defaults, limits, labels, help texts and TOML keys.
 
 The service, the form, the TOML file and docs/competition-settings.md are derived from this model. Its fields
-are in the order of the TOML file; the wizard in the web package has its own order.
+are in the order of the TOML file; the setup page has its own order.
 """
 
 from collections.abc import Callable, Mapping
