@@ -1,4 +1,4 @@
-"""SVG elements for charts: axes with ticks, lines, text, and the root element."""
+"""SVG elements for charts: axes with ticks and grid lines, text, and the root element."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Rounding of scores, rank order of teams, and tie-breaking.
+"""Rounding of scores, rank order of teams, tie-breaking, and automatic selection.
 
 A score is displayed with the decimals of its metric, 5 by default, and stored as an integer (see `Scale`). A
 term has 4 decimals, and a cell of a per-identity table has 2, as in the papers. Rounding is half to even on

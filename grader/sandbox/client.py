@@ -1,4 +1,4 @@
-"""The parent's side: starts a zygote, sends requests, enforces time limits, checks the replies."""
+"""The parent's side: starts a zygote, sends requests, limits time and memory, checks replies."""
 
 import enum
 import json

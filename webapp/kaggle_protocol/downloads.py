@@ -1,4 +1,4 @@
-"""Kaggle protocol: list of data files, and downloads by signed URLs.
+"""Kaggle protocol: downloads of data, submissions and leaderboards by signed URLs.
 
 The kaggle command follows redirects without its token. A URL is bound to the API token, its owner, the
 competition, the file and its version. It expires with the token, at the latest after 12 hours. Access rights

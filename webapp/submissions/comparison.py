@@ -20,7 +20,7 @@ from webapp.http.fields import Number, Sent
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, terms_of
 from webapp.submissions.answers import ComparisonRequest, SplitDifference, SubmissionComparison
-from webapp.submissions.own_page import OWN
+from webapp.submissions.submission_list import OWN
 from webapp.surface import Ask
 
 # The split that decides the final ranks comes first.

@@ -18,7 +18,7 @@ from webapp.http import api, auth, errors
 from webapp.http.api import operation
 from webapp.http.context import reading, situation_in
 from webapp.http.fields import FileForm
-from webapp.submissions import own_page, uploads
+from webapp.submissions import submission_list, uploads
 from webapp.submissions.answers import Accepted, Checked, DescribeRequest, SubmissionForm
 from webapp.submissions.pages import ONE, TAG, blueprint, submission
 from webapp.submissions.uploads import Upload
@@ -106,7 +106,7 @@ def check(slug: str) -> Checked:
 @ONE.act(
     "/submissions/<int:submission_id>/again",
     form="submit_again",
-    back=own_page.submission_list,
+    back=submission_list.submission_list,
     done=lambda accepted, slug, **_: ("", submission.url(slug=slug, submission_id=accepted.id)),
     answers=Accepted,
     status=201,
@@ -128,10 +128,10 @@ def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
     """Return the page with the entered text or, for the page's script, only the rendered reason."""
     g.error_name, status, headers = error.public_name, errors.status_of(error), errors.headers_of(error)
     if not errors.wants_json():
-        return own_page.submission_list.page(error, slug=slug), status, headers  # type: ignore[return-value]
+        return submission_list.submission_list.page(error, slug=slug), status, headers  # type: ignore[return-value]
     with reading() as session:
         state = situation_in(session, slug)
-    shown = render_template("submissions/refusal.html", **own_page.context(state, error))
+    shown = render_template("submissions/refusal.html", **submission_list.context(state, error))
     answer = {"code": status, "error": error.public_name, "message": error.message}
     return {**answer, **errors.details_of(error), "html": shown}, status, headers
 
@@ -149,6 +149,6 @@ def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
         checked=checked,
         identical=refused,
         row_count=lookup.live(state.competition).solution.row_count,
-        **own_page.context(state, None),
+        **submission_list.context(state, None),
     )
     return {"is_clean": refused is None and not (checked and checked.problems), "html": html}, 200

@@ -1,4 +1,4 @@
-"""Submission header: the columns of the ids and predictions, or the problem with their names."""
+"""Submission header: delimiter, columns of ids and predictions, or the problem with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

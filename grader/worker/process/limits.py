@@ -1,4 +1,4 @@
-"""Limits of a process: memory, time, CPU time, and the life of its parent."""
+"""Limits of the site's own processes: memory, time, and the life of the parent."""
 
 import ctypes
 import os

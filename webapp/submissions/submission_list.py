@@ -1,4 +1,4 @@
-"""The Submissions page: a team's files, and the upload form or the reason for its absence."""
+"""A team's submissions as page and API, and the upload form or why there is none."""
 
 from collections.abc import Mapping
 from typing import Any
