@@ -224,7 +224,7 @@ def _of_rows(report: Mapping[str, Any]) -> Iterator[Finding]:
         )
         yield finding(Level.WARNING, "unannotated", text)
     if proposal := settings_warnings.proposed_step_of(report):
-        text = f"For the feedback mode tiered: {proposal.sentence}"
+        text = f"Feedback mode tiered: {proposal.sentence}"
         yield finding(Level.NOTE, "safe_step", text)
     odd = report["odd_ids"]
     if odd["count"]:

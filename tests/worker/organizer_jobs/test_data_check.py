@@ -56,13 +56,14 @@ def found(service, competition: Competition) -> DataFile:
 
 def of_one_line(value: bytes, count: int) -> bytes:
     """Return JSON Lines with one long list, which needs much more memory than its text."""
-    return gzip.compress(b"[]\n[" + b",".join([value] * count) + b"]\n", compresslevel=1)
+    line = b'{"id": "a", "text": [' + b",".join([value] * count) + b"]}\n"
+    return gzip.compress(b'{"id": "b", "text": []}\n' + line, compresslevel=1)
 
 
 @pytest.mark.long
 def test_file_that_exceeds_its_memory_limit_is_held_back_with_a_reason(service, competition: Competition):
     """Use a line whose values need 1 GB: more than the file's limit of 512 MB, less than the process's."""
-    file = checked(service, competition, of_one_line(b"0", 8_000_000), scoring_memory_mb=8192)
+    file = checked(service, competition, of_one_line(b"[0]", 9_000_000), scoring_memory_mb=8192)
     assert file.check_state is DataCheckState.HELD
     assert checks.found_in(file).unopened == ("x was not checked: reading it takes too much memory",)
 
