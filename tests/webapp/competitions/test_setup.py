@@ -1,13 +1,18 @@
 """Competition setup in the browser: drafts, settings, publication."""
 
 import html
+import io
 import re
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
+from grader.models import AuditEntry
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import METRIC_PARTS, NAMED_PARTS, NAMES, CompetitionSettings
+from tests.fixtures.databases import set_clock
+from tests.fixtures.desk import open_confirmed
 from webapp.competitions import settings_form
 
 HERE = "/competitions/toxicity/organize"
@@ -215,3 +220,31 @@ def test_pages_show_saved_links_and_names_of_the_classes(arena, root):
     page = arena.app.test_client().get("/competitions/toxicity/evaluation").text
     assert "oxic posts that mention the identity against not toxic posts that do not" in page
     assert "<strong>gap</strong>" in page
+
+
+def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, monkeypatch):
+    make(root)
+    page = form_of(root.browser.get(PAGE).text)
+    time, lock = [arena.now()], lookup.lock
+    set_clock(monkeypatch, lambda: time[0])
+
+    def wait_and_lock(session, **parts):
+        time[0] += timedelta(seconds=1)
+        return lock(session, **parts)
+
+    monkeypatch.setattr(lookup, "lock", wait_and_lock)
+    client, api = arena.app.test_client(), f"/api/v1{HERE}"
+    for path, sent in (
+        (SAVE, {"data": page | {"max_daily_submissions": "7"}}),
+        (f"{api}/settings", {"method": "PATCH", "json": {"max_daily_submissions": 8}}),
+        (f"{api}/data", {"method": "POST", "data": {"file": (io.BytesIO(b"id,text\n1,a\n"), "a.csv")}}),
+    ):
+        before = time[0]
+        if path.startswith("/api"):
+            answer = open_confirmed(client, path, **sent, headers=root.bearer)
+        else:
+            answer = root.post(path, **sent)
+        assert answer.status_code < 400, (path, answer.text)
+        with arena.database.read() as session:
+            newest = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc()).limit(1)).one()
+        assert newest.at > before, path
