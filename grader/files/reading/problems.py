@@ -181,11 +181,11 @@ class Findings:
         return sorted(problems, key=lambda problem: problem.line or 0)
 
     def _problem(self, code: str, tally: _Tally) -> FileProblem:
-        such = counted(tally.count, "affected line", at_least=not self.is_complete)
-        if tally.count > 1:
+        such = ""
+        if tally.count > 1 or not self.is_complete:
+            such = counted(tally.count, "affected line", at_least=not self.is_complete)
             more = ", …" if tally.count > len(tally.lines) else ""
-            such += f" ({', '.join(f'{line:,}' for line in tally.lines)}{more})"
-        such = f"{such[0].upper()}{such[1:]}."
+            such = f"{such[0].upper()}{such[1:]} ({', '.join(f'{line:,}' for line in tally.lines)}{more})."
         return FileProblem.of(code, lines=tally.lines, count=tally.count, affected=such, **tally.parts)
 
 
