@@ -141,6 +141,12 @@ def fields_of(_context: Any, _parameter: Any, words: Iterable[str]) -> dict[str,
     return fields
 
 
+def fields_option(description: str) -> Callable[[Command], Command]:
+    """Return the option ``-f NAME=VALUE``, which may be repeated."""
+    names = ("-f", "--field", "fields")
+    return click.option(*names, metavar="NAME=VALUE", multiple=True, callback=fields_of, help=description)
+
+
 def with_texts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return fields with the text of each file."""
     return {name: text_of(value) if isinstance(value, Path) else value for name, value in fields.items()}

@@ -10,7 +10,7 @@ import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
 from grader.cli.output import CommandOutput
-from grader.cli.parameters import FILE, fields_of, text_of
+from grader.cli.parameters import FILE, fields_option, text_of
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted
 from grader.text import aligned, csv_lines
@@ -251,14 +251,8 @@ TOKENS = {
 @click.command()
 @click.argument("method", type=click.Choice(METHODS, case_sensitive=False))
 @click.argument("path")
-@click.option(
-    "-f",
-    "--field",
-    "fields",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=fields_of,
-    help="A field of the request; @FILE as the value sends a file, and [1, 2] or null is JSON. Repeatable.",
+@fields_option(
+    "A field of the request; @FILE as the value sends a file, and [1, 2] or null is JSON. Repeatable."
 )
 @yes_option
 @organizers

@@ -9,7 +9,7 @@ import click
 from grader.cli.client.connection import asking, organizers, yes_option
 from grader.cli.organize.setup import described, require_acceptable
 from grader.cli.output import CommandOutput
-from grader.cli.parameters import FILE, fields_of, with_texts
+from grader.cli.parameters import FILE, fields_option, with_texts
 from grader.client import Client, Refused, Unusable
 from grader.client.organizer import Organizer
 from grader.text import counted
@@ -25,15 +25,7 @@ from grader.text import counted
 @click.option("--publish", is_flag=True, help="Publish the rescoring in progress.")
 @click.option("--difference", is_flag=True, help="Show the changes of the rescoring in progress.")
 @click.option("--drop", is_flag=True, help="Cancel the rescoring in progress.")
-@click.option(
-    "-f",
-    "--field",
-    "fields",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=fields_of,
-    help="A field of the publication, such as notice or lose_scores. Repeatable.",
-)
+@fields_option("A field of the publication, such as notice or lose_scores. Repeatable.")
 @yes_option
 @organizers
 def rescore(
