@@ -160,13 +160,16 @@ def restore(target: str | None, name: str | None) -> None:
     lines = [
         f"Restored the state as of {record.made_at.isoformat()}: {counted(len(record.blobs), 'blob')}, "
         f"schema {record.revision}.",
-        "Queued e-mails that will not be sent, because they may have been sent already: "
-        f"{done.held_mails:,}.",
     ]
+    if done.held_mails:
+        lines.append(
+            "Queued e-mails that will not be sent, because they may have been sent already: "
+            f"{done.held_mails:,}."
+        )
     if not record.with_blobs:
         lines.append("This backup contains no blobs. The configured storage must already contain them.")
     if not done.has_secret_key:
-        lines.append("The secret key differs from that of the backed-up installation. " + record.secrets[0])
+        lines.append(f"This installation has another secret key. Needed: {record.secrets[0]}")
     lines.append("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
     click.echo("\n".join(lines))
 

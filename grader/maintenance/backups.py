@@ -504,14 +504,14 @@ def needed_secrets(settings: Settings) -> list[str]:
         else f"the file {settings.data_dir.absolute() / 'secret_key'}"
     )
     needed = [
-        f"The secret key, {key}. Without it, corrected solutions that have no Usage column are split "
-        "differently, and open forms in browsers must be reloaded."
+        f"the secret key, {key}. Without it, authenticator apps stop working, and corrected solutions that "
+        "have no Usage column are split differently."
     ]
     for name in type(settings).model_fields:
         if isinstance(getattr(settings, name), SecretStr) and name not in ("secret_key", "admin_password"):
             needed.append(f"{PREFIX}{name.upper()}.")
     if settings.storage().startswith("s3:"):
-        needed.append("The AWS_* variables for the bucket.")
+        needed.append("the AWS_* variables for the bucket.")
     return needed
 
 

@@ -66,7 +66,7 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
     assert made.exit_code == 0, made.output
     assert re.search(r"backup \w+ with the database as of \S+ and 4 blobs \(.* new bytes\)", made.stdout)
     assert (
-        "Not in the backup, but needed for a restore:\n- The secret key, FAIRBOARD_SECRET_KEY" in made.stdout
+        "Not in the backup, but needed for a restore:\n- the secret key, FAIRBOARD_SECRET_KEY" in made.stdout
     )
     monkeypatch.setenv("FAIRBOARD_BACKUP_TARGET", str(target))
     assert admin("backup").exit_code == 0
