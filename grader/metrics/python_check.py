@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairboard.interface import Columns, Direction, Exactness, RowArray
+from grader.files.reading.problems import reading
 from grader.files.solution.columns import USAGE_CODES
 from grader.metrics.python_metric import (
     REASONS,
@@ -129,7 +130,9 @@ def check_files(
     sandboxes: tuple[SandboxClient, SandboxClient] | None = None,
 ) -> MetricCheck:
     """Check the metric in `data` with two files; raise FileRejected or, if they do not fit, ValueError."""
-    source, true, predicted = MetricSource.of(data), PythonTable.read(solution), PythonTable.read(sample)
+    source, true = MetricSource.of(data), PythonTable.read(solution)
+    with reading("submission"):
+        predicted = PythonTable.read(sample)
     direction = Direction.LOWEST if lowest else Direction.HIGHEST
     chosen = PythonSettings(direction=direction, nonnegative=nonnegative, arguments=arguments or {})
     settings, usage = settings_of(true, predicted, chosen), true.table.usage
