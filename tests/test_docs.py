@@ -25,6 +25,7 @@ from grader.services.competitions.settings_model import (
     WEIGHTS,
     CompetitionSettings,
     Kind,
+    usual_time,
 )
 from grader.settings import Settings
 
@@ -62,7 +63,9 @@ def _rows_of_settings() -> Iterator[str]:
     settings = {name: each for name, each in SETTINGS.items() if name != "metric"} | METRIC_PARTS
     for name, setting in settings.items():
         key = f"{setting.key}.{name}" if name in WEIGHTS else setting.key
-        day = f" A date without a time means {setting.day:%H:%M} UTC." if KINDS[name] is Kind.DATE else ""
+        day = (
+            f" A date without a time means {usual_time(name):%H:%M} UTC." if KINDS[name] is Kind.DATE else ""
+        )
         yield f"| `{key}` | {defaults.get(key, 'not set')} | {setting.description}{day} |"
 
 

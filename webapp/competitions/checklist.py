@@ -8,10 +8,11 @@ from flask import url_for
 
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import lifecycle, settings_warnings
+from grader.services.competitions.settings_model import DATA, SECTIONS, SettingsSection
 from grader.services.competitions.settings_problems import Fault
 from grader.services.solutions import data_files as files
 from grader.services.submissions import benchmark_entries
-from webapp.competitions.settings_form import DATA, METRIC, SECTIONS, SettingsSection
+from webapp.competitions.settings_form import METRIC
 
 
 class Lack(NamedTuple):

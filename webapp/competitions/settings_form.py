@@ -5,108 +5,35 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import request
 
 from grader.metrics import registry
 from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import (
+    DATA,
     KINDS,
     MAX_LENGTHS,
     METRIC_PARTS,
     NAMED_PARTS,
     PARTS,
+    SECTIONS,
     SETTINGS,
     WEIGHTS,
     CompetitionSettings,
     Kind,
     Setting,
+    SettingsSection,
     merged_metric,
+    usual_time,
 )
 from grader.services.competitions.settings_problems import Fault
 
-
-class Group(NamedTuple):
-    """Settings with a heading; a folded group is closed until one of its settings has a problem."""
-
-    heading: str
-    names: tuple[str, ...]
-    is_folded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SettingsSection:
-    """A section of the setup page."""
-
-    key: str
-    title: str
-    groups: tuple[Group, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all settings in the section."""
-        return tuple(name for group in self.groups for name in group.names)
-
-
 METRIC = "name"  # the part of the metric that is chosen from the list
 CLASS_NAMES = ("positive_name", "negative_name")
-FORMULA = (
-    Group("Power and thresholds", ("power", "label_threshold", "identity_threshold"), is_folded=True),
-    Group("Weights (must sum to 1)", tuple(WEIGHTS), is_folded=True),
-)
-IDENTITIES = Group("Identities in the score", ("identities", "min_class_rows"), is_folded=True)
-TEXT, DATA, DATES, PUBLISH = SECTIONS = (
-    SettingsSection(
-        "text",
-        "Text",
-        (
-            Group("", ("title", "overview")),
-            Group("Texts on the metric and the data", ("evaluation", "data_description"), is_folded=True),
-            Group("Rules", ("rules",), is_folded=True),
-            Group("Questions", ("contact",)),
-            Group("Names of the classes and rows", (*CLASS_NAMES, "row_name"), is_folded=True),
-            Group("Appearance", ("color", "stage_name"), is_folded=True),
-        ),
-    ),
-    SettingsSection(
-        "data",
-        "Data and metric",
-        (
-            Group("Metric", (METRIC,), is_folded=True),
-            Group(
-                "Options of the metric",
-                ("target", "columns", "classes", "positive", "cutoff", "weight", "reported"),
-                is_folded=True,
-            ),
-            IDENTITIES,
-            *FORMULA,
-            Group("Feedback before the reveal", ("feedback", "feedback_step")),
-            Group("More leaderboards", ("boards",), is_folded=True),
-        ),
-    ),
-    SettingsSection(
-        "dates",
-        "Dates and entry",
-        (
-            Group("Dates", ("opens_at", "closes_at")),
-            Group("", ("reveal_rule",)),
-            Group("Other dates", ("entry_deadline", "merger_deadline", "reveals_at"), is_folded=True),
-            Group("Entry", ("entry_mode", "entry_code", "max_team_size")),
-            Group("Names of teams", ("anonymity",), is_folded=True),
-            Group("Divisions", ("divisions", "division_choice"), is_folded=True),
-            Group("Limits per team", ("max_daily_submissions", "selection_count")),
-            Group(
-                "More limits",
-                ("max_total_submissions", "max_pending_submissions", "max_hourly_rejections"),
-                is_folded=True,
-            ),
-            Group("After the reveal", ("takes_late_submissions",), is_folded=True),
-        ),
-    ),
-    SettingsSection("publish", "Publish"),
-)
 NAMES = tuple(name for section in SECTIONS for name in section.names)
+FORMULA = tuple(group for group in DATA.groups if set(group.names) & METRIC_PARTS.keys())
 _OF_BIAS = frozenset({*CLASS_NAMES, "identities", "min_class_rows", *METRIC_PARTS})
 
 
@@ -144,7 +71,7 @@ def fields_of(
         setting = PARTS.get(name) or SETTINGS[name]
         if name == "reported" and (fitting := registry.fitting(metric.name, metric.options)):
             others = ", ".join(each for each in fitting if each != metric.name)
-            setting = replace(setting, help=f"{setting.help} For {metric.name}: {others or 'none'}.")
+            setting = setting._replace(help=f"{setting.help} For {metric.name}: {others or 'none'}.")
         found[name] = SettingsField(
             name,
             setting,
@@ -205,7 +132,7 @@ def _shown(name: str, value: Any) -> str | tuple[str, str]:
     """Return a value as the text of its input."""
     kind = KINDS[name]
     if kind is Kind.DATE:
-        return (f"{value:%Y-%m-%d}", f"{value:%H:%M}") if value else ("", f"{SETTINGS[name].day:%H:%M}")
+        return (f"{value:%Y-%m-%d}", f"{value:%H:%M}") if value else ("", f"{usual_time(name):%H:%M}")
     if kind is Kind.CHECK:
         return "yes" if value else "no"
     if kind is Kind.NAMES:
@@ -240,7 +167,7 @@ def _value(name: str, text: str | tuple[str, str]) -> Any:
     """Return an entered text as a value, or unchanged if the model must validate it."""
     if isinstance(text, tuple):
         day, time = (each.strip() for each in text)
-        return f"{day}T{time or f'{SETTINGS[name].day:%H:%M}'}Z" if day else None
+        return f"{day}T{time or f'{usual_time(name):%H:%M}'}Z" if day else None
     kind, text = KINDS[name], text.strip()
     if kind is Kind.NAMES:
         names = tuple(line.strip() for line in text.splitlines() if line.strip())
@@ -259,4 +186,4 @@ def sections_for(metric: NamedMetric) -> Iterator[SettingsSection]:
         groups = [
             group._replace(names=tuple(n for n in group.names if n not in others)) for group in section.groups
         ]
-        yield replace(section, groups=tuple(group for group in groups if group.names))
+        yield section._replace(groups=tuple(group for group in groups if group.names))

@@ -15,6 +15,7 @@ from grader.services.competitions import lookup, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import NamedMetric, Rules, is_other_file
+from grader.services.competitions.settings_model import Group
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import difference, preparation, publication
 from grader.services.rescoring.difference import Changes, Compared, Preview
@@ -23,7 +24,7 @@ from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import asked_settings
 from grader.text import counted
 from webapp.competitions import settings_form
-from webapp.competitions.settings_form import FORMULA, Group
+from webapp.competitions.settings_form import FORMULA
 from webapp.http import api
 from webapp.http import organizer_operations as organizing
 from webapp.http.auth import organizers_only

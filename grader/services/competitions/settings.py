@@ -16,6 +16,7 @@ from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import AnyMetric, Rules
 from grader.services.competitions.settings_model import (
+    FIXED,
     FOLLOWING_DATES,
     KINDS,
     METRIC,
@@ -119,11 +120,8 @@ def locks(competition: Competition, now: datetime) -> dict[str, str]:
     if competition.state is CompetitionState.ARCHIVED:
         return dict.fromkeys(NAMES, "The competition is archived.")
     reached = _PHASES[: _PHASES.index(phases.phase(competition, now)) + 1]
-    return {
-        name: setting.fixed.reason
-        for name, setting in SETTINGS.items()
-        if setting.fixed is not None and setting.fixed.since in reached
-    }
+    fixed = {name: FIXED[setting.fixed] for name, setting in SETTINGS.items() if setting.fixed}
+    return {name: reason for name, (since, reason) in fixed.items() if since in reached}
 
 
 def change(

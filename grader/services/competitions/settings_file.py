@@ -18,6 +18,7 @@ from grader.services.competitions.settings_model import (
     CompetitionSettings,
     Kind,
     merged_metric,
+    usual_time,
 )
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition
 from grader.text import utc
@@ -153,6 +154,6 @@ def _value(name: str, value: Any) -> Any:
     try:
         if isinstance(value, datetime):
             return utc(value)
-        return datetime.combine(value, SETTINGS[name].day)
+        return datetime.combine(value, usual_time(name))
     except ValueError:  # Near the first and last years, the UTC time can be out of range.
         return str(value)

@@ -1,13 +1,15 @@
-"""Settings of a competition: types, defaults, limits, labels, help texts and TOML keys.
+"""Settings of a competition: types, defaults, limits; settings.toml contains their keys and texts.
 
 The service, the form, the TOML file and docs/competition-settings.md are derived from this model. Its fields
-are in the order of the TOML file; the setup page has its own order.
+are in the order of competition files; settings.toml is in the order of the setup page.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from datetime import UTC, datetime, time
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import (
@@ -34,8 +36,6 @@ MAX_IDENTITIES = 1000
 TEXT_MAX_LENGTH = 20_000
 LINE_CUT = 5_000  # above the maximum length of every line, so that longer ones are refused
 YEARS = range(2000, 3000)  # leaves room for datetimes a week earlier or later
-START_OF_DAY = time(0, 0, tzinfo=UTC)
-END_OF_DAY = time(23, 59, tzinfo=UTC)
 
 
 class Kind(StrEnum):
@@ -53,33 +53,21 @@ class Kind(StrEnum):
     NAMES = "names"
 
 
-class Fixed(NamedTuple):
-    """The phase from which a setting of a published competition can no longer be changed, and the reason."""
-
-    since: Phase
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The TOML key and the texts of a setting, or of a part of the metric, which has a `kind`.
+class Setting(NamedTuple):
+    """A setting, or a part of the metric: its texts, and when it becomes fixed.
 
     The form shows `label` and `help`; the TOML file, the documentation and the API show both as
-    `description`. `name` is used within a sentence. The public log shows changes to dates and to settings
-    that are `public`. `choices` contains the form's text for each value. `day` is the time of day used if a
-    date has no time.
+    `description`. The public log shows changes to dates and to settings that are `public`. `choices` contains
+    the form's text for each value.
     """
 
     key: str
     label: str
     name: str = ""
-    _: KW_ONLY
     help: str = ""
     public: bool = False
-    fixed: Fixed | None = None
-    choices: Mapping[str, str] = field(default_factory=dict)
-    day: time = END_OF_DAY
-    kind: Kind = Kind.NUMBER
+    fixed: str = ""
+    choices: Mapping[str, str] = {}
 
     @property
     def words(self) -> str:
@@ -90,22 +78,52 @@ class Setting:
     def description(self) -> str:
         """The label, the allowed values and the help text."""
         values = ", ".join(
-            f'"{value}"' if words.startswith(str(value)) else f'"{value}" ({words})'
+            f'"{value}"' if words.startswith(value) else f'"{value}" ({words})'
             for value, words in self.choices.items()
         )
         return f"{self.label}{f': {values}' if values else ''}. {self.help}".rstrip()
 
 
+class Group(NamedTuple):
+    """Settings with a heading; a folded group is closed until one of its settings has a problem."""
+
+    heading: str
+    names: tuple[str, ...]
+    is_folded: bool = False
+
+
+class SettingsSection(NamedTuple):
+    """A section of the setup page."""
+
+    key: str
+    title: str
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all settings in the section."""
+        return tuple(name for group in self.groups for name in group.names)
+
+
 METRIC_IS_FIXED = "Once the competition is published, only a rescoring can change this."
-_METRIC = Fixed(Phase.SCHEDULED, METRIC_IS_FIXED)
-_PUBLISHED = Fixed(Phase.SCHEDULED, "The competition is published, and its teams rely on this.")
-_OPENED = Fixed(Phase.OPEN, "The competition has opened.")
-_SHOWN = Fixed(
-    Phase.OPEN, "This cannot change once the competition opens, because teams have already seen it."
-)
-_OVER = Fixed(Phase.CLOSED, "The competition is closed.")
-_REVEALED = Fixed(Phase.REVEALED, "The private leaderboard has been revealed.")
-_USUAL = "By default, 7 days before the close, or at the close if the competition lasts less than 28 days."
+# For each value of `fixed`: the phase from which the setting of a published competition cannot be changed,
+# and the reason.
+FIXED = {
+    "metric": (Phase.SCHEDULED, METRIC_IS_FIXED),
+    "published": (Phase.SCHEDULED, "The competition is published, and its teams rely on this."),
+    "opened": (Phase.OPEN, "The competition has opened."),
+    "shown": (
+        Phase.OPEN,
+        "This cannot change once the competition opens, because teams have already seen it.",
+    ),
+    "over": (Phase.CLOSED, "The competition is closed."),
+    "revealed": (Phase.REVEALED, "The private leaderboard has been revealed."),
+}
+
+
+def usual_time(name: str) -> time:
+    """Return the time of day of a date without a time: the start of the day for the opening, or its end."""
+    return time(0, 0, tzinfo=UTC) if name == "opens_at" else time(23, 59, tzinfo=UTC)
 
 
 def division_names(text: str) -> tuple[str, ...]:
@@ -207,7 +225,6 @@ Lines = Annotated[str, Kind.LINES, Field(max_length=4_000)]
 Count = Annotated[int, Kind.COUNT, _COUNTED]
 Limit = Annotated[int | None, Kind.LIMIT, _COUNTED]
 Date = Annotated[Annotated[datetime, AfterValidator(_dated)] | None, Kind.DATE]
-Check = Annotated[bool, Kind.CHECK]
 Names = Annotated[Annotated[tuple[str, ...], AfterValidator(_identified)] | None, Kind.NAMES]
 
 
@@ -221,299 +238,41 @@ class CompetitionSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: Annotated[Line, Field(max_length=200), AfterValidator(_titled), Setting("title", "Title")] = ""
-    stage_name: Annotated[
-        Name,
-        Setting(
-            "stage",
-            "Name of the stage",
-            help="Shown after the title of a competition with several stages, such as “Stage 1: public”.",
-        ),
-    ] = ""
-    contact: Annotated[
-        Line,
-        Field(max_length=500),
-        Setting(
-            "contact",
-            "Contact",
-            help="An e-mail address or a web page, visible to everyone. Required before publication.",
-        ),
-    ] = ""
-    color: Annotated[
-        Color,
-        Kind.CHOICE,
-        Setting(
-            "color",
-            "Color",
-            help="The color of the competition's pages. By default, it is derived from the address.",
-            choices={color: color.value for color in Color},
-        ),
-    ] = Color.AUTO
-    feedback: Annotated[
-        Feedback,
-        Kind.CHOICE,
-        Setting(
-            "feedback",
-            "Feedback",
-            "feedback mode",
-            help="The open mode gives participants the most help in improving their models. The other modes "
-            "protect the "
-            "public labels: choose one if much depends on the ranks and teams may submit many files.",
-            fixed=_SHOWN,
-            choices={
-                Feedback.OPEN: "open (default): everyone sees the public score and its terms; a team also "
-                "sees the values of each identity or group for its own submissions",
-                Feedback.SCORE: "score: only the public score, with all its decimals",
-                Feedback.TIERED: "tiered: only the band that contains the public score; each band is as "
-                "wide as the step",
-                Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",
-            },
-            public=True,
-        ),
-    ] = USUAL_FEEDBACK
-    feedback_step: Annotated[
-        Step,
-        Kind.CHOICE,
-        Setting(
-            "feedback_step",
-            "Step",
-            "feedback step",
-            help="Only for the tiered mode: the width of a band.",
-            fixed=_SHOWN,
-            choices={step: step.value for step in Step},
-            public=True,
-        ),
-    ] = Step.OF_0_002
-    boards: Annotated[
-        Lines,
-        Setting(
-            "boards",
-            "Named leaderboards",
-            help="One per line: a name and a term of the metric, a weighted sum, or the worst group if the "
-            "metric has groups, such as Both = 0.5 * score + 0.5 * worst group. Add lowest or highest at the "
-            "end to set the direction.",
-            public=True,
-        ),
-    ] = ""
-    positive_name: Annotated[
-        Name,
-        Setting(
-            "classes.positive",
-            "Name of the positive class",
-            help="The name for rows whose label reaches the threshold, such as “toxic”.",
-        ),
-    ] = "positive"
-    negative_name: Annotated[Name, Setting("classes.negative", "Name of the negative class")] = "negative"
-    row_name: Annotated[
-        Name,
-        Setting(
-            "classes.rows",
-            "Name of the rows",
-            help="A plural noun for the rows of the test set, such as “comments”. By default, “rows”.",
-        ),
-    ] = ""
-    opens_at: Annotated[
-        Date,
-        Setting(
-            "dates.opens",
-            "Opens",
-            "opening",
-            help="By default, the competition opens when you publish it.",
-            fixed=_OPENED,
-            day=START_OF_DAY,
-        ),
-    ] = None
-    closes_at: Annotated[
-        Date,
-        Setting(
-            "dates.closes",
-            "Closes",
-            "close",
-            help="By default, the competition does not close automatically.",
-            fixed=_OVER,
-        ),
-    ] = None
-    entry_deadline: Annotated[
-        Date, Setting("dates.entry_deadline", "Entry deadline", help=_USUAL, fixed=_OVER)
-    ] = None
-    merger_deadline: Annotated[
-        Date, Setting("dates.merger_deadline", "Merger deadline", help=_USUAL, fixed=_OVER)
-    ] = None
-    reveal_rule: Annotated[
-        RevealRule,
-        Kind.CHOICE,
-        Setting(
-            "dates.reveal",
-            "Reveal of the private leaderboard",
-            "reveal rule",
-            fixed=_REVEALED,
-            choices={
-                RevealRule.DATE: "automatically on a date, unless an organizer reveals it earlier",
-                RevealRule.ORGANIZER: "only by an organizer",
-            },
-            public=True,
-        ),
-    ] = RevealRule.DATE
-    reveals_at: Annotated[
-        Date,
-        Setting("dates.reveals", "Reveal date", help="By default, 7 days after the close.", fixed=_REVEALED),
-    ] = None
-    entry_mode: Annotated[
-        EntryMode,
-        Kind.CHOICE,
-        Setting(
-            "entry.mode",
-            "Who may join",
-            "entry mode",
-            choices={
-                EntryMode.OPEN: "anyone with an account",
-                EntryMode.CODE: "anyone with the entry code",
-                EntryMode.APPROVAL: "users whom an organizer admits",
-            },
-            public=True,
-        ),
-    ] = EntryMode.OPEN
-    entry_code: Annotated[
-        str | None,
-        Kind.LINE,
-        Field(max_length=64),
-        Setting("entry.code", "Entry code", help="Only for entry by code."),
-    ] = None
-    divisions: Annotated[
-        Lines,
-        AfterValidator(_divided),
-        Setting(
-            "entry.divisions",
-            "Divisions",
-            help="One division per line, such as Students. Leaderboards can show a single division.",
-            public=True,
-        ),
-    ] = ""
-    division_choice: Annotated[
-        DivisionChoice,
-        Kind.CHOICE,
-        Setting(
-            "entry.division_choice",
-            "Choice of the division",
-            choices={DivisionChoice.TEAM: "by the team's leader", DivisionChoice.ORGANIZERS: "by organizers"},
-        ),
-    ] = DivisionChoice.TEAM
-    max_team_size: Annotated[
-        Count,
-        Setting(
-            "entry.team_size",
-            "Members per team",
-            "team size",
-            help="If the limit is 1, everyone competes alone.",
-            public=True,
-        ),
-    ] = 5
-    anonymity: Annotated[
-        Anonymity,
-        Kind.CHOICE,
-        Setting(
-            "entry.anonymity",
-            "Names of teams",
-            "anonymity",
-            help="Teams with hidden names appear under random aliases. Only organizers and the team itself "
-            "see its name and members.",
-            fixed=_PUBLISHED,
-            choices={
-                Anonymity.NONE: "visible to everyone",
-                Anonymity.UNTIL_REVEAL: "hidden until the reveal",
-                Anonymity.ALWAYS: "hidden even after the reveal",
-            },
-        ),
-    ] = Anonymity.NONE
-    max_daily_submissions: Annotated[
-        Limit, Setting("limits.daily", "Submissions per UTC day", "daily submission limit", public=True)
-    ] = 5
-    max_total_submissions: Annotated[
-        Limit, Setting("limits.total", "Submissions in total", "total submission limit", public=True)
-    ] = None
-    max_pending_submissions: Annotated[
-        Count,
-        Setting("limits.pending", "Pending submissions at once", "limit on pending submissions", public=True),
-    ] = 5
-    max_hourly_rejections: Annotated[
-        Count,
-        Setting(
-            "limits.rejections_an_hour",
-            "Rejected files per hour",
-            "hourly limit on rejected files",
-            public=True,
-        ),
-    ] = 30
-    selection_count: Annotated[
-        Count,
-        Setting(
-            "limits.selections",
-            "Selected submissions",
-            "number of selected submissions",
-            help="Only a team's best selected submission counts on the private leaderboard.",
-            public=True,
-            fixed=_OVER,
-        ),
-    ] = 2
-    takes_late_submissions: Annotated[
-        Check,
-        Setting(
-            "limits.late",
-            "Accept late submissions after the reveal and score them without a rank",
-            "late submissions setting",
-            help="Late submissions are scored on both splits, so participants can derive the labels from "
-            "the scores.",
-            public=True,
-        ),
-    ] = True
-    identities: Annotated[
-        Names,
-        Setting(
-            "metric.identities",
-            "Identity columns",
-            "identities",
-            help="By default, the solution check proposes them.",
-            fixed=_METRIC,
-        ),
-    ] = None
-    min_class_rows: Annotated[
-        Count,
-        Setting(
-            "metric.min_class_rows",
-            "Minimum size",
-            "minimum size in rows",
-            help="The solution check proposes identities with at least this many rows of each class in each "
-            "split.",
-            fixed=_METRIC,
-        ),
-    ] = MIN_CLASS_ROWS
-    metric: Annotated[ChosenMetric, Setting("metric", "Formula", "metric settings", fixed=_METRIC)] = Field(
-        default_factory=MetricSettings
-    )
-    overview: Annotated[Text, Setting("texts.overview", "Overview", help="Markdown.")] = ""
-    evaluation: Annotated[
-        Text,
-        Setting(
-            "texts.evaluation",
-            "Evaluation",
-            "evaluation text",
-            help="Shown above the description of the metric, which is added automatically. Markdown.",
-        ),
-    ] = ""
-    rules: Annotated[
-        str,
-        Kind.TEXT,
-        Field(max_length=50_000),
-        Setting(
-            "texts.rules",
-            "Rules",
-            help="Participants must accept the rules when they join and again when the rules change. "
-            "Markdown.",
-        ),
-    ] = ""
-    data_description: Annotated[
-        Text, Setting("texts.data", "Data", "data text", help="Shown above the list of files. Markdown.")
-    ] = ""
+    title: Annotated[Line, Field(max_length=200), AfterValidator(_titled)] = ""
+    stage_name: Name = ""
+    contact: Annotated[Line, Field(max_length=500)] = ""
+    color: Annotated[Color, Kind.CHOICE] = Color.AUTO
+    feedback: Annotated[Feedback, Kind.CHOICE] = USUAL_FEEDBACK
+    feedback_step: Annotated[Step, Kind.CHOICE] = Step.OF_0_002
+    boards: Lines = ""
+    positive_name: Name = "positive"
+    negative_name: Name = "negative"
+    row_name: Name = ""
+    opens_at: Date = None
+    closes_at: Date = None
+    entry_deadline: Date = None
+    merger_deadline: Date = None
+    reveal_rule: Annotated[RevealRule, Kind.CHOICE] = RevealRule.DATE
+    reveals_at: Date = None
+    entry_mode: Annotated[EntryMode, Kind.CHOICE] = EntryMode.OPEN
+    entry_code: Annotated[str | None, Kind.LINE, Field(max_length=64)] = None
+    divisions: Annotated[Lines, AfterValidator(_divided)] = ""
+    division_choice: Annotated[DivisionChoice, Kind.CHOICE] = DivisionChoice.TEAM
+    max_team_size: Count = 5
+    anonymity: Annotated[Anonymity, Kind.CHOICE] = Anonymity.NONE
+    max_daily_submissions: Limit = 5
+    max_total_submissions: Limit = None
+    max_pending_submissions: Count = 5
+    max_hourly_rejections: Count = 30
+    selection_count: Count = 2
+    takes_late_submissions: Annotated[bool, Kind.CHECK] = True
+    identities: Names = None
+    min_class_rows: Count = MIN_CLASS_ROWS
+    metric: ChosenMetric = Field(default_factory=MetricSettings)
+    overview: Text = ""
+    evaluation: Text = ""
+    rules: Annotated[str, Kind.TEXT, Field(max_length=50_000)] = ""
+    data_description: Text = ""
 
     @field_validator("*", mode="before")
     @classmethod
@@ -546,85 +305,60 @@ class CompetitionSettings(BaseModel):
         )
 
 
-# The formula is a single setting. Each part has its own input, but the weights share one TOML key.
-WEIGHTS = {term.name: Setting("metric.weights", term.title) for term in registry.default().terms}
-METRIC_PARTS = {
-    "power": Setting(
-        "metric.power",
-        "Exponent p of the power means",
-        help="With -5, each mean is close to the AUC of the weakest identity. inf and -inf are allowed.",
-    ),
-    "label_threshold": Setting(
-        "metric.label_threshold",
-        "Label threshold",
-        help="A row is positive if its label is at least this value.",
-    ),
-    "identity_threshold": Setting(
-        "metric.identity_threshold",
-        "Identity threshold",
-        help="A row mentions an identity if the value in its column is at least this value.",
-    ),
-} | WEIGHTS
-# The parts of any other metric; each uses some of them.
-NAMED_PARTS = {
-    name: Setting(f"metric.{name}", label, help=text, kind=kind)
-    for name, kind, label, text in (
-        ("name", Kind.LINE, "Metric", "The name, such as rmse or macro_f1; by default, bias."),
-        (
-            "target",
-            Kind.LINE,
-            "Column of the true values",
-            "By default, the column of the solution called target, label or toxicity.",
-        ),
-        ("columns", Kind.NAMES, "Columns", "Only for means over several columns: their names."),
-        (
-            "classes",
-            Kind.NAMES,
-            "Classes",
-            "All classes in their order; by default, those that occur in the solution.",
-        ),
-        ("positive", Kind.LINE, "Positive class", "By default, the last class."),
-        ("cutoff", Kind.COUNT, "Cutoff", "Only for MAP@k: the number of predicted classes that count."),
-        (
-            "weight",
-            Kind.NUMBER,
-            "Weight of the overall value",
-            "With less than 1, the rest is the weight of the power mean over the groups, which stresses the "
-            "worst group.",
-        ),
-        (
-            "reported",
-            Kind.NAMES,
-            "Reported metrics",
-            "Further metrics for the same columns. Their values are shown, but do not count.",
-        ),
-    )
+def _sections() -> Iterator[SettingsSection]:
+    for key, title in (("text", "Text"), ("data", "Data and metric"), ("dates", "Dates and entry")):
+        groups = [
+            Group(heading, tuple(settings), state == "folded")
+            for state, named in _TEXTS[key].items()
+            for heading, settings in named.items()
+        ]
+        yield SettingsSection(key, title, tuple(groups))
+    yield SettingsSection("publish", "Publish")
+
+
+def _setting(name: str) -> Setting:
+    """Return a setting; a choice without texts shows its values."""
+    setting = Setting(**_DECLARED[name])
+    if KINDS[name] is Kind.CHOICE and not setting.choices:
+        kind = CompetitionSettings.model_fields[name].annotation
+        return setting._replace(choices={each.value: each.value for each in kind})  # type: ignore[union-attr]
+    return setting
+
+
+_TEXTS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text("utf-8"))
+_DECLARED: Mapping[str, dict[str, Any]] = {
+    name: setting
+    for section in _TEXTS.values()
+    for groups in section.values()
+    for group in groups.values()
+    for name, setting in group.items()
 }
-
-
-def _described(kind: type) -> dict[str, Any]:
-    return {
-        name: each
-        for name, field in CompetitionSettings.model_fields.items()
-        for each in field.metadata
-        if isinstance(each, kind)
-    }
-
-
-SETTINGS: Mapping[str, Setting] = _described(Setting)
-PARTS: Mapping[str, Setting] = METRIC_PARTS | NAMED_PARTS
-KINDS: Mapping[str, Kind] = _described(Kind) | {name: part.kind for name, part in PARTS.items()}
+TEXT, DATA, DATES_AND_ENTRY, PUBLISH = SECTIONS = tuple(_sections())
+_FIELDS = CompetitionSettings.model_fields
+# The formula of the bias metric is a single setting. Each part has its own input, but the weights share one
+# TOML key. Any other metric uses some of the named parts.
+_KINDS = {"cutoff": Kind.COUNT, "columns": Kind.NAMES, "classes": Kind.NAMES, "reported": Kind.NAMES}
+_KINDS |= dict.fromkeys(("name", "target", "positive"), Kind.LINE)
+KINDS: Mapping[str, Kind] = (
+    dict.fromkeys(_DECLARED, Kind.NUMBER)
+    | _KINDS
+    | {name: each for name, field in _FIELDS.items() for each in field.metadata if isinstance(each, Kind)}
+)
+_FORMULA = Setting("metric", "Formula", "metric settings", fixed="metric")
+SETTINGS: Mapping[str, Setting] = {n: _FORMULA if n == "metric" else _setting(n) for n in _FIELDS}
+PARTS: Mapping[str, Setting] = {name: _setting(name) for name in _DECLARED if name not in _FIELDS}
+NAMED_PARTS = {name: part for name, part in PARTS.items() if name in NamedMetric.model_fields}
+METRIC_PARTS = {name: part for name, part in PARTS.items() if name not in NAMED_PARTS}
+WEIGHTS = {name: part for name, part in PARTS.items() if part.key == "metric.weights"}
 MAX_LENGTHS: Mapping[str, int] = {
     name: each.max_length
-    for name, field in CompetitionSettings.model_fields.items()
+    for name, field in _FIELDS.items()
     for each in field.metadata
     if hasattr(each, "max_length")
 }
 NAMES = tuple(SETTINGS)
-OPTIONAL = frozenset(
-    name for name, field in CompetitionSettings.model_fields.items() if field.default is None
-)
-METRIC = tuple(name for name, setting in SETTINGS.items() if setting.fixed is _METRIC)
+OPTIONAL = frozenset(name for name, field in _FIELDS.items() if field.default is None)
+METRIC = tuple(name for name, setting in SETTINGS.items() if setting.fixed == "metric")
 DATES = tuple(name for name, kind in KINDS.items() if kind is Kind.DATE)
 # Unless they are set, these dates are derived from the close.
 FOLLOWING_DATES = ("entry_deadline", "merger_deadline", "reveals_at")
