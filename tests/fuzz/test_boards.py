@@ -224,8 +224,9 @@ class BoardMachine(RuleBasedStateMachine):
             elif len(self.model.picks(sent.team)) >= SELECTION_COUNT:
                 refusal = "too_many_selected"
         with expecting(refusal), self.service.database.write() as session:
-            who = self.service.user(user)
-            selections.select(session, user=who, submission_id=sent.number, is_selected=bool(wanted))
+            own = self.here.competition
+            act = acting.as_person(session, own, self.service.user(user))
+            selections.select(act, submission_id=sent.number, is_selected=bool(wanted))
             sent.is_selected = bool(wanted)
 
     @precondition(lambda self: len(set(self.model.team_of.values())) > 1)

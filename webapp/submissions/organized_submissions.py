@@ -20,14 +20,15 @@ from webapp.surface import Ask, Surface, after_commit
 blueprint = Blueprint(
     "organize_submissions", __name__, url_prefix="/competitions/<slug>/organize/submissions"
 )
+# The heading of each column, its CSS class, and the sort key if the list can be sorted by it.
 COLUMNS = (
-    (SubmissionSort.ID, "Submission", ""),
-    (SubmissionSort.TEAM, "Team", ""),
-    (SubmissionSort.STATUS, "State", ""),
-    (SubmissionSort.SCORE, "Public", "number"),
-    (SubmissionSort.PRIVATE_SCORE, "Private", "number"),
-    (SubmissionSort.SIZE, "Size", "number"),
-    (SubmissionSort.SUBMITTED_AT, "Accepted", ""),
+    ("Submission", "", SubmissionSort.ID),
+    ("Team", "", None),
+    ("State", "", None),
+    ("Public", "number", SubmissionSort.SCORE),
+    ("Private", "number", SubmissionSort.PRIVATE_SCORE),
+    ("Size", "number", None),
+    ("Accepted", "", None),
 )
 
 
@@ -41,8 +42,7 @@ class SubmissionQuery(Searched):
         False
     )
     sort: Annotated[
-        Literal["id", "submitted_at", "team", "status", "size", "score", "private_score"],
-        Field(description="The column by which the list is sorted."),
+        Literal["id", "score", "private_score"], Field(description="The column by which the list is sorted.")
     ] = "id"
     order: Annotated[Literal["asc", "desc"], Field(description="Whether the list rises or falls.")] = "desc"
 

@@ -3,12 +3,10 @@
 from typing import Any
 
 from flask import Blueprint, Response, request, send_file, url_for
-from flask.typing import ResponseReturnValue
 
 from grader.models import Competition, SubmissionStatus, Team
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
-from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import score_history, shown_scores, submission_results
 from grader.services.rescoring import mail
 from grader.services.submissions import accepting, receipts, rejected_files, retries, selections
@@ -16,10 +14,8 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.accepting import Opened
 from grader.services.teams import limits
 from grader.visibility import Field, Viewer, visible_fields
-from webapp.http import api, auth, lookups
-from webapp.http.api import operation
-from webapp.http.context import competition_of, reading
-from webapp.http.parameters import asked_number
+from webapp.http import lookups
+from webapp.http.context import competition_of
 from webapp.http.site import current_site
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions import answers, views
@@ -185,24 +181,17 @@ def _selected(told: Selected, slug: str, submission_id: int) -> tuple[str, str]:
 def select(act: Act, sent: SelectRequest, submission_id: int) -> Selected:
     """Select or deselect a submission for the private leaderboard."""
     own = selections.select(
-        act.session,
-        user=act.user,
-        submission_id=submission_id,
-        is_selected=sent.selected,
-        instead_of=sent.instead_of,
-        now=act.now,
+        act, submission_id=submission_id, is_selected=sent.selected, instead_of=sent.instead_of
     )
     choice = selections.would_count(act.session, competition=act.competition, team=own.team, now=act.now)
     return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))
 
 
-@api.blueprint.get("/submissions/<int:submission_id>/file")
-@operation(Scope.READ, tag=TAG, answers_file="application/octet-stream")
-def submission_file(submission_id: int, slug: str | None = None) -> Response:
+@ONE.read("/submissions/<int:submission_id>/file", None, endpoint="file", file="application/octet-stream")
+def submission_file(ask: Ask, submission_id: int) -> Response:
     """Return a submission's file exactly as it was uploaded."""
-    with reading() as session:
-        found = opened(session, submission_id, slug).submission
-        accepting.require_file(found)
+    found = opened(ask.session, **ask.given).submission
+    accepting.require_file(found)
     return send_file(
         current_site().storage.open(found.sha256),
         mimetype="application/octet-stream",  # browsers must never display the content
@@ -212,43 +201,19 @@ def submission_file(submission_id: int, slug: str | None = None) -> Response:
     )
 
 
-@blueprint.get("/submissions/<int:submission_id>/file")
-@auth.login_required
-def file(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Download a file exactly as it was uploaded."""
-    return submission_file(submission_id, slug)
-
-
-@blueprint.get("/submissions/<int:submission_id>/receipt")
-@auth.login_required
-def receipt(slug: str, submission_id: int) -> Response:
-    """Download the parts of a submission's receipt that the user may see.
-
-    Organizers may request a scoring version other than the live one: `?version=2`.
-    """
-    return _receipt(submission_id, asked_number("version"), slug)
-
-
-@api.blueprint.get("/submissions/<int:submission_id>/receipt")
-@operation(Scope.READ, tag=TAG, answers_file="application/json")
-def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
+@ONE.read("/submissions/<int:submission_id>/receipt", None, endpoint="receipt", file="application/json")
+def submission_receipt(ask: Ask, query: ReceiptQuery, submission_id: int) -> Response:
     """Download the parts of a submission's receipt that the user may see."""
-    return _receipt(submission_id, query.version)
-
-
-def _receipt(submission_id: int, version: int | None, slug: str | None = None) -> Response:
-    with reading() as session:
-        found = opened(session, submission_id, slug)
-        ask = Ask(session, {"submission_id": submission_id}, _competition)
-        document = receipts.visible_to(
-            session,
-            submission=found.submission,
-            viewer=found.viewer,
-            number=version,
-            phase=phases.phase(found.submission.competition, ask.now),
-        )
+    found = opened(ask.session, **ask.given)
+    document = receipts.visible_to(
+        ask.session,
+        submission=found.submission,
+        viewer=found.viewer,
+        number=query.version,
+        phase=phases.phase(found.submission.competition, ask.now),
+    )
     answer = Response(document.to_json(), mimetype="application/json")
-    if slug is not None:
+    if "slug" in ask.given:
         name = f"receipt-{submission_id}-v{document.scoring_version}.json"
         answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer

@@ -12,9 +12,8 @@ from datetime import datetime
 from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
-from grader import db
 from grader.errors import ErrorKind, OrganizerRefusal, Refusal
-from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team, User
+from grader.models import Competition, Score, Split, Submission, SubmissionKind, SubmissionStatus, Team
 from grader.ranking import order
 from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup, phases
@@ -56,23 +55,16 @@ class CurrentSelection:
 
 
 def select(
-    session: Session,
-    *,
-    user: User,
-    submission_id: int,
-    is_selected: bool = True,
-    instead_of: int | None = None,
-    now: datetime | None = None,
+    act: Act, *, submission_id: int, is_selected: bool = True, instead_of: int | None = None
 ) -> Submission:
     """Select a submission of the user's team for the private leaderboard, or deselect it.
 
     The selected submission `instead_of` is deselected in the same step.
     Raises UnknownSubmission or Refusal.
     """
-    submission = accepting.get_own(session, user=user, submission_id=submission_id)
-    competition = lookup.lock(session, competition_id=submission.competition_id)
-    now = now or db.now(session)
-    if not is_open(competition, now):
+    session, competition = act.session, act.competition
+    submission = accepting.get_own(session, user=act.user, submission_id=submission_id)
+    if not is_open(competition, act.now):
         raise _closed(competition)
     session.refresh(submission)
     if is_selected and not submission.is_selected:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, UnaryExpression, and_, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import (
@@ -35,23 +35,8 @@ class SubmissionSort(enum.StrEnum):
     """The sortable columns of the list."""
 
     ID = "id"
-    SUBMITTED_AT = "submitted_at"
-    TEAM = "team"
-    STATUS = "status"
-    SIZE = "size"
     SCORE = "score"
     PRIVATE_SCORE = "private_score"
-
-
-_KEYS: Mapping[SubmissionSort, SQLColumnExpression[Any]] = {
-    SubmissionSort.ID: Submission.id,
-    SubmissionSort.SUBMITTED_AT: Submission.submitted_at,
-    SubmissionSort.TEAM: func.lower(Team.name),
-    SubmissionSort.STATUS: Submission.status,
-    SubmissionSort.SIZE: Submission.size_bytes,
-    SubmissionSort.SCORE: Score.score,
-    SubmissionSort.PRIVATE_SCORE: Score.score,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +127,16 @@ def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
 
 
 def _sorted(query: Select[int], competition: Competition, wanted: SubmissionFilter) -> Select[int]:
-    if wanted.sort is SubmissionSort.TEAM:
-        query = query.join(Team, Team.id == Submission.team_id)
-    elif wanted.sort in (SubmissionSort.SCORE, SubmissionSort.PRIVATE_SCORE):
+    keys: list[UnaryExpression[Any]] = [Submission.id.desc() if wanted.descending else Submission.id.asc()]
+    if wanted.sort is not SubmissionSort.ID:
         is_its = and_(
             Score.submission_id == Submission.id,
             Score.scoring_version_id == competition.live_scoring_version_id,
             Score.split == (Split.PUBLIC if wanted.sort is SubmissionSort.SCORE else Split.PRIVATE),
         )
         query = query.outerjoin(Score, is_its)
-    key = _KEYS[wanted.sort]
-    keys = [key.desc(), Submission.id.desc()] if wanted.descending else [key.asc(), Submission.id.asc()]
-    return query.order_by(*([Submission.sha256] if wanted.is_shared else []), keys[0].nulls_last(), keys[1])
+        keys.insert(0, (Score.score.desc() if wanted.descending else Score.score.asc()).nulls_last())
+    return query.order_by(*([Submission.sha256] if wanted.is_shared else []), *keys)
 
 
 def _matches(session: Session, competition: Competition, ids: list[int]) -> tuple[SubmissionMatch, ...]:

@@ -194,7 +194,8 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
     current = service.reload(competition)
     assert selections.is_open(current, close + DAY) and not phases.is_settled(current)
     with service.database.write() as session:
-        picked = selections.select(session, user=service.user("ada"), submission_id=1, now=close + DAY)
+        own = acting.as_person(session, competition, service.user("ada"), now=close + DAY)
+        picked = selections.select(own, submission_id=1)
         assert picked.is_selected
         for act in (closing.settle, lambda *args, **more: closing.reveal(*args, actor=TESTS, **more)):
             with refused("selection_open"):
@@ -202,8 +203,9 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         assert closing.unsettled(session, now=close + DAY) == []
         assert closing.due(session, now=close + DAY) == []
     with service.database.write() as session:
+        own = acting.as_person(session, competition, service.user("ada"), now=close + 2 * DAY)
         with refused("selection_closed"):
-            selections.select(session, user=service.user("ada"), submission_id=1, now=close + 2 * DAY)
+            selections.select(own, submission_id=1)
         assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]
         closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)
         act = acting.begin(session, competition=competition, actor=TESTS, now=close + 3 * DAY)

@@ -26,10 +26,12 @@ def send(service, competition, *skills: float) -> list[int]:
     return [each.submission.id for each in accepted]
 
 
-def pick(service, submission_id: int, **options) -> Submission:
-    options = {"user": service.user(), "now": service.now} | options
+def pick(service, submission_id: int, *, user: str = "ada", now: datetime | None = None, **options):
+    person = service.user(user)
     with service.database.write() as session:
-        return selections.select(session, submission_id=submission_id, **options)
+        own = session.get_one(Submission, submission_id).competition
+        act = acting.as_person(session, own, person, now=now or service.now)
+        return selections.select(act, submission_id=submission_id, **options)
 
 
 def choice(service, competition, submission_id: int) -> CurrentSelection:
@@ -86,7 +88,7 @@ def test_only_own_competing_files_up_to_the_limit_are_selected_before_the_close(
     with refused("not_selectable", match="does not compete"):
         pick(service, hidden)
     with refused("unknown_submission"):
-        pick(service, first, user=service.user("eve"))
+        pick(service, first, user="eve")
     with refused("selection_closed", match="closed with the competition"):
         pick(service, first, is_selected=False, now=service.now + 60 * MINUTE)
 
