@@ -92,8 +92,8 @@ def card_groups(session: Any, competitions: Sequence[Competition], now: datetime
     teams = rosters.team_ids(session, user=g.user) if g.user is not None else {}
     ranks = glance.own_ranks(session, competitions=competitions, team_ids=teams, now=now)
     views = {each.id: CompetitionView(each, now) for each in competitions}
-    running = [each for each in competitions if views[each.id].is_open]
-    left = limits.left_of_teams(session, competitions=running, team_ids=teams, now=now)
+    own = {each: teams[each.id] for each in competitions if each.id in teams and views[each.id].is_open}
+    left = limits.allowances(session, teams=own, now=now)
     items = open_requests.items()
     cards = (
         Card(
@@ -101,7 +101,7 @@ def card_groups(session: Any, competitions: Sequence[Competition], now: datetime
             figures=figures[each.id],
             is_own=each.id in teams,
             rank=ranks.get(each.id),
-            left=left.get(each.id),
+            left=left[each.id].left if each.id in left else None,
             waiting=tuple(item for item in items if item.slug == each.slug),
         )
         for each in competitions

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, false, func, literal, or_, select, true, union_all
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
@@ -78,49 +78,32 @@ class Allowance:
 
 def allowance(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Allowance:
     """Return the allowance of a team; a person without a team has used nothing."""
-    used = _used(team, _day(now)).subquery()
-    granted = _granted(competition, team, _day(now)).subquery()
-    rejected_at = _oldest_rejection(team, competition.max_hourly_rejections, now).scalar_subquery()
-    row = session.execute(select(used, granted, rejected_at).select_from(used.join(granted, true()))).one()
-    used_today, used_total, pending, granted_today, granted_in_all, full_since = row
-    return Allowance(
-        max_daily=_raised(competition.max_daily_submissions, int(granted_today)),
-        max_total=_raised(competition.max_total_submissions, int(granted_in_all)),
-        max_pending=competition.max_pending_submissions,
-        max_rejections=competition.max_hourly_rejections,
-        used_today=used_today,
-        used_total=used_total,
-        pending=pending,
-        rejections_full_since=full_since,
-        resets_at=next_reset(now),
-        granted_today=int(granted_today),
-    )
+    team_id = None if team is None else team.id
+    return allowances(session, teams={competition: team_id}, now=now)[competition.id]
 
 
-def left_of_teams(
-    session: Session, *, competitions: Collection[Competition], team_ids: Mapping[int, int], now: datetime
-) -> dict[int, int | None]:
-    """Return the submissions that teams have left today, by competition id, in two queries.
-
-    `team_ids` maps competition ids to team ids. A result of None means no limit.
-    """
-    own = {each: team_ids[each.id] for each in competitions if each.id in team_ids}
-    if not own:
-        return {}
-    used = _used_by(session, own.values(), _day(now))
-    granted = _granted_to(session, own, _day(now))
-    left: dict[int, int | None] = {}
-    for competition, team_id in own.items():
-        (today, in_all), (more_today, more_in_all) = (
-            used.get(team_id, (0, 0)),
-            granted.get(competition.id, (0, 0)),
+def allowances(
+    session: Session, *, teams: Mapping[Competition, int | None], now: datetime
+) -> dict[int, Allowance]:
+    """Return the allowances of one team per competition, by competition id, in one query."""
+    by_id = {each.id: each for each in teams}
+    queries = [_figures(competition, team_id, now) for competition, team_id in teams.items()]
+    rows = session.execute(union_all(*queries)) if queries else ()
+    return {
+        key: Allowance(
+            max_daily=_raised(by_id[key].max_daily_submissions, int(granted_today)),
+            max_total=_raised(by_id[key].max_total_submissions, int(granted_in_all)),
+            max_pending=by_id[key].max_pending_submissions,
+            max_rejections=by_id[key].max_hourly_rejections,
+            used_today=used_today,
+            used_total=used_total,
+            pending=pending,
+            rejections_full_since=full_since,
+            resets_at=next_reset(now),
+            granted_today=int(granted_today),
         )
-        remaining = (
-            _left(_raised(competition.max_daily_submissions, more_today), today),
-            _left(_raised(competition.max_total_submissions, more_in_all), in_all),
-        )
-        left[competition.id] = min((each for each in remaining if each is not None), default=None)
-    return left
+        for key, used_today, used_total, pending, granted_today, granted_in_all, full_since in rows
+    }
 
 
 def refusal(allowance: Allowance, *, now: datetime) -> SubmissionLimitReached | None:
@@ -192,61 +175,32 @@ def next_reset(now: datetime) -> datetime:
     return datetime.combine(_day(now) + timedelta(days=1), time(tzinfo=UTC))
 
 
-def _used(team: Team | None, today: date) -> Select[int, int, int]:
-    """Return the query for the slots that a team uses: today, in total, and by pending files."""
-    return select(
-        func.count().filter(Submission.slot_day == today).label("used_today"),
-        func.count().label("used_total"),
-        func.count().filter(Submission.status == SubmissionStatus.PENDING).label("pending"),
-    ).where(_of(team), Submission.slot_day.is_not(None))
-
-
-def _used_by(session: Session, team_ids: Collection[int], today: date) -> dict[int, tuple[int, int]]:
-    rows = session.execute(
-        select(Submission.team_id, func.count().filter(Submission.slot_day == today), func.count())
-        .where(Submission.team_id.in_(team_ids), Submission.slot_day.is_not(None))
-        .group_by(Submission.team_id)
-    )
-    return {team_id: (used_today, used_total) for team_id, used_today, used_total in rows}
-
-
-def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -> dict[int, tuple[int, int]]:
-    """Return the extra submissions for today and in total so far."""
-    grant = SubmissionGrant
-    rows = session.execute(
-        select(
-            grant.competition_id,
-            func.coalesce(func.sum(grant.count).filter(grant.day == today), 0),
-            func.sum(grant.count),
-        )
-        .where(
-            grant.competition_id.in_([each.id for each in own]),
-            grant.day <= today,
-            or_(grant.team_id.is_(None), grant.team_id.in_(own.values())),
-        )
-        .group_by(grant.competition_id)
-    )
-    return {competition_id: (int(of_day), int(in_all)) for competition_id, of_day, in_all in rows}
-
-
-def _granted(competition: Competition, team: Team | None, today: date) -> Select[int, int]:
-    """Return the query for the extra submissions today and in total."""
+def _figures(competition: Competition, team_id: int | None, now: datetime) -> Select[Any]:
+    """Return the query for the used slots, the extra submissions and the oldest counting rejection."""
+    today = _day(now)
+    used = select(
+        func.count().filter(Submission.slot_day == today),
+        func.count(),
+        func.count().filter(Submission.status == SubmissionStatus.PENDING),
+    ).where(_of(team_id), Submission.slot_day.is_not(None))
     whose: ColumnElement[bool] = SubmissionGrant.team_id.is_(None)
-    if team is not None:
-        whose = or_(whose, SubmissionGrant.team_id == team.id)
+    if team_id is not None:
+        whose = or_(whose, SubmissionGrant.team_id == team_id)
     today_sum = func.sum(SubmissionGrant.count).filter(SubmissionGrant.day == today)
-    return select(
-        func.coalesce(today_sum, 0).label("granted_today"),
-        func.coalesce(func.sum(SubmissionGrant.count), 0).label("granted_in_all"),
-    ).where(SubmissionGrant.competition_id == competition.id, SubmissionGrant.day <= today, whose)
+    granted = select(func.coalesce(today_sum, 0), func.coalesce(func.sum(SubmissionGrant.count), 0)).where(
+        SubmissionGrant.competition_id == competition.id, SubmissionGrant.day <= today, whose
+    )
+    rejected_at = _oldest_rejection(team_id, competition.max_hourly_rejections, now).scalar_subquery()
+    both = used.subquery().join(granted.subquery(), true())
+    return select(literal(competition.id), *both.c, rejected_at).select_from(both)
 
 
-def _oldest_rejection(team: Team | None, limit: int, now: datetime) -> Select[datetime | None]:
+def _oldest_rejection(team_id: int | None, limit: int, now: datetime) -> Select[datetime | None]:
     """Return the query for the time of the `limit`-th newest rejection in the last hour."""
     return (
         select(Submission.finished_at)
         .where(
-            _of(team),
+            _of(team_id),
             Submission.status == SubmissionStatus.REJECTED,
             Submission.finished_at > now - REJECTIONS_COUNT_FOR,
         )
@@ -256,8 +210,8 @@ def _oldest_rejection(team: Team | None, limit: int, now: datetime) -> Select[da
     )
 
 
-def _of(team: Team | None) -> ColumnElement[bool]:
-    return false() if team is None else Submission.team_id == team.id
+def _of(team_id: int | None) -> ColumnElement[bool]:
+    return false() if team_id is None else Submission.team_id == team_id
 
 
 def _left(limit: int | None, used: int) -> int | None:
