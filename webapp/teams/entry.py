@@ -1,34 +1,61 @@
 """Competition entry (pages and API): joining and join requests."""
 
-from typing import Any
+from typing import Any, Self
 
 from flask import Blueprint, request, url_for
 
-from grader.models import Participation, Role
+from grader.models import Competition, Participation, Role, User
 from grader.services.competitions.acting import Act
 from grader.services.identity import names
-from grader.services.teams import memberships, participations
+from grader.services.teams import participations
 from grader.services.teams.participations import EntryState
 from webapp.competitions import prose
 from webapp.http import auth
-from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.fields import Answer, Moment, Number, Sent, Text
 from webapp.http.organizer_operations import DESK
 from webapp.surface import Access, Ask, Surface
-from webapp.teams import answers
-from webapp.teams.answers import Entry, JoinRequest
 
 blueprint = Blueprint("entry", __name__, url_prefix="/competitions/<slug>")
 JOINING = Surface(blueprint, tag="teams", role=Access.PUBLIC, acts=Access.USER)
 ENTRIES = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR, api=DESK)
 
 
+class JoinRequest(Sent):
+    """A request to join, with the version of the rules that the user read, and an entry code."""
+
+    accepted_rules_version: Number | None = None
+    code: Text | None = None
+
+
+class Entry(Answer):
+    """Whether the user takes part, and the accepted version of the rules."""
+
+    entry: EntryState
+    accepted_rules_version: int | None
+    joined_at: Moment | None
+
+    @classmethod
+    def of_person(cls, session: Any, *, competition: Competition, user: User, **others: Any) -> Self:
+        """Return the entry of a user, with further fields."""
+        entered = participations.known(session, competition=competition, user=user)
+        return cls(
+            entry=participations.state(competition, entered),
+            accepted_rules_version=entered.rules_version if entered else None,
+            joined_at=entered.joined_at if entered else None,
+            **others,
+        )
+
+
 @JOINING.read("/join", None, endpoint="show", page="teams/join.html")
 def join_page(ask: Ask) -> dict[str, Any]:
     """Show the rules and the form to join."""
-    person: dict[str, Any] = {"competition": ask.competition, "user": ask.user, "now": ask.now}
+    person: dict[str, Any] = {"competition": ask.competition, "user": ask.user}
+    entered = participations.known(ask.session, **person) if ask.user else None
     return {
         "rules": prose.stored(ask.competition, ask.competition.slug, ask.competition.rules),
-        "membership": memberships.of_person(ask.session, **person) if ask.user else None,
+        "participation": entered,
+        "state": participations.state(ask.competition, entered),
+        "is_expected": bool(ask.user) and participations.is_expected(ask.session, **person),
         "next": request.values.get("next", ""),
     }
 
@@ -46,8 +73,7 @@ def _joined(entered: Entry, slug: str) -> tuple[str, str]:
 def join(act: Act, sent: JoinRequest) -> Entry:
     """Join, ask to join, or accept the rules again; joining twice has no effect."""
     participations.join(act, accepted_rules_version=sent.accepted_rules_version, code=sent.code or "")
-    person: dict[str, Any] = {"competition": act.competition, "user": act.user, "now": act.now}
-    return answers.entry(memberships.of_person(act.session, **person))
+    return Entry.of_person(act.session, competition=act.competition, user=act.user)
 
 
 class EntryRequest(Answer):

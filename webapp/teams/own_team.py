@@ -2,39 +2,33 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 from flask import Blueprint, url_for
+from pydantic import Field
 
+from grader import models
 from grader.models import Competition, MergeRequest
-from grader.services.competitions import team_names
+from grader.services.competitions import phases, team_names
 from grader.services.competitions.acting import Act
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.competitions.phases import phase
+from grader.services.competitions.settings_model import division_names
 from grader.services.identity import names
 from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import team_results
 from grader.services.submissions import selections
-from grader.services.teams import divisions, invitations, limits, memberships, mergers, rosters, teams
+from grader.services.teams import divisions, invitations, limits, mergers, participations, rosters, teams
 from grader.services.teams.mergers import Sum
 from grader.services.teams.waiting import WaitingKind
 from grader.text import counted
 from webapp.http import open_requests
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
-from webapp.http.fields import Answer, Confirmation, Moment
+from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
 from webapp.http.site import site_link
-from webapp.submissions.answers import Limits, selection
+from webapp.submissions.answers import Limits, Selection, selection
 from webapp.surface import Access, Ask, Surface
-from webapp.teams import answers
-from webapp.teams.answers import (
-    Divided,
-    EntryAndTeam,
-    InvitingTeam,
-    Named,
-    NewLeader,
-    TeamLink,
-)
+from webapp.teams.entry import Entry
 
 blueprint = Blueprint("teams", __name__, url_prefix="/competitions/<slug>")
 TEAM = Surface(blueprint, tag="teams", role=Access.USER)
@@ -51,21 +45,137 @@ def _invited_to(session: Any, slug: str, **_: Any) -> Competition:
 LINK = replace(TEAM, role=Access.PUBLIC, acts=Access.USER, find=_invited_to)
 
 
+class Named(Sent):
+    """The name of a team or a user."""
+
+    name: Text
+
+
+class Divided(Sent):
+    """The division of a team."""
+
+    division: Text
+
+
+class NewLeader(Named, Confirmation):
+    """The name of a team's new leader."""
+
+
+class MergeProposal(Answer):
+    """An open merge request.
+
+    `is_ours` is true if the current user's team sent it. `obstacle` is the reason why it cannot be accepted.
+    """
+
+    id: int
+    team: str
+    is_ours: bool
+    obstacle: str | None
+
+
+class Team(Answer):
+    """The user's team."""
+
+    id: Annotated[int, Field(description="The team's id, the same as `team_id` on the leaderboard.")]
+    name: str
+    alias: str | None
+    is_name_fixed: bool
+    division: str | None
+    leader: str | None
+    is_leader: bool
+    members: list[str]
+    disqualified_because: str | None
+    has_link: bool
+    mergers: list[MergeProposal]
+
+
+class TeamLink(Answer):
+    """A link with which users can join the team; it is shown only once."""
+
+    token: str
+    url: str
+
+
+class InvitingTeam(Answer):
+    """The team of an invitation link, and the link's creator."""
+
+    name: str
+    members: list[str]
+    invited_by: str
+
+
+class EntryAndTeam(Entry):
+    """A user's entry, team, remaining submissions, and current selection."""
+
+    team: Team | None
+    limits: Limits
+    selection: Selection | None
+
+
 @TEAM.read(
     "/team", EntryAndTeam, endpoint="show", page="teams/show.html", extra=lambda _ask, _page: {"link": None}
 )
 def team(ask: Ask) -> EntryAndTeam:
     """Return the user's entry, team, remaining submissions and selection in a competition."""
     session, competition, now = ask.session, ask.competition, ask.now
-    membership = memberships.of_person(session, competition=competition, user=ask.user, now=now)
-    own = membership.own.team if membership.own else None
+    own = rosters.find_team(session, competition=competition, user=ask.user)
     choice = selections.would_count(session, competition=competition, team=own, now=now) if own else None
-    ask.shown |= {"membership": membership, "own": membership.own}
-    return EntryAndTeam(
-        **answers.entry_fields(membership),
-        team=answers.team(membership.own, competition) if membership.own else None,
+    ask.shown |= {
+        "own": own,
+        "is_entry_open": participations.is_entry_open(competition, now),
+        "can_grow": rosters.can_change(competition, now),
+        "is_running": rosters.is_running(competition, now),
+        "max_used": mergers.max_used_by_now(competition, now),
+    }
+    return EntryAndTeam.of_person(
+        session,
+        competition=competition,
+        user=ask.user,
+        team=_team(ask, own) if own else None,
         limits=Limits.model_validate(limits.allowance(session, competition=competition, team=own, now=now)),
         selection=selection(choice) if choice else None,
+    )
+
+
+def _team(ask: Ask, own: models.Team) -> Team:
+    """Return the user's team, and store further values for its page."""
+    session, competition = ask.session, ask.competition
+    members, invite = rosters.members(session, team=own), invitations.link_of(session, team=own)
+    is_leader = own.leader_id == ask.user.id
+    chooses = is_leader and phases.takes_divisions(competition, ask.now)
+    requests = mergers.of_team(session, team=own)
+    about: dict[str, Any] = {"competition": competition, "now": ask.now}
+    ask.shown |= {
+        "members": members,
+        "invite": invite,
+        "can_leave": not rosters.has_counting_file(session, team=own),
+        "divisions": division_names(competition.divisions) if chooses else (),
+        "together": {
+            each.id: mergers.together(session, teams=(each.from_team, each.to_team), **about)
+            for each in requests
+        },
+    }
+    return Team(
+        id=own.id,
+        name=own.name,
+        division=own.division,
+        alias=team_names.alias(own, competition) or None,
+        is_name_fixed=own.is_name_fixed,
+        leader=own.leader.name if own.leader else None,
+        is_leader=is_leader,
+        members=[member.user.name for member in members],
+        disqualified_because=own.disqualification_reason if own.disqualified_at else None,
+        has_link=invite is not None,
+        mergers=[
+            MergeProposal(
+                id=each.id,
+                team=team_names.shown(each.to_team if is_ours else each.from_team, competition),
+                is_ours=is_ours,
+                obstacle=mergers.obstacle(session, teams=(each.from_team, each.to_team), **about),
+            )
+            for each in requests
+            for is_ours in [each.from_team_id == own.id]
+        ],
     )
 
 
@@ -78,12 +188,13 @@ def team_of_link(ask: Ask, token: str) -> InvitingTeam:
     link = invitations.open_link(session, competition=competition, token=token, now=now)
     members = rosters.members(session, team=link.team)
     if ask.is_page:
-        person: dict[str, Any] = {"competition": competition, "user": ask.user, "now": now}
+        person: dict[str, Any] = {"competition": competition, "user": ask.user}
         ask.shown |= {
             "link": link,
             "team": link.team,
             "members": members,
-            "membership": memberships.of_person(session, **person) if ask.user else None,
+            "entry": Entry.of_person(session, **person).entry if ask.user else None,
+            "own": rosters.find_team(session, **person) if ask.user else None,
             "is_full": len(members) >= competition.max_team_size,
         }
     return InvitingTeam(
@@ -99,7 +210,11 @@ def team_of_link(ask: Ask, token: str) -> InvitingTeam:
 def certificate(ask: Ask, team_id: int) -> dict[str, Any]:
     """Show the certificate of a team on the private leaderboard."""
     competition, now = ask.competition, ask.now
-    found: dict[str, Any] = {"competition": competition, "team_id": team_id, "phase": phase(competition, now)}
+    found: dict[str, Any] = {
+        "competition": competition,
+        "team_id": team_id,
+        "phase": phases.phase(competition, now),
+    }
     return {
         "award": team_results.award(ask.session, **found),
         "revealed_at": competition.revealed_at,
