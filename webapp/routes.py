@@ -57,19 +57,23 @@ ADDED_TO_FAMILIES = (
 )
 # Blueprints of the organizers' navigation, in order, with their labels.
 PAGES = {
-    "organize_console": "Console",
+    "organize_console": "Overview",
     "organize_submissions": "Submissions",
     "organize_teams": "Teams",
     "organize_announcements": "Announcements",
     "organize_rescoring": "Rescoring",
     "organize_settings": "Setup",
-    "organize_organizers": "Organizers",
-    "organize_roster": "Roster",
-    "organize_audit": "Audit",
-    "organize_close": "Close & results",
+    "organize_close": "Close",
 }
-# These pages show the state of the setup above their content.
-SETUP = frozenset({"organize_settings", "organize_solution", "organize_data", "organize_publishing"})
+# Pages below an entry of the navigation, from which they are linked.
+BELOW = {
+    "organize_roster": "organize_teams",
+    "organize_audit": "organize_announcements",
+    "organize_solution": "organize_settings",
+    "organize_data": "organize_settings",
+    "organize_organizers": "organize_settings",
+    "organize_publishing": "organize_settings",
+}
 CURRENT = Markup(' aria-current="page"')
 
 
@@ -117,19 +121,13 @@ def _may(role: str) -> bool:
 def _organizers_pages() -> list[tuple[str, str, str]]:
     """Return the available pages of the organizers' navigation: blueprint, endpoint and label."""
     fronts = ((family, _front_endpoint(family), words) for family, words in PAGES.items())
-    return [
-        (family, endpoint, words)
-        for family, endpoint, words in fronts
-        if endpoint and (family != "organize_roster" or _may("editor"))
-    ]
+    return [(family, endpoint, words) for family, endpoint, words in fronts if endpoint]
 
 
 def _organizers_page() -> str | None:
     """Return the entry of the organizers' navigation to which the current page belongs, or None."""
-    family = request.blueprint or ""
-    if family in SETUP:
-        return "organize_settings"
-    return family if family.startswith("organize_") else None
+    family = BELOW.get(request.blueprint or "", request.blueprint or "")
+    return family if family in PAGES else None
 
 
 def _front_endpoint(family: str) -> str | None:

@@ -90,6 +90,26 @@ def fitting(name: str, options: Options, among: Iterable[str] = METRICS) -> dict
     return {each: one for each, (one, columns) in metrics.items() if columns == wanted}
 
 
+def option_names(name: str) -> frozenset[str]:
+    """Return the names of the options that a metric takes, with `weight`, `target` and `reported`."""
+    if name == BIAS:
+        return frozenset()
+    if name not in METRICS:
+        return frozenset({"target", "weight"})
+    usual = Options(columns=("a", "b"), classes=("a", "b"))
+    about = metric(name, usual).describe()
+    others = {"columns": ("c",), "positive": "a", "cutoff": usual.cutoff + 1}
+    found = {
+        option
+        for option, value in others.items()
+        if metric(name, replace(usual, **{option: value})).describe() != about
+    }
+    found |= set() if "columns" in found else {"target"}
+    found |= {"classes"} if about.truth[0].kind is not ColumnKind.NUMBER else set()
+    found |= {"reported"} if len(fitting(name, usual)) > 1 else set()
+    return frozenset({*found, "weight"})
+
+
 def _columns(scored: Metric) -> list[tuple[str, ColumnKind]]:
     about = scored.describe()
     return [(each.name, each.kind) for each in (*about.truth, *about.predictions)]

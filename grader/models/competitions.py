@@ -117,7 +117,8 @@ class Competition(_WithTexts, Base):
     A draft may lack dates and a live scoring version; `draft_metric` contains the metric settings with which
     its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
     Selections are frozen at the close, or at `selection_deadline` if an organizer has reopened them.
-    `section_use` is None for a competition without a roster.
+    `section_use` is None for a competition without a roster. `saved_sections` contains the keys of the
+    sections of the setup page that an organizer has saved.
 
     Every act of a person raises `act_number`, so that pages in caches show its effect at once.
 
@@ -205,6 +206,7 @@ class Competition(_WithTexts, Base):
         ForeignKey("scoring_version.id", use_alter=True)
     )
 
+    saved_sections: Mapped[str] = mapped_column(String(64), default="", server_default="")
     act_number: Mapped[int] = mapped_column(default=0, server_default="0")
 
     live_scoring_version: Mapped["ScoringVersion | None"] = relationship(

@@ -1,18 +1,52 @@
-"""State of each section of the setup page: missing items and suggestions, with links to their fields."""
+"""Sections of the setup page: missing items and suggestions of a draft, and whether each was saved."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from flask import url_for
+from pydantic import Field
 
-from grader.models import Competition, CompetitionState
-from grader.services.competitions import lifecycle, settings_warnings
+from grader.models import CompetitionState
+from grader.services.competitions import drafts, lifecycle
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import DATA, SECTIONS, SettingsSection
-from grader.services.competitions.settings_problems import Fault
 from grader.services.solutions import data_files as files
 from grader.services.submissions import benchmark_entries
 from webapp.competitions.settings_form import METRIC
+from webapp.http import organizer_operations as organizing
+from webapp.http.fields import Answer
+from webapp.http.organizer_operations import FaultAnswer
+from webapp.surface import Ask
+
+
+class Publication(Answer):
+    """The state of a competition, the items that a draft lacks for publication, and suggestions."""
+
+    state: CompetitionState
+    missing: list[FaultAnswer]
+    suggestions: list[FaultAnswer]
+    submission_count: int
+    saved_sections: Annotated[
+        list[str], Field(description="The sections of the setup page that were saved: text, data, dates.")
+    ]
+
+
+def publication(ask: Ask | Act) -> Publication:
+    """Return the state of a competition, and the items that a draft lacks for publication."""
+    session, competition, now = ask.session, ask.competition, ask.now
+    is_draft = competition.state is CompetitionState.DRAFT
+    lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
+    missing = lifecycle.missing(session, competition=competition, now=now) if is_draft else []
+    suggestions = lifecycle.suggestions(
+        session, competition=competition, lacks_baseline=lacks_baseline, now=now
+    )
+    return Publication(
+        state=competition.state,
+        missing=[organizing.fault(each) for each in missing],
+        suggestions=[organizing.fault(each) for each in suggestions],
+        submission_count=drafts.count_submissions(session, competition=competition),
+        saved_sections=competition.saved_sections.split(),
+    )
 
 
 class Lack(NamedTuple):
@@ -23,64 +57,38 @@ class Lack(NamedTuple):
 
 
 class SectionState(NamedTuple):
-    """A section with its mark; those of a published competition have no mark."""
+    """A section with its mark: `missing`, `open` if it was never saved, `advice`, `done` or empty."""
 
     section: SettingsSection
     url: str
-    is_marked: bool
+    state: str
     missing: tuple[Lack, ...]
     advice: tuple[Lack, ...]
 
-    @property
-    def state(self) -> str:
-        """The mark: `missing`, `advice`, `done` or empty."""
-        if not self.is_marked:
-            return ""
-        return "missing" if self.missing else "advice" if self.advice else "done"
+
+def sections(ask: Ask) -> list[SectionState]:
+    """Return the sections with their marks; those of a published competition have none."""
+    found, slug = publication(ask), ask.competition.slug
+    return [_section(each, found, slug) for each in SECTIONS]
 
 
-def missing(session: Any, competition: Competition, now: datetime) -> list[Fault]:
-    """Return the problems that prevent a draft's publication."""
-    if competition.state is not CompetitionState.DRAFT:
-        return []
-    return lifecycle.missing(session, competition=competition, now=now)
+def _section(section: SettingsSection, found: Publication, slug: str) -> SectionState:
+    missing = tuple(_lacks(section, found.missing, slug))
+    advice = tuple(_lacks(section, found.suggestions, slug))
+    is_saved = section.key in found.saved_sections
+    state = "missing" if missing else "open" if not is_saved else "advice" if advice else "done"
+    is_marked = found.state is CompetitionState.DRAFT and section.names
+    url = url_for("organize_settings.show", slug=slug, _anchor=section.key)
+    return SectionState(section, url, state if is_marked else "", missing, advice)
 
 
-def suggestions(session: Any, competition: Competition) -> list[Fault]:
-    """Return the suggestions for a competition."""
-    is_draft = competition.state is CompetitionState.DRAFT
-    lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
-    return lifecycle.suggestions(session, competition=competition, lacks_baseline=lacks_baseline)
-
-
-def sections(session: Any, competition: Competition, now: datetime) -> list[SectionState]:
-    """Return the sections with their marks."""
-    is_draft = competition.state is CompetitionState.DRAFT
-    advice = suggestions(session, competition)
-    if is_draft:
-        past = settings_warnings.date_warnings(competition, now)
-        advice += [fault for fault in past if "closes_at" not in fault.names]
-    found = missing(session, competition, now)
-    page = url_for("organize_settings.show", slug=competition.slug)
-    return [
-        SectionState(
-            section,
-            f"{page}#{section.key}",
-            is_draft and bool(section.names),
-            tuple(_lacks(section, found, competition.slug, page)),
-            tuple(_lacks(section, advice, competition.slug, page)),
-        )
-        for section in SECTIONS
-    ]
-
-
-def _lacks(section: SettingsSection, faults: Iterable[Fault], slug: str, page: str) -> Iterator[Lack]:
+def _lacks(section: SettingsSection, faults: Iterable[FaultAnswer], slug: str) -> Iterator[Lack]:
     others = {files.DATA: "organize_data.index", lifecycle.SOLUTION: "organize_solution.index"}
-    for sentence, names, *_ in faults:
-        if endpoint := others.get(names[0]):
+    for fault in faults:
+        if endpoint := others.get(fault.fields[0]):
             if section is DATA:
-                yield Lack(sentence, url_for(endpoint, slug=slug))
-        elif name := next(
-            (n for n in (METRIC if n == "metric" else n for n in names) if n in section.names), ""
-        ):
-            yield Lack(sentence, f"{page}#{name}")
+                yield Lack(fault.message, url_for(endpoint, slug=slug))
+            continue
+        names = (METRIC if name == "metric" else name for name in fault.fields)
+        if name := next((each for each in names if each in section.names), ""):
+            yield Lack(fault.message, url_for("organize_settings.show", slug=slug, _anchor=name))

@@ -20,8 +20,7 @@ from grader.services.closing import tables
 from grader.services.competitions import pauses, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
-from grader.services.site import activity, log, organizer_jobs
-from grader.services.site.paging import Part
+from grader.services.site import activity, organizer_jobs
 from grader.services.submissions import queue_health, retries
 from grader.services.submissions.queue_health import Health, HealthSign
 from grader.visibility import Phase
@@ -34,7 +33,6 @@ from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_console", __name__, url_prefix="/competitions/<slug>/organize")
 CONSOLE = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDITOR)
-RECENT_COUNT = 5
 # For each kind of failed organizer job: its name, and the endpoint of the page that restarts it.
 BROKEN = {
     OrganizerJobKind.CHECK: ("The check of the solution", "organize_solution.index"),
@@ -104,7 +102,6 @@ def _page(ask: Ask, shown: Console) -> dict[str, Any]:
     session, competition, now = ask.session, ask.competition, ask.now
     keep = lookups.keep(session, competition, now)
     health, counts = ask.shown["health"], ask.shown["counts"]
-    acts, names = log.list_after(session, competition=competition, part=Part(size=RECENT_COUNT))
     tasks = list(_tasks(session, competition, counts, health, failed=shown.failed_count))
     dates = (
         ("Opening", competition.opens_at),
@@ -114,19 +111,13 @@ def _page(ask: Ask, shown: Console) -> dict[str, Any]:
         ("Reveal", None if competition.revealed_at else competition.reveals_at),
     )
     coming = [(words, at, formats.span(at - now)) for words, at in dates if at is not None and at > now]
-    ages = [(each, each.oldest_open_at and formats.span(now - each.oldest_open_at)) for each in health.queues]
-    open_since = [each.oldest_open_at for each in health.queues if each.oldest_open_at]
     return {
-        "queues": ages,
+        "queues": health.queues,
         "health_sentence": _sentence(health, now),
         "activity": keep("activity", lambda: activity.of(session, competition=competition, now=now)),
-        "oldest": formats.span(now - min(open_since)) if open_since else "",
         "tasks": tasks,
-        "act": next_act(session, competition, tasks, now=now),
+        "act": next_act(ask, tasks),
         "dates": sorted(coming, key=lambda each: each[1]),
-        "recent": [
-            (each, log.action_text(each.action, log.with_names(each.subject, names))) for each in acts.rows
-        ],
         "export_kinds": [kind.value for kind in tables.TableKind],
     }
 
@@ -215,17 +206,17 @@ def _sentence(health: Health, now: Any) -> str:
     )
 
 
-def next_act(session: Any, competition: Competition, tasks: Sequence[Task], *, now: Any) -> NextAct:
+def next_act(ask: Ask, tasks: Sequence[Task]) -> NextAct:
     """Return the next action: a draft's setup, a running competition's open tasks, or the close."""
-    slug = competition.slug
+    session, competition, now, slug = ask.session, ask.competition, ask.now, ask.competition.slug
     if competition.state is CompetitionState.DRAFT:
-        faults = checklist.missing(session, competition, now)
+        faults = checklist.publication(ask).missing
         review = url_for("organize_settings.show", slug=slug, _anchor="publish")
         if not faults:
             return NextAct("This draft is complete.", "Review and publish", review)
         count = formats.counted(len(faults), "item is missing", "items are missing")
         sentence = f"Only organizers can see this draft. {count}."
-        return NextAct(sentence, "Continue setup", review, tuple(each.sentence for each in faults))
+        return NextAct(sentence, "Continue setup", review, tuple(each.message for each in faults))
     if competition.state is CompetitionState.ARCHIVED:
         return NextAct("The competition is archived. It stays readable but accepts no files.")
     stage = phases.stage(competition, now)

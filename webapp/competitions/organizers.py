@@ -8,6 +8,7 @@ from grader.models import Role, User
 from grader.services.competitions import organizers
 from grader.services.competitions.acting import Act
 from grader.services.identity import names
+from webapp.competitions import checklist
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import reading
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
@@ -57,7 +58,7 @@ class OrganizerList(Answer):
     OrganizerList,
     endpoint="index",
     page="competitions/organizers.html",
-    extra=lambda *_: {"roles": WHAT_ROLES_MAY},
+    extra=lambda ask, _: {"roles": WHAT_ROLES_MAY, "states": checklist.sections(ask)},
 )
 def organizer_list(ask: Ask) -> OrganizerList:
     """List the organizers and their roles."""

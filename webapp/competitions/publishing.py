@@ -4,33 +4,24 @@ from dataclasses import replace
 
 from flask import Blueprint, url_for
 
-from grader.models import CompetitionState, Role
+from grader.models import Role
 from grader.services.competitions import drafts, lifecycle
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.submissions import benchmark_entries
 from webapp.competitions import checklist, prose
+from webapp.competitions.checklist import Publication
 from webapp.competitions.creating import Draft, created
 from webapp.competitions.setup import organized_settings
-from webapp.http import organizer_operations as organizing
 from webapp.http.confirmation import Question, confirm
-from webapp.http.fields import Answer, Confirmation, Sent, Text
-from webapp.http.organizer_operations import DESK, ConfirmedReason, FaultAnswer, Reasoned
+from webapp.http.fields import Confirmation, Sent, Text
+from webapp.http.organizer_operations import DESK, ConfirmedReason, Reasoned
 from webapp.http.site import current_site
 from webapp.presentation import formats
 from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_publishing", __name__, url_prefix="/competitions/<slug>/organize/state")
 STATE = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.OWNER)
-
-
-class Publication(Answer):
-    """The state of a competition, the items that a draft lacks for publication, and suggestions."""
-
-    state: CompetitionState
-    missing: list[FaultAnswer]
-    suggestions: list[FaultAnswer]
-    submission_count: int
 
 
 class NextStageRequest(Sent):
@@ -44,17 +35,7 @@ class NextStageRequest(Sent):
 @STATE.read("", Publication)
 def organized_state(ask: Ask) -> Publication:
     """Return the state of a competition, and the items that a draft lacks for publication."""
-    return _publication(ask)
-
-
-def _publication(ask: Ask | Act) -> Publication:
-    session, competition = ask.session, ask.competition
-    return Publication(
-        state=competition.state,
-        missing=[organizing.fault(each) for each in checklist.missing(session, competition, ask.now)],
-        suggestions=[organizing.fault(each) for each in checklist.suggestions(session, competition)],
-        submission_count=drafts.count_submissions(session, competition=competition),
-    )
+    return checklist.publication(ask)
 
 
 def _publish_question(act: Act) -> Question:
@@ -91,7 +72,7 @@ def publish_competition(act: Act, sent: Confirmation) -> Publication:
     entered = benchmark_entries.publish(act, storage=current_site().storage)
     confirm(question)
     after_commit(current_site().hints.send, entered.job_ids if entered else ())
-    return _publication(act)
+    return checklist.publication(act)
 
 
 @STATE.act(
@@ -102,7 +83,7 @@ def archive_competition(act: Act, sent: ConfirmedReason) -> Publication:
     lifecycle.archive(act, reason=sent.reason)
     words = "It will stay readable but accept no files. You can unarchive it later."
     confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", _here(act)))
-    return _publication(act)
+    return checklist.publication(act)
 
 
 @STATE.act(
@@ -115,7 +96,7 @@ def archive_competition(act: Act, sent: ConfirmedReason) -> Publication:
 def unarchive_competition(act: Act, sent: Reasoned) -> Publication:
     """Unarchive a competition."""
     lifecycle.unarchive(act, reason=sent.reason)
-    return _publication(act)
+    return checklist.publication(act)
 
 
 @STATE.act(

@@ -1,7 +1,7 @@
 """Form fields of settings: sections of the setup page, shown and entered values."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -10,7 +10,6 @@ from typing import Any
 from flask import request
 
 from grader.metrics import registry
-from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import (
     DATA,
     KINDS,
@@ -26,7 +25,6 @@ from grader.services.competitions.settings_model import (
     Setting,
     SettingsSection,
     merged_metric,
-    usual_time,
 )
 from grader.services.competitions.settings_problems import Fault
 
@@ -34,18 +32,17 @@ METRIC = "name"  # the part of the metric that is chosen from the list
 CLASS_NAMES = ("positive_name", "negative_name")
 NAMES = tuple(name for section in SECTIONS for name in section.names)
 FORMULA = tuple(group for group in DATA.groups if set(group.names) & METRIC_PARTS.keys())
-_OF_BIAS = frozenset({*CLASS_NAMES, "identities", "min_class_rows", *METRIC_PARTS})
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsField:
-    """A setting or a part of the metric; `text` is the shown or entered value, of a date as two texts."""
+    """A setting or a part of the metric; `text` is the shown or entered value."""
 
     name: str
     setting: Setting
     kind: Kind
     value: Any
-    text: str | tuple[str, str]
+    text: str
     locked: str = ""
     problem: str = ""
 
@@ -128,11 +125,11 @@ def _parts_of(settings: CompetitionSettings) -> dict[str, Any]:
     return found | {name: weights.get(name, getattr(metric.formula, name, None)) for name in METRIC_PARTS}
 
 
-def _shown(name: str, value: Any) -> str | tuple[str, str]:
+def _shown(name: str, value: Any) -> str:
     """Return a value as the text of its input."""
     kind = KINDS[name]
     if kind is Kind.DATE:
-        return (f"{value:%Y-%m-%d}", f"{value:%H:%M}") if value else ("", f"{usual_time(name):%H:%M}")
+        return f"{value:%Y-%m-%dT%H:%M}" if value else ""
     if kind is Kind.CHECK:
         return "yes" if value else "no"
     if kind is Kind.NAMES:
@@ -143,32 +140,27 @@ def _shown(name: str, value: Any) -> str | tuple[str, str]:
     return "" if value is None else str(value.value if isinstance(value, Enum) else value)
 
 
-def _entered(name: str) -> str | tuple[str, str] | None:
+def _entered(name: str) -> str | None:
     """Return the entered text, or None if the form did not contain the field."""
     form = request.form
-    if KINDS[name] is Kind.DATE:
-        return (form[f"{name}_date"], form.get(f"{name}_time", "")) if f"{name}_date" in form else None
     if name not in form:
         return None
     # Checkboxes follow a hidden input; those of identities are several.
     return "\n".join(form.getlist(name)) if KINDS[name] is Kind.NAMES else form.getlist(name)[-1]
 
 
-def _is_same(text: str | tuple[str, str], shown: str | tuple[str, str], name: str) -> bool:
-    if isinstance(text, tuple) or isinstance(shown, tuple):
-        return text == shown or not (text[0] or shown[0])
+def _is_same(text: str, shown: str, name: str) -> bool:
     lines = [[line for line in each.splitlines() if line.strip()] for each in (text, shown)]
     if name == "identities":
         return sorted(lines[0]) == sorted(lines[1])
     return text.splitlines() == shown.splitlines()
 
 
-def _value(name: str, text: str | tuple[str, str]) -> Any:
+def _value(name: str, text: str) -> Any:
     """Return an entered text as a value, or unchanged if the model must validate it."""
-    if isinstance(text, tuple):
-        day, time = (each.strip() for each in text)
-        return f"{day}T{time or f'{usual_time(name):%H:%M}'}Z" if day else None
     kind, text = KINDS[name], text.strip()
+    if kind is Kind.DATE:
+        return f"{text}Z" if text else None
     if kind is Kind.NAMES:
         names = tuple(line.strip() for line in text.splitlines() if line.strip())
         # Without checkboxes, blank identities are those that the solution check proposes.
@@ -179,11 +171,15 @@ def _value(name: str, text: str | tuple[str, str]) -> Any:
     return text or (None if name in ("target", "positive") else "")
 
 
-def sections_for(metric: NamedMetric) -> Iterator[SettingsSection]:
-    """Yield the sections with the groups of settings that matter for a metric."""
-    others = frozenset[str]() if metric.takes_identities else _OF_BIAS
+def sections_for(metric: str) -> list[SettingsSection]:
+    """Return the sections with the settings that matter for a metric."""
+    hidden = NAMED_PARTS.keys() - registry.option_names(metric) - {METRIC}
+    if metric != registry.BIAS:
+        hidden |= {*CLASS_NAMES, "identities", "min_class_rows", *METRIC_PARTS}
+    sections = []
     for section in SECTIONS:
-        groups = [
-            group._replace(names=tuple(n for n in group.names if n not in others)) for group in section.groups
-        ]
-        yield section._replace(groups=tuple(group for group in groups if group.names))
+        shown = (
+            group._replace(names=tuple(n for n in group.names if n not in hidden)) for group in section.groups
+        )
+        sections.append(section._replace(groups=tuple(group for group in shown if group.names)))
+    return sections

@@ -20,6 +20,7 @@ from grader.services.competitions.settings_model import (
     FOLLOWING_DATES,
     METRIC,
     METRIC_IS_FIXED,
+    SECTION_SETTINGS,
     CompetitionSettings,
 )
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition
@@ -88,9 +89,12 @@ class CompetitionSettingsRequest(SettingsSent):
     @staticmethod
     def of_form(act: Act) -> dict[str, Any]:
         """Return the changed settings of the form; raise InvalidCompetition with all problems at once."""
-        changes = settings_form.changes(competition_settings.of(act.competition))
+        settings = competition_settings.of(act.competition)
+        changes = settings_form.changes(settings)
         locks = competition_settings.locks(act.competition, act.now)
         changes = {name: value for name, value in changes.items() if name not in locks}
+        saved = SECTION_SETTINGS.get(request.form.get("section", ""), ())
+        changes = {name: getattr(settings, name) for name in saved if name not in locks} | changes
         if faults := competition_settings.refusals(act.competition, changes, act.now):
             raise InvalidCompetition(faults)
         return read_settings(changes)[0] | {FIELD: request.form.get(FIELD, "")}
@@ -150,15 +154,18 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
     """Return what the setup page shows beside the settings."""
     session, competition, now = ask.session, ask.competition, ask.now
     settings, problem, is_sent = competition_settings.of(competition), ask.problem, "version" in request.form
-    fields = settings_form.fields_of(settings, locks=shown.locked, is_sent=is_sent)
+    metric = settings.metric_choice.form.name
+    sections = settings_form.sections_for(request.form.get(settings_form.METRIC, metric))
+    names = [name for section in sections for name in section.names]
+    fields = settings_form.fields_of(settings, names, locks=shown.locked, is_sent=is_sent)
     faults = problem.faults if isinstance(problem, InvalidCompetition) else ()
     others = settings_form.tell(fields, faults)
     is_stale = isinstance(problem, competition_settings.ChangedMeanwhile)
     proposal = settings_warnings.proposed_step(competition)
     texts = prose.Texts.of(session, competition)
     return {
-        "sections": list(settings_form.sections_for(settings.metric_choice.form)),
-        "states": {state.section.key: state for state in checklist.sections(session, competition, now)},
+        "sections": sections,
+        "states": {state.section.key: state for state in checklist.sections(ask)},
         "fields": fields,
         "problems": others if faults else [problem.message] if problem and not is_stale else [],
         "is_stale": is_stale,
@@ -243,8 +250,7 @@ def _saved(changed: SettingsChanged, slug: str) -> Any:
     if job and organizer_jobs.is_open(job[0]):
         url = url_for("organize_solution.show", slug=slug, job_id=job[0].id)
         return "Saved. The solution is being checked with your new metric settings.", url
-    page = "organize_solution.index" if request.form.get("next") == "solution" else "organize_settings.show"
-    return "Saved." if names else "Nothing was changed.", url_for(page, slug=slug)
+    return "Saved." if names else "Nothing was changed.", organized_settings.url(slug=slug)
 
 
 @CHANGES.act(

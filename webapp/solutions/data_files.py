@@ -106,7 +106,7 @@ def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
             "can_be_released": file.name not in waiting and (is_held or is_unopened),
         }
     return {
-        "states": checklist.sections(session, competition, ask.now),
+        "states": checklist.sections(ask),
         "checks": checks,
         "benchmarks": benchmark_entries.list_all(session, competition=competition),
         "entered_for": (request.view_args or {}).get("name", ""),

@@ -135,7 +135,7 @@ def _more(ask: Ask, shown: SolutionAnswer) -> Mapping[str, Any]:
     live = ask.competition.live_scoring_version
     chosen = metric.of(ask.competition).form
     return {
-        "states": checklist.sections(ask.session, ask.competition, ask.now),
+        "states": checklist.sections(ask),
         "stored": live and live.solution,
         "sample": metrics.sample_solution(chosen),
         "report": live and live.solution.report,
@@ -174,7 +174,7 @@ def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
     report, columns = shown.report, shown.columns
     missed = report.get("undecided", ()) if report else [c.name for c in columns]
     return {
-        "states": checklist.sections(ask.session, ask.competition, ask.now),
+        "states": checklist.sections(ask),
         "created_by": job.created_by.name if job.created_by else "the system",
         "report": report,
         "has_identities": has_identities,

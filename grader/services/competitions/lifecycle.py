@@ -94,7 +94,9 @@ def _change(act: Act, state: CompetitionState, action: str, public_text: str, *,
     )
 
 
-def suggestions(session: Session, *, competition: Competition, lacks_baseline: bool) -> list[Fault]:
+def suggestions(
+    session: Session, *, competition: Competition, lacks_baseline: bool, now: datetime
+) -> list[Fault]:
     """Return the suggestions for a competition, each with the names of the settings."""
     faults = []
     if not competition.overview:
@@ -106,6 +108,9 @@ def suggestions(session: Session, *, competition: Competition, lacks_baseline: b
         words = "There are no rules, so participants join with their first submission."
         faults.append(Fault(words, ("rules",)))
     faults += settings_warnings.small_step_warnings(competition)
+    if competition.state is CompetitionState.DRAFT:
+        past = settings_warnings.date_warnings(competition, now)
+        faults += [fault for fault in past if "closes_at" not in fault.names]
     if not files.list_all(session, competition=competition):
         faults.append(Fault("There are no data files to download.", (files.DATA,)))
     if lacks_baseline:

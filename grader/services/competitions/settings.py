@@ -21,6 +21,7 @@ from grader.services.competitions.settings_model import (
     KINDS,
     METRIC,
     NAMES,
+    SECTION_SETTINGS,
     SETTINGS,
     YEARS,
     CompetitionSettings,
@@ -130,13 +131,16 @@ def change(
     """Change settings and return the names of the changed ones; raise InvalidCompetition.
 
     Dates that were not set explicitly follow the close. If the metric of a draft changes, the draft loses its
-    solution, which was checked with the previous metric. Participants must accept changed rules before their
-    next upload. The public log of a published competition shows changes of deadlines, limits and rules. Only
+    solution, which was checked with the previous metric. The sections of the setup page with one of the
+    settings are saved, even if no value changes. Participants must accept changed rules before their next
+    upload. The public log of a published competition shows changes of deadlines, limits and rules. Only
     an upload may change the file of a metric.
     """
     competition = act.competition
     if faults := refusals(competition, changes, act.now, is_upload=is_upload):
         raise InvalidCompetition(faults)
+    sections = {key for key, names in SECTION_SETTINGS.items() if changes.keys() & set(names)}
+    competition.saved_sections = " ".join(sorted({*competition.saved_sections.split(), *sections}))
     before, before_shown = of(competition), _shown(competition)
     after = _changed(before, read(changes)[0])
     changed = _differing(before, after)

@@ -84,7 +84,7 @@ def test_unchanged_values_are_kept_even_if_they_are_finer_than_their_inputs(aren
     before = settings_of(arena)
     assert save(root).status_code == 303
     assert settings_of(arena) == before
-    assert save(root, title="Toxic", closes_at_date=f"{before.closes_at + DAY:%Y-%m-%d}").status_code == 303
+    assert save(root, title="Toxic", closes_at=f"{before.closes_at + DAY:%Y-%m-%dT%H:%M}").status_code == 303
     minute = (before.closes_at + DAY).replace(second=0, microsecond=0)
     assert settings_of(arena) == before.changed(title="Toxic", closes_at=minute)
 
@@ -103,11 +103,9 @@ def test_two_editors_do_not_silently_overwrite_each_other(arena, root):
     assert settings_of(arena).max_daily_submissions == 9
 
 
-def test_dates_are_utc_and_a_deadline_ends_at_2359(arena, root):
+def test_dates_of_the_form_are_utc(arena, root):
     make(root)
-    assert form_of(root.browser.get(PAGE).text)["closes_at_time"] == "23:59"
-    dates = {"opens_at_date": "2030-01-01", "closes_at_date": "2030-03-01"}
-    assert save(root, **dates, closes_at_time="", next="solution").location == f"{HERE}/solution"
+    save(root, opens_at="2030-01-01T00:00", closes_at="2030-03-01T23:59")
     found = settings_of(arena)
     assert found.opens_at.isoformat() == "2030-01-01T00:00:00+00:00"
     assert found.closes_at.isoformat() == "2030-03-01T23:59:00+00:00"
@@ -116,11 +114,28 @@ def test_dates_are_utc_and_a_deadline_ends_at_2359(arena, root):
     assert deadline.isoformat() == "2030-02-22T23:59:00+00:00"
 
 
+def test_a_section_is_done_only_when_it_was_saved(arena, root):
+    make(root)
+
+    def marks() -> dict[str, str]:
+        found = re.findall(r'<li class="(\w+)"><a href="[^"]*#(\w+)"', root.browser.get(PAGE).text)
+        return {key: mark for mark, key in found}
+
+    assert marks() == {"text": "missing", "data": "missing", "dates": "open"}
+    save(root, contact="ask@example.org")
+    assert marks() == {"text": "advice", "data": "missing", "dates": "open"}
+    save(root, section="dates")
+    assert marks() == {"text": "advice", "data": "missing", "dates": "advice"}
+    closes_at = f"{arena.now() + 60 * DAY:%Y-%m-%dT%H:%M}"
+    save(root, closes_at=closes_at, overview="Hello.", rules="Be fair.")
+    assert marks() == {"text": "done", "data": "missing", "dates": "done"}
+
+
 def test_all_problems_are_reported_together_at_their_fields_and_the_entered_values_are_kept(root):
     make(root)
     wrong = {
-        "closes_at_date": "soon",
-        "reveals_at_date": "2099-12-31",
+        "closes_at": "soon",
+        "reveals_at": "2099-12-31T23:59",
         "max_daily_submissions": "many",
         "selection_count": "",
         "max_pending_submissions": "0",
@@ -131,7 +146,7 @@ def test_all_problems_are_reported_together_at_their_fields_and_the_entered_valu
     answer = save(root, **wrong)
     assert answer.status_code == 409
     for name, words in {
-        "closes_at": "Closes must be a valid date",
+        "closes_at": "Closes must be a valid datetime",
         "max_daily_submissions": "Submissions per UTC day must be a valid integer",
         "selection_count": "Selected submissions must be a valid integer",
         "max_pending_submissions": "Pending submissions at once must be greater than or equal to 1.",
@@ -164,7 +179,9 @@ def test_another_metric_and_its_options_are_chosen_in_one_step(arena, root):
     metric = settings_of(arena).metric
     assert (metric.name, metric.cutoff) == ("map_at_k", 3)
     page = root.browser.get(PAGE).text
-    assert 'name="power"' not in page and form_of(page)["cutoff"] == "3"
+    shown = form_of(page)
+    assert shown["cutoff"] == "3" and {"classes", "weight"} <= shown.keys()
+    assert not {"power", "identities", "columns", "positive", "reported"} & shown.keys()
     assert "cutoff" in field_of(save(root, cutoff="0").text, "cutoff")
     assert save(root, name="bias").status_code == 303
     assert settings_of(arena).metric == CompetitionSettings().metric
