@@ -97,17 +97,16 @@ def option_names(name: str) -> frozenset[str]:
     if name not in METRICS:
         return frozenset({"target", "weight"})
     usual = Options(columns=("a", "b"), classes=("a", "b"))
-    about = metric(name, usual).describe()
-    others = {"columns": ("c",), "positive": "a", "cutoff": usual.cutoff + 1}
-    found = {
-        option
-        for option, value in others.items()
-        if metric(name, replace(usual, **{option: value})).describe() != about
-    }
+    about, found = metric(name, usual).describe(), {"weight"}
+    for option, other in {
+        "columns": replace(usual, columns=("c",)),
+        "positive": replace(usual, positive="a"),
+        "cutoff": replace(usual, cutoff=usual.cutoff + 1),
+    }.items():
+        found |= {option} if metric(name, other).describe() != about else set()
     found |= set() if "columns" in found else {"target"}
     found |= {"classes"} if about.truth[0].kind is not ColumnKind.NUMBER else set()
-    found |= {"reported"} if len(fitting(name, usual)) > 1 else set()
-    return frozenset({*found, "weight"})
+    return frozenset(found | ({"reported"} if len(fitting(name, usual)) > 1 else set()))
 
 
 def _columns(scored: Metric) -> list[tuple[str, ColumnKind]]:
