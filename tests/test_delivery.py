@@ -21,7 +21,6 @@ pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 @pytest.fixture(scope="module")
@@ -261,34 +260,3 @@ def test_precompilation_needs_only_the_packages_of_the_image():
 
 def targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-
-
-def add_documentation(folder: Path):
-    """Add the files from which the Makefile builds the documentation, without content."""
-    for name in ("webapp/documentation/build.py", "webapp/templates/documentation/page.html"):
-        (folder / name).parent.mkdir(parents=True)
-        (folder / name).touch()
-
-
-@pytest.mark.parametrize(
-    ("stamp", "target", "installed"),
-    [
-        (None, "demo", "--stamp .runnable app.lock build.lock"),
-        (None, "test", "--stamp .complete dev.lock"),
-        (".runnable", "demo", ""),
-        (".runnable", "test", "--stamp .complete dev.lock"),
-        (".complete", "demo", ""),
-        (".complete", "test", ""),
-    ],
-)
-def test_each_target_installs_its_missing_packages(tmp_path, stamp, target, installed):
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    add_documentation(tmp_path)
-    (tmp_path / "requirements").mkdir()
-    for name in ("pyproject.toml", *(f"requirements/{name}.lock" for name in ("app", "build", "dev"))):
-        (tmp_path / name).touch()
-    (tmp_path / ".venv").mkdir()
-    if stamp:
-        (tmp_path / ".venv" / stamp).touch()
-    done = subprocess.run(["make", "-n", target], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert re.findall(r"install.py .venv (.*)", done.stdout) == ([installed] if installed else [])

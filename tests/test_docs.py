@@ -113,24 +113,6 @@ def _complete_commands() -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("line", sorted(_complete_commands()))
-def test_arguments_of_every_command_in_the_documents_are_valid(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "y")
-    command, words, context = main, shlex.split(line.replace("/mnt/backups/2026-03-01", ".")), CONTEXT
-    for word in words:
-        if word.endswith((".csv", ".json", ".md", ".py", ".toml", ".txt")):
-            Path(word.rpartition("=@")[2]).touch()
-    while isinstance(command, click.Group):
-        context = click.Context(command, parent=context, info_name=command.name)
-        below = command.get_command(context, words.pop(0))
-        assert below is not None
-        command = below
-    command.make_context(command.name, words, parent=context)
-
-
 @pytest.fixture(scope="module")
 def files_of_the_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the documented commands read, from generated comments."""

@@ -77,11 +77,3 @@ def test_notebook_without_a_site_runs(notebook: Path, tmp_path: Path, monkeypatc
 def test_notebook_is_stored_without_outputs(notebook: Path):
     code = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
     assert [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"]] == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_notebook_has_a_valid_format(notebook: Path):
-    import nbformat  # Its import takes a second, which every test process would spend.
-
-    nbformat.validate(nbformat.read(notebook, as_version=4))

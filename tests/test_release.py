@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,41 +133,6 @@ def serving(bin_folder: Path, folder: Path, **given: str) -> Iterator[tuple[str,
         finally:
             process.terminate()
             process.wait(HANG_SECONDS)
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder)
-    return next(folder.glob("*.whl"))
-
-
-IMPORTS_OF_COMMANDS = """
-import importlib, sys
-from grader.cli import main
-modules = {each.module for each in main._entries.values() if each.extra == sys.argv[1]}
-assert modules
-for name in modules: importlib.import_module(f"grader.cli.{name}")
-"""
-# The modules that each extra promises, besides those of its commands.
-IMPORTS = {
-    "cli": "import pandas, fairboard",
-    "server": "import webapp.app, grader.worker.app, grader.worker.sweeper",
-    "client": "import grader.client",
-    "mcp": "import mcp, grader.client",
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("extra", IMPORTS)
-def test_each_extra_is_sufficient_for_its_modules(wheel: Path, tmp_path: Path, extra: str):
-    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
-    python = tmp_path / "venv/bin/python"
-    locked = ("--constraints", ROOT / "requirements/dev.lock")
-    run(BIN / "uv", "pip", "install", "--quiet", "--python", python, *locked, f"{wheel}[{extra}]")
-    run(python, "-c", IMPORTS[extra], cwd=tmp_path)
-    run(python, "-c", IMPORTS_OF_COMMANDS, extra, cwd=tmp_path)
 
 
 @pytest.mark.long

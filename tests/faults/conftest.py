@@ -3,13 +3,10 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -151,59 +148,3 @@ class Watch:
 @pytest.fixture
 def watch(service) -> Watch:
     return Watch(service)
-
-
-class Wire:
-    """A proxy socket between clients and a server that can reset connections or stop forwarding."""
-
-    def __init__(self, path: Path, server: Path):
-        self._server = server
-        self._passes = threading.Event()
-        self._passes.set()
-        self._ends: list[socket.socket] = []
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(path))
-        self._listener.listen(64)
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def reset(self):
-        """Reset every connection."""
-        ends, self._ends = self._ends, []
-        for end in ends:
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def fall_silent(self):
-        """Stop forwarding data, but keep the connections open."""
-        self._passes.clear()
-
-    def end(self):
-        self._passes.set()
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self.reset()
-
-    def _accept(self):
-        with contextlib.suppress(OSError):  # The listener is closed.
-            while True:
-                client, _ = self._listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(str(self._server))
-                self._ends += (client, server)
-                for source, target in ((client, server), (server, client)):
-                    threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
-
-    def _pass(self, source: socket.socket, target: socket.socket):
-        with contextlib.suppress(OSError), source, target:
-            while data := source.recv(65536):
-                self._passes.wait()
-                target.sendall(data)
-            target.shutdown(socket.SHUT_RDWR)
-
-
-@pytest.fixture
-def wire(valkey) -> Iterator[Wire]:
-    """A proxy in front of Valkey; clients connect to `wire.sock` in Valkey's folder."""
-    wire = Wire(valkey.folder / "wire.sock", valkey.socket)
-    yield wire
-    wire.end()

@@ -1,12 +1,7 @@
 """Kills of web processes at every step of an upload, and retries with the same key."""
 
-import contextlib
 import itertools
-import os
-import socket
-import time
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,10 +10,7 @@ from sqlalchemy import select
 
 from grader.models import ScoringJob, Submission
 from grader.settings import Settings
-from grader.storage import blobs
 from grader.worker.broker import QUEUE
-from tests.fixtures.patience import HANG_SECONDS
-from tests.fixtures.web import BOUNDARY, form
 
 BEFORE_THE_COMMIT = ("blob.before_rename", "accept.after_blob", "accept.before_commit")
 AFTER_THE_COMMIT = ("accept.after_commit", "accept.before_response")
@@ -53,10 +45,6 @@ def ids(service) -> list[int]:
         return list(session.scalars(select(Submission.id).order_by(Submission.id)))
 
 
-def files_below(folder: Path) -> set[Path]:
-    return {path for path in folder.rglob("*") if path.is_file()}
-
-
 def score_everything(service):
     with service.database.read() as session:
         job_ids = session.scalars(select(ScoringJob.id)).all()
@@ -89,30 +77,6 @@ def test_retry_with_the_same_key_after_any_crash_creates_one_submission(
             acknowledged[answer.data["id"]] = session.get_one(Submission, answer.data["id"]).sha256
     score_everything(service)
     check_invariants(service.database, service.storage, acknowledged=acknowledged)
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.long
-def test_leftovers_of_a_killed_web_process_are_no_submission_and_are_removed(
-    service, crashing_web, make_token, predictions_csv, eventually, tmp_path: Path
-):
-    service.competition()
-    token = make_token()
-    blob_folder = service.settings.data_dir / "blobs"
-    clean = files_below(blob_folder)
-    _send_half_and_kill(crashing_web, token, predictions_csv(seed=1), eventually)
-    assert (ids(service), files_below(blob_folder), files_below(tmp_path / "spool")) == ([], clean, set())
-    for seed, point in enumerate(("blob.before_rename", "accept.after_blob"), 2):
-        with pytest.raises(ConnectionError):
-            crashing_web.caller(token).send(predictions_csv(seed=seed), Crash_At=point)
-    left = files_below(blob_folder) - clean
-    assert (ids(service), len(left)) == ([], 2)
-    _make_old(*left)
-    assert service.storage.remove_abandoned() == 1
-    assert blobs.collect(service.database, service.storage).count == 1
-    assert files_below(blob_folder) == clean
-    answer = crashing_web.caller(token).send(predictions_csv(seed=1), key="again")
-    assert (answer.status, ids(service)) == (201, [answer.data["id"]])
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -152,30 +116,3 @@ def test_web_accepts_files_without_a_broker_and_sends_hints_again_after_it_retur
     eventually(is_hinted)
     processes.sweeper(settings)
     eventually(watch.all_scored)
-
-
-def _send_half_and_kill(web, token: str, content: bytes, eventually):
-    """Send half of an upload, kill its reader, and assert that no response arrives."""
-    body = form(content)
-    head = (
-        "POST /api/v1/competitions/toxicity/submissions HTTP/1.1\r\nHost: localhost\r\n"
-        f"Authorization: Bearer {token}\r\nContent-Type: multipart/form-data; boundary={BOUNDARY}\r\n"
-        f"Content-Length: {len(body)}\r\nIdempotency-Key: again\r\n\r\n"
-    )
-    [worker] = web.workers(web.children[0])
-    with socket.create_connection(web.address, timeout=HANG_SECONDS) as connection:
-        own_port = connection.getsockname()[1]
-        connection.sendall(head.encode() + body[: len(body) // 2])
-        eventually(
-            lambda: any(each.raddr and each.raddr.port == own_port for each in worker.net_connections())
-        )
-        time.sleep(0.1)  # Give the process time to start reading the body.
-        worker.kill()
-        with contextlib.suppress(ConnectionResetError):
-            assert connection.recv(1000) == b""
-
-
-def _make_old(*paths: Path):
-    long_ago = (datetime.now().astimezone() - timedelta(days=2)).timestamp()
-    for path in paths:
-        os.utime(path, (long_ago, long_ago))

@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -114,34 +113,3 @@ def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
     with database.read() as session:
         assert set(session.scalars(select(Mail.error))) == {backups.WHY_NOT_SENT}
     database.dispose()
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_two_sweepers_make_one_scheduled_backup_at_a_time(
-    service, settings: Settings, processes, eventually: Callable[..., None]
-):
-    service.submit(service.competition())
-    settings = settings.model_copy(update={"backup_interval_hours": 1 / 3600})
-    program = (
-        "from dataclasses import replace; from grader.settings import load\n"
-        "from grader.worker import sweeper\n"
-        "every = sweeper.all_lanes\n"
-        "quick = {'first_after_seconds': 0.1, 'every_seconds': 0.1}\n"
-        "sweeper.all_lanes = lambda settings: ["
-        "replace(each, **quick) if each.name == 'backup' else each for each in every(settings)]\n"
-        "sweeper.sweep_until_told_to_stop(load())"
-    )
-    started = [processes.python(settings, "-c", program) for _ in range(2)]
-
-    def runs() -> list[BackupRun]:
-        with service.database.read() as session:
-            return list(session.scalars(select(BackupRun).order_by(BackupRun.id)))
-
-    eventually(lambda: sum(run.name is not None for run in runs()) >= 3)
-    for process in started:
-        process.terminate()
-    assert [process.wait() for process in started] == [0, 0]
-    found = [run for run in runs() if run.ended_at]
-    assert all(run.error is None for run in found)
-    assert all(last.ended_at <= following.started_at for last, following in pairwise(found))
-    assert len(usable(settings)) == 1

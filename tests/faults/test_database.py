@@ -3,9 +3,7 @@
 import select
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -15,16 +13,12 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 from sqlalchemy import select as select_rows
 
-from grader.db import BUSY_TIMEOUT_MS
 from grader.models import ScoringJob, Submission
 from grader.settings import Settings
 from tests.fixtures.web import BOUNDARY, form
 
-on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 ADDRESS = "/api/v1/competitions/toxicity/submissions"
-PAUSE_SECONDS = 0.1
-LONG = (pytest.mark.long, pytest.mark.timeout(7200))
 
 
 def score_everything(service):
@@ -180,49 +174,3 @@ def test_commit_with_an_unknown_outcome_is_resolved_by_the_same_request(
         service.storage,
         acknowledged=acknowledged(service, {resolved.json["id"]: content}),
     )
-
-
-@on_sqlite
-@pytest.mark.parametrize("files", [4, pytest.param(500, marks=LONG)])
-@pytest.mark.long
-def test_eight_concurrent_sqlite_writers_cause_no_locked_database_errors(
-    files: int,
-    service,
-    make_web,
-    make_settings: Callable[..., Settings],
-    make_token,
-    predictions_csv,
-    check_invariants,
-    eventually,
-):
-    service.competition(max_pending_submissions=100_000)
-    web = make_web(make_settings(web_workers=8, web_threads=2, disk_reserve_mb=0))
-    tokens = [make_token(name) for name in ("ada", "bob", "eve", "joe")]
-    child = web.start("--preload")
-    eventually(lambda: len(web.workers(child)) == 8)
-    sent: dict[int, bytes] = {}
-    seconds: list[float] = []
-
-    def run(number: int):
-        caller = web.caller(tokens[number % len(tokens)])
-        for each in range(files):
-            content = predictions_csv(seed=1000 * number + each)
-            start = time.monotonic()
-            answer = caller.send(content)
-            seconds.append(time.monotonic() - start)
-            assert answer.status == 201, answer
-            sent[answer.data["id"]] = content
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(run, range(8)))
-    assert len(sent) == 8 * files
-    seconds.sort()
-    median, most = seconds[len(seconds) // 2], seconds[len(seconds) * 99 // 100]
-    print(f"{len(seconds)} uploads by 8 processes: median {median:.3f} s, ", end="")
-    print(f"99 % within {most:.3f} s, longest {seconds[-1]:.3f} s")
-    if files >= 100:
-        assert seconds[-1] < BUSY_TIMEOUT_MS / 1000
-        assert most < max(2, 10 * median)  # The higher limit allows for a busy machine.
-    else:
-        score_everything(service)
-        check_invariants(service.database, service.storage, acknowledged=acknowledged(service, sent))

@@ -1,6 +1,5 @@
 """kill -9 of any process at the worst moment: no lost or repeated work."""
 
-import signal
 from collections.abc import Callable
 
 import psutil
@@ -10,10 +9,7 @@ from pydantic import SecretStr
 from grader.models import JobState
 from grader.settings import Settings
 from grader.worker.broker import Hints
-from tests.fixtures.patience import HANG_SECONDS
 
-# Each test takes seconds, so tests that do not depend on the database run on only one.
-on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 # Workers use the same code path on both databases. In the short run, SQLite covers the sweeper and the web
 # server.
@@ -85,28 +81,3 @@ def test_sweeper_killed_while_scoring_loses_nothing(service, processes, snag, ev
     processes.sweeper(service.settings)
     eventually(watch.all_scored)
     assert watch.score_count() == 2
-
-
-@on_postgresql
-@pytest.mark.long
-def test_worker_stopped_beyond_its_lease_cannot_record_after_it_continues(
-    service, processes, snag, eventually, watch
-):
-    accepted = service.submit(service.competition())
-    caught = snag(accepted)
-    worker = processes.worker(service.settings)
-    hint(service, accepted)
-    eventually(caught.holds)
-    processes.signal(worker, signal.SIGSTOP)
-    caught.restore()
-    watch.let_leases_run_out()
-    processes.sweeper(service.settings)
-    eventually(watch.all_scored)
-    written = watch.score_ids()
-    processes.signal(worker, signal.SIGCONT)
-    caught.let_go()
-    worker.send_signal(signal.SIGTERM)  # A warm shutdown waits for the current task.
-    worker.wait(HANG_SECONDS)
-    assert watch.all_scored()
-    assert watch.score_ids() == written and len(written) == 2
-    assert watch.attempts() == [2]

@@ -10,7 +10,6 @@ from sqlalchemy import select, text
 from grader.db import Database
 from grader.maintenance import backups
 from grader.models import ScoringJob, Submission, User
-from grader.services.site import counting
 from tests.fixtures.races import race
 
 ADDRESS = "/api/v1/competitions/toxicity"
@@ -38,27 +37,6 @@ def test_each_transaction_may_run_in_another_session_of_the_server(database: Dat
 def _any_user(database: Database):
     with database.read() as session:
         session.scalar(select(User.id).limit(1))
-
-
-def test_repeated_statements_named_locks_and_snapshots_work(service):
-    database = service.database
-    user = service.user("ada").id
-    rename = select(User).where(User.id == user)
-
-    def count_up():
-        for _ in range(20):
-            with database.write() as session:
-                counting.hold_lock(session, "a name")
-                row = session.scalars(rename).one()
-                row.suspension_reason = str(int(row.suspension_reason or 0) + 1)
-
-    with database.read() as reader:
-        before = reader.scalars(rename).one().suspension_reason
-        assert race(*[count_up] * 4) == [None] * 4
-        reader.expire_all()
-        assert reader.scalars(rename).one().suspension_reason == before
-    with database.read() as reader:
-        assert reader.scalars(rename).one().suspension_reason == "80"
 
 
 def test_uploads_scores_and_backups_are_complete_and_a_restarted_pooler_is_used_again(

@@ -24,6 +24,9 @@ from grader.files.solution.canonical_form import hashes
 from grader.files.submission.columns import PredictedColumn, SubmissionColumns
 from grader.receipts import InvalidReceipt, Receipt
 from grader.scored_files import read_truth as read_metric_truth
+from grader.services.competitions import settings_file, settings_problems
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.solutions.truth import Truth
 from tests.fixtures.examples import examples
 from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishaps
@@ -96,6 +99,16 @@ def targets(data: bytes) -> object:
     return hashes(Truth.of(read, read.usage).canonical(read.row_ids), nonce=b"")[0]
 
 
+def competition_file(data: bytes) -> object:
+    """Read the settings of a competition, whose counts must fit into PostgreSQL's integers."""
+    read = settings_file.read(data.decode(errors="replace"))
+    after = CompetitionSettings().changed(**read.changes)
+    if not read.problems and not settings_problems.problems(after, is_draft=True):
+        require_text(dict(after))
+        assert not [value for _, value in after if isinstance(value, int) and value > 2**31 - 1]
+    return read
+
+
 def receipt(data: bytes) -> object:
     return Receipt.from_json(data).to_json()
 
@@ -124,6 +137,10 @@ def solution_of(what: Callable[[int], str]) -> bytes:
 
 TARGETS = solution_of(lambda place: repr(place / 7 - 1))
 CLASS_TARGETS = solution_of(lambda place: ("dog", '"cat, eel"', "Ö")[place % 3])
+COMPETITION = (
+    settings_file.write("toxicity", CompetitionSettings(title='A "title"', rules="Be\nfair."))
+    + '\n[files]\nsolution = "s.csv"\nlabel = "toxicity"\ndata = ["a", "b"]\n'
+).encode()
 # Each reader with a valid file and its errors for invalid files.
 READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardError], ...]]] = {
     "submission": (submission, PREDICTIONS, (FileRejected,)),
@@ -136,6 +153,7 @@ READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardE
     "any predictions": (any_predictions, ANY_PREDICTIONS, (FileRejected,)),
     "targets": (targets, TARGETS, (FileRejected, WrongColumns)),
     "class targets": (targets, CLASS_TARGETS, (FileRejected, WrongColumns)),
+    "competition file": (competition_file, COMPETITION, (InvalidCompetition,)),
     "receipt": (receipt, RECEIPT, (InvalidReceipt,)),
 }
 
