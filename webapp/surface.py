@@ -424,7 +424,7 @@ class _Declared:
             _require(self.role, session, given.get("slug"))
             competition = self.surface.find(session, **given)
             if competition is None:
-                act = Act(session, competition, actor(), db.now(session))  # type: ignore[arg-type]
+                act = acting.of_site(session, actor(), db.now(session))
             else:
                 act = acting.begin(session, competition=competition, actor=actor())
             if self.surface.unchanged is not None:

@@ -15,6 +15,7 @@ from grader import db
 from grader.cli.configuration import installed_settings, make_data_folder
 from grader.db import Database
 from grader.maintenance import schema
+from grader.services.competitions import acting
 from grader.services.identity import administrators, api_tokens, names
 from grader.services.identity.api_tokens import Scope
 from grader.services.site import log
@@ -91,7 +92,8 @@ def acting_as(user: str | None) -> Iterator[tuple[str, str]]:
                 lifetime=TOKEN_LIFETIME,
                 now=now,
             )
-            log.record_about(session, account, "account.act_as", actor=Actor.shell(), now=now)
+            act = acting.of_site(session, Actor.shell(), now)
+            act.record("account.act_as", f"person {log.mention(account)}")
         try:
             yield installation.address(), text
         finally:

@@ -95,6 +95,8 @@ class SubmissionGrant(Base):
     reason: Mapped[str] = mapped_column(Text)
     granted_at: Mapped[datetime]
 
+    team: Mapped["Team | None"] = relationship()
+
 
 class AnnouncedUpload(Base):
     """An upload of a submission whose size was announced; `sha256` is None until the file has arrived."""

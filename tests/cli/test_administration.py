@@ -12,8 +12,10 @@ import pytest
 
 from grader.cli import configuration
 from grader.maintenance import schema
+from grader.services.competitions import acting
 from grader.services.identity import accounts, api_tokens, email_addresses, logins, names, second_factors
 from grader.services.identity.second_factors import NewApp, Proof
+from grader.services.site.log import Actor
 from tests.fixtures.authenticators import code_at
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -31,7 +33,7 @@ def test_accounts_tokens_and_links_are_created(admin, service):
         assert ada.is_admin
         password = created.stdout.strip()
         assert accounts.has_password(ada, password, passwords=accounts.password_hasher(service.settings))
-        found = api_tokens.find(session, token=token, now=service.now)
+        found, _ = api_tokens.find(session, token=token, now=service.now)
         assert (found.user.name, found.name, found.scopes) == ("Ada", "board", ["read"])
         assert found.expires_at is not None
         assert logins.link_holder(session, token=link_token, now=datetime.now(UTC)).name == "Ada"
@@ -70,9 +72,8 @@ def test_the_operator_resets_the_second_factors_of_anyone(admin, service):
     app = NewApp.of(user, key_id="a", key="key")
     proof = Proof(code=code_at(app.secret, now))
     with service.database.write() as session:
-        second_factors.add(
-            session, user=user, name="", proof=proof, app=app, ceremony=None, keep=None, now=now
-        )
+        act = acting.of_site(session, Actor.of(user), now)
+        second_factors.add(act, name="", proof=proof, app=app, ceremony=None, keep=None)
     assert "without a second factor" in admin("user", "reset-second-factors", "Root").stdout
     with service.database.read() as session:
         assert not logins.has_factor(session, user=user)

@@ -232,9 +232,9 @@ def _identify(session: Any) -> None:
         return
     found: tuple[ApiToken | Login, datetime] | None
     if request.blueprint in TOKEN_BLUEPRINTS:
-        if found := api_tokens.find_now(session, token=secret):
+        if found := api_tokens.find(session, token=secret):
             g.token = found[0]
-    elif found := logins.find_now(session, token=secret):
+    elif found := logins.find(session, token=secret):
         g.login = found[0]
     if found is not None:
         g.user, g.asked_at = found[0].user, found[1]

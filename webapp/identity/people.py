@@ -120,14 +120,7 @@ def unlink_identity(act: Act, user_id: int, identity_id: int) -> str:
     API tokens stay valid.
     """
     person, settings = _person(act, user_id), current_site().settings
-    identity = identities.unlink(
-        act.session,
-        user=person,
-        identity_id=identity_id,
-        settings=settings,
-        actor=act.actor,
-        now=act.now,
-    )
+    identity = identities.unlink(act, user=person, identity_id=identity_id, settings=settings)
     _ask(
         f"Unlink {person.name} from {identity.provider}?",
         "Unlink",
@@ -200,7 +193,7 @@ def delete_person(act: Act, sent: Reasoned, user_id: int) -> str:
 def reset_second_factors(act: Act, user_id: int) -> str:
     """Remove all second factors and sessions of a user who cannot log in."""
     person = _person(act, user_id)
-    second_factors.reset(act.session, user=person, actor=act.actor, now=act.now)
+    second_factors.reset(act, user=person)
     _ask(
         f"Reset the second factors of {person.name}?",
         "Reset second factors",

@@ -139,17 +139,15 @@ def add_factor(act: Act) -> tuple[SecondFactor, list[str]]:
     """Add an authenticator app or a passkey; the first one also creates recovery codes."""
     step, is_first = _confirmed(act), not logins.has_factor(act.session, user=act.user)
     added = second_factors.add(
-        act.session,
-        user=act.user,
+        act,
         name=request.form.get("name", ""),
         proof=_proof(),
         app=_new_app(),
         ceremony=_ceremony(),
         keep=g.login,
-        now=act.now,
     )
     cookie[STEP] = second_factors.renew(act.session, step=step, now=act.now)
-    codes = second_factors.new_recovery_codes(act.session, user=act.user, now=act.now) if is_first else []
+    codes = second_factors.new_recovery_codes(act) if is_first else []
     return added, codes
 
 
@@ -162,9 +160,7 @@ def add_factor(act: Act) -> tuple[SecondFactor, list[str]]:
 def remove_factor(act: Act, factor_id: int) -> str:
     """Remove one of the user's second factors."""
     _confirmed(act)
-    factor = second_factors.remove(
-        act.session, user=act.user, factor_id=factor_id, actor=act.actor, now=act.now
-    )
+    factor = second_factors.remove(act, factor_id=factor_id)
     sentence = "You will no longer be able to log in with it."
     if not logins.has_factor(act.session, user=act.user):
         sentence = "Your account will have no second factor, and your recovery codes will be deleted."
@@ -185,7 +181,7 @@ def new_recovery_codes(act: Act) -> list[str]:
     _confirmed(act)
     if not logins.has_factor(act.session, user=act.user):
         raise _expired()
-    return second_factors.new_recovery_codes(act.session, user=act.user, now=act.now)
+    return second_factors.new_recovery_codes(act)
 
 
 def _step(session: Any, purpose: FactorPurpose, *, lock: bool = False) -> FactorStep | None:

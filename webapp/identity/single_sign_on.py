@@ -75,16 +75,19 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
     name = request.form.get("name", "")
     try:
         with site.database.write() as session:
+            now = db.now(session)
+            about: dict[str, Any] = {"session": session, "provider": known_provider}
+            arrived_at = datetime.fromisoformat(arrival["at"])
             user = identities.sign_up(
-                session,
-                subject=arrival["subject"],
-                arrived_at=datetime.fromisoformat(arrival["at"]),
+                **about,
+                identity=identities.pending(
+                    **about, subject=arrival["subject"], arrived_at=arrived_at, now=now
+                ),
                 name=name,
                 is_admin=arrival["is_admin"],
-                provider=known_provider,
                 settings=site.settings,
                 invitation=arrival["invitation"],
-                now=db.now(session),
+                now=now,
             )
             target = auth.safe_target(arrival["next"])
             return auth.log_in_within(session, user, target=target, provider=known_provider)
@@ -131,13 +134,7 @@ def link_identity(provider: str) -> ResponseReturnValue:
 def unlink_identity(act: Act, identity_id: int) -> str:
     """Unlink one of the user's identities."""
     identity = identities.unlink(
-        act.session,
-        user=act.user,
-        identity_id=identity_id,
-        actor=act.actor,
-        settings=current_site().settings,
-        keep=g.login,
-        now=act.now,
+        act, user=act.user, identity_id=identity_id, settings=current_site().settings, keep=g.login
     )
     client = current_site().providers.get(identity.provider)
     label = client.provider.label if client else identity.provider

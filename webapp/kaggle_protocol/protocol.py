@@ -16,7 +16,6 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.routing import BaseConverter
 
-from grader import db
 from grader.errors import ErrorKind, Refusal
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope
@@ -197,13 +196,13 @@ def introspect_token() -> ResponseReturnValue:
     token = SentFields().text("token")
     try:
         with reading() as session:
-            known = api_tokens.find(session, token=token, now=db.now(session))
+            found = api_tokens.find(session, token=token)
     except Exception as error:
         log.error("Could not check a token of the kaggle command: %s", error)  # noqa: TRY400
         return errors.answer(400, name="service_unavailable", message=AWAY)
-    if known is None:
+    if found is None:
         return {"active": False, "username": ""}
-    return {"active": True, "username": known.user.name, "userId": known.user_id}
+    return {"active": True, "username": found[0].user.name, "userId": found[0].user_id}
 
 
 @blueprint.post("/<kaggle_service:service>/<method>")

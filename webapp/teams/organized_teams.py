@@ -7,18 +7,12 @@ from typing import Annotated, Any
 from flask import Blueprint, url_for
 from pydantic import Field
 
-from grader.models import (
-    MAIN_BOARD,
-    Competition,
-    Role,
-    Team,
-)
+from grader.models import MAIN_BOARD, Competition, Role, SubmissionGrant, Team
 from grader.services.competitions import lookup, team_names
 from grader.services.competitions.acting import Act
 from grader.services.submissions import decisions
 from grader.services.teams import carry_over, divisions, grants, limits, moderation, team_search
 from grader.services.teams.carry_over import CarriedOver
-from grader.services.teams.grants import GivenGrant
 from webapp.http.api import ending
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
@@ -27,6 +21,7 @@ from webapp.http.organizer_operations import Reasoned, Searched
 from webapp.presentation import formats
 from webapp.submissions.answers import Limits
 from webapp.surface import Ask, Surface
+from webapp.teams.own_team import Divided
 
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
 
@@ -128,12 +123,6 @@ class TeamNameRequest(Sent):
     reason: Text = ""
 
 
-class TeamDivision(Sent):
-    """The division of a team."""
-
-    division: Text
-
-
 class TeamDivisions(Sent):
     """The divisions of several teams."""
 
@@ -155,9 +144,10 @@ def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, 
     }
 
 
-def _grant_line(given: GivenGrant) -> Grant:
+def _grant_line(given: SubmissionGrant, competition: Competition) -> Grant:
     """Return a grant as the API model."""
-    return Grant.of(given.grant, team=given.team, ends_at=given.ends_at)
+    ends_at = grants.ends_at(competition, day=given.day)
+    return Grant.of(given, team=given.team and given.team.name, ends_at=ends_at)
 
 
 def _grants(ask: Ask, _teams: Answer) -> dict[str, Any]:
@@ -196,7 +186,7 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
         **_fields(line, competition),
         is_name_fixed=line.team.is_name_fixed,
         limits=Limits.model_validate(left),
-        grants=[_grant_line(each) for each in given],
+        grants=[_grant_line(each, ask.competition) for each in given],
     )
 
 
@@ -204,7 +194,7 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
 def grant_list(ask: Ask) -> GrantList:
     """List the newest grants of extra submissions, to single teams and to all teams."""
     given = grants.list_newest(ask.session, competition=ask.competition)
-    return GrantList(grants=[_grant_line(each) for each in given])
+    return GrantList(grants=[_grant_line(each, ask.competition) for each in given])
 
 
 def _name(act: Act, team_id: int) -> str:
@@ -220,7 +210,7 @@ def give_team_name(act: Act, sent: TeamNameRequest, team_id: int) -> None:
 @TEAMS.act(
     "/<int:team_id>/division", method="PUT", form="divide", back=organized_team, done="Division changed."
 )
-def set_team_division(act: Act, sent: TeamDivision, team_id: int) -> None:
+def set_team_division(act: Act, sent: Divided, team_id: int) -> None:
     """Set the division of a team; an empty name removes it."""
     divisions.assign_all(act, [(moderation.find(act, _name(act, team_id)), sent.division or None)])
 
@@ -294,8 +284,7 @@ def grant_submissions_to_all(act: Act, sent: GrantRequest) -> Grant:
 
 def _grant(act: Act, sent: GrantRequest, team: Team | None) -> Grant:
     given = grants.grant(act, team=team, day=sent.day, count=sent.count, reason=sent.reason)
-    ends_at = grants.ends_at(act.competition, day=given.day)
-    return _grant_line(GivenGrant(given, team.name if team else None, ends_at))
+    return _grant_line(given, act.competition)
 
 
 def _after_previous(session: Any, slug: str, **_: Any) -> Competition:

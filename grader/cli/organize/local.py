@@ -7,7 +7,7 @@ import click
 
 from grader import db
 from grader.cli.installation import opened
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.identity import accounts, administrators, api_tokens, logins, names, second_factors
 from grader.services.identity.api_tokens import USUAL_SCOPES, Scope
 from grader.services.site.log import Actor
@@ -65,7 +65,7 @@ def reset_second_factors(name: str) -> None:
     """Remove the second factors and sessions of NAME, who can then log in without a second factor."""
     with opened() as installation, installation.database.write() as session:
         account = names.get_user(session, name=name)
-        second_factors.reset(session, user=account, actor=Actor.shell(), now=db.now(session))
+        second_factors.reset(acting.of_site(session, Actor.shell(), db.now(session)), user=account)
     click.echo(f"{account.name} can now log in without a second factor.")
 
 

@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.models import Competition, User
+from grader.models import AuditEntry, Competition, User
 from grader.services.competitions import lookup
 from grader.services.site import log
 from grader.services.site.log import Actor
+from grader.text import one_line, plain_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +51,36 @@ class Act:
         reason: str = "",
         public_text: str = "",
     ) -> None:
-        """Flush the changes and add an entry to the audit log (see `log.record`)."""
+        """Flush the changes and add an entry to the audit log.
+
+        `action` is a key of `log.WORDS`. Only the fields that differ between `before` and `after` are stored.
+        With a `public_text`, the entry also appears in the public log.
+        """
+        if action not in log.WORDS:
+            raise KeyError(action)
         self.session.flush()
-        log.record(
-            self.session,
-            competition=self.competition,
-            actor=self.actor,
+        old, new, times = log.changes(before, after)
+        entry = AuditEntry(
+            competition_id=self.competition.id if self.competition else None,
+            at=self.now,
+            actor_id=self.actor.user.id if self.actor.user else None,
+            origin=self.actor.origin[: log.ORIGIN_MAX_LENGTH],
             action=action,
-            subject=subject,
-            before=before,
-            after=after,
-            reason=reason,
-            public_text=public_text,
-            now=self.now,
+            subject=one_line(subject, 200),
+            before=old,
+            after=new,
+            times=times,
+            reason=plain_text(reason),
+            is_public=bool(public_text),
+            public_text=plain_text(public_text),
         )
+        self.session.add(entry)
+        self.session.flush()
+
+
+def of_site(session: Session, actor: Actor, now: datetime) -> Act:
+    """Return the context of an action without a competition, such as one on an account."""
+    return Act(session, None, actor, now)  # type: ignore[arg-type]
 
 
 def begin(session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None) -> Act:

@@ -1,6 +1,6 @@
 """Site administrators, and the first administrator from a setup link or the settings."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from argon2 import PasswordHasher
 from sqlalchemy import delete, exists, select
@@ -8,12 +8,11 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, Refusal
 from grader.models import AccountLink, LinkPurpose, User
+from grader.services.competitions import acting
 from grader.services.identity import accounts, names, one_time_links
 from grader.services.site import log
 from grader.services.site.log import Actor
 from grader.settings import PREFIX, Settings
-
-SETUP_LIFETIME = timedelta(days=365)
 
 
 class LastAdministrator(OrganizerError):
@@ -41,10 +40,10 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
         message = f"{account.name} is suspended. Reinstate the account first."
         raise Refusal("not_suspendable", ErrorKind.CONFLICT, message)
     account.is_admin = is_admin
-    session.flush()
     action = "administrator.make" if is_admin else "administrator.unmake"
     before, after = {"is_admin": not is_admin}, {"is_admin": is_admin}
-    log.record_about(session, account, action, actor=actor, before=before, after=after, now=now)
+    subject = f"person {log.mention(account)}"
+    acting.of_site(session, actor, now).record(action, subject, before=before, after=after)
     return account
 
 
@@ -80,7 +79,7 @@ def create_setup_link(session: Session, *, now: datetime) -> str | None:
     if _has_admin(session):
         return None
     session.execute(delete(AccountLink).where(AccountLink.purpose == LinkPurpose.SET_UP))
-    return one_time_links.create(session, purpose=LinkPurpose.SET_UP, lifetime=SETUP_LIFETIME, now=now)
+    return one_time_links.create(session, purpose=LinkPurpose.SET_UP, now=now)
 
 
 def require_setup_link(session: Session, *, token: str, now: datetime, lock: bool = False) -> AccountLink:

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, delete, func, or_, select
+from sqlalchemy import ColumnElement, Select, delete, func, literal, or_, select
 from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from grader import db
@@ -73,20 +73,16 @@ def create(
     return token, text
 
 
-def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
-    """Return the valid API token with this secret text and its user, or None."""
-    return session.scalar(_with_text(token, now))
-
-
-def find_now(session: Session, *, token: str) -> tuple[ApiToken, datetime] | None:
-    """Return the result of `find` at the database's current time, and this time, in one query."""
-    time = db.clock(session)
-    return session.execute(_with_text(token, time).add_columns(time)).one_or_none()
+def find(session: Session, *, token: str, now: datetime | None = None) -> tuple[ApiToken, datetime] | None:
+    """Return the valid token with this text, its user, and the time, by default the database's."""
+    time = db.clock(session) if now is None else literal(now, ApiToken.created_at.type)
+    query = _valid(time).where(ApiToken.token_sha256 == one_time_links.sha256_of(token))
+    return session.execute(query.add_columns(time)).one_or_none()
 
 
 def get(session: Session, *, token_id: int, now: datetime) -> ApiToken | None:
     """Return an API token with its user, or None if it is no longer valid."""
-    return session.scalar(_usable(ApiToken.id == token_id, *_has_not_ended(now)))
+    return session.scalar(_valid(now).where(ApiToken.id == token_id))
 
 
 def require_scope(token: ApiToken, needed: Scope) -> None:
@@ -160,15 +156,11 @@ def _require_room(session: Session, user: User, now: datetime) -> None:
         raise Refusal("too_many_tokens", ErrorKind.CONFLICT, message)
 
 
-def _with_text(token: str, now: datetime | ColumnElement[datetime]) -> Select[ApiToken]:
-    return _usable(ApiToken.token_sha256 == one_time_links.sha256_of(token), *_has_not_ended(now))
-
-
-def _usable(*conditions: ColumnElement[bool]) -> Select[ApiToken]:
+def _valid(now: datetime | ColumnElement[datetime]) -> Select[ApiToken]:
     return (
         select(ApiToken)
         .join(ApiToken.user)
-        .where(*conditions, User.suspended_at.is_(None))
+        .where(*_has_not_ended(now), User.suspended_at.is_(None))
         .options(contains_eager(ApiToken.user), joinedload(ApiToken.competition))
     )
 

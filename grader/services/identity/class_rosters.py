@@ -25,7 +25,7 @@ from grader.models import (
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
-from grader.services.identity import kept_identities, names, one_time_links, roster_file, sign_ups
+from grader.services.identity import kept_identities, names, one_time_links, roster_file
 from grader.services.identity.roster_file import Student
 from grader.services.site import letters
 from grader.services.site import mail_addresses as addresses
@@ -183,14 +183,11 @@ def _invite(
             invited.append(entry)
         except limits.TooMuchMail:
             limited.append(entry)
-    invited.sort(key=entries.index)
-    to = [entry.email if by_mail else None for entry in invited]
-    holders, purpose = [(None, each) for each in to], LinkPurpose.SIGN_UP
-    tokens = one_time_links.create_all(
-        session, holders, purpose=purpose, lifetime=sign_ups.INVITED_FOR, now=now
-    )
     made = []
-    for entry, address, token in zip(invited, to, tokens, strict=True):
+    purpose, lifetime = LinkPurpose.SIGN_UP, one_time_links.HANDED_FOR[LinkPurpose.SIGN_UP]
+    for entry in sorted(invited, key=entries.index):
+        address = entry.email if by_mail else None
+        token = one_time_links.create(session, purpose=purpose, address=address, lifetime=lifetime, now=now)
         entry.link_sha256 = one_time_links.sha256_of(token)
         if address:
             values = {"competition": act.competition, "student": entry.name, "organizer": act.actor.name}

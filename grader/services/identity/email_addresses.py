@@ -1,6 +1,6 @@
 """Users' e-mail addresses and their verification."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -10,8 +10,6 @@ from grader.models import LinkPurpose, User
 from grader.services.identity import kept_identities, one_time_links
 from grader.services.site import letters
 from grader.services.site import mail_addresses as addresses
-
-VERIFIABLE_FOR = timedelta(days=1)
 
 
 def owner(session: Session, *, address: str) -> User | None:
@@ -42,10 +40,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
     address = addresses.clean_address(address)
     holder = owner(session, address=address)
     letter = "address-to-verify" if holder is None or holder.id == user.id else "address-taken"
-    purpose = LinkPurpose.VERIFY_EMAIL
-    one_time_links.mail(
-        session, letter, address, purpose=purpose, user=user, lifetime=VERIFIABLE_FOR, now=now
-    )
+    one_time_links.mail(session, letter, address, purpose=LinkPurpose.VERIFY_EMAIL, user=user, now=now)
 
 
 def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:

@@ -15,6 +15,8 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, Refusal
 from grader.identity_providers import Provider, SignUp
 from grader.models import Identity, LinkPurpose, Login, User
+from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.services.identity import (
     accounts,
     administrators,
@@ -93,10 +95,11 @@ def arrive(
 def pending(
     session: Session, *, provider: Provider, subject: str, arrived_at: datetime, now: datetime
 ) -> Identity:
-    """Return an identity whose person may now create an account; raise Refusal.
+    """Lock and return an identity whose person may now create an account; raise Refusal.
 
     Only the newest arrival counts.
     """
+    counting.hold_lock(session, "identities")
     identity = _find(session, provider, {"sub": subject})
     is_newest = identity is not None and identity.user_id is None and identity.last_login_at == arrived_at
     if identity is None or not is_newest or arrived_at <= now - logins.IDENTITY_PENDING:
@@ -123,8 +126,7 @@ def require_may_sign_up(
 def sign_up(
     session: Session,
     *,
-    subject: str,
-    arrived_at: datetime,
+    identity: Identity,
     name: str,
     is_admin: bool | None,
     provider: Provider,
@@ -132,13 +134,11 @@ def sign_up(
     invitation: str = "",
     now: datetime,
 ) -> User:
-    """Create the account of a new identity, without a password; use the invitation, if any.
+    """Create the account of a `pending` identity, without a password; use the invitation, if any.
 
     A verified address becomes the account's address unless another account has verified it.
     Raises Refusal or InvalidAccount.
     """
-    counting.hold_lock(session, "identities")
-    identity = pending(session, provider=provider, subject=subject, arrived_at=arrived_at, now=now)
     require_may_sign_up(session, provider=provider, settings=settings, invitation=invitation, now=now)
     user = accounts.named(name, password_hash=accounts.NO_PASSWORD, now=now)
     address = identity.email
@@ -157,9 +157,7 @@ def sign_up(
     identity.user, identity.linked_at = user, now
     session.flush()
     kept_identities.keep_new(session, user=user, secret=settings.secret())
-    log.record_about(
-        session, user, "identity.sign_up", actor=Actor.of(user), after={"provider": provider.slug}, now=now
-    )
+    _record(acting.of_site(session, Actor.of(user), now), "sign_up", user, provider.slug)
     _set_role(session, user, provider, is_admin, settings, now)
     return user
 
@@ -189,9 +187,7 @@ def link(
     identity.user, identity.linked_at = person, now
     session.flush()
     kept_identities.keep_new(session, user=person, secret=settings.secret())
-    log.record_about(
-        session, person, "identity.link", actor=Actor.of(person), after={"provider": provider.slug}, now=now
-    )
+    _record(acting.of_site(session, Actor.of(person), now), "link", person, provider.slug)
     if person.email and person.email_verified_at:
         letters.send_to_address(
             session, "identity-linked", person.email, user=person, provider=provider.label, now=now
@@ -200,19 +196,13 @@ def link(
 
 
 def unlink(
-    session: Session,
-    *,
-    user: User,
-    identity_id: int,
-    actor: Actor,
-    settings: Settings,
-    keep: Login | None = None,
-    now: datetime,
+    act: Act, *, user: User, identity_id: int, settings: Settings, keep: Login | None = None
 ) -> Identity:
     """Unlink an identity and end the sessions that it started, except `keep`.
 
     Raises Refusal, also for users who unlink their own last login.
     """
+    session, actor = act.session, act.actor
     counting.hold_lock(session, "identities")
     person = session.get_one(User, user.id, populate_existing=True)
     identity = session.get(Identity, identity_id, populate_existing=True)
@@ -231,15 +221,17 @@ def unlink(
     kept_identities.keep(session, user=person, secret=settings.secret())
     session.delete(identity)
     session.flush()
-    log.record_about(
-        session, person, "identity.unlink", actor=actor, after={"provider": identity.provider}, now=now
-    )
+    _record(act, "unlink", person, identity.provider)
     return identity
 
 
 def own(session: Session, *, user: User) -> Sequence[Identity]:
     """Return a user's identities, oldest first."""
     return session.scalars(select(Identity).where(Identity.user_id == user.id).order_by(Identity.id)).all()
+
+
+def _record(act: Act, action: str, user: User, provider: str) -> None:
+    act.record(f"identity.{action}", f"person {log.mention(user)}", after={"provider": provider})
 
 
 def _find(session: Session, provider: Provider, claims: Mapping[str, Any]) -> Identity | None:

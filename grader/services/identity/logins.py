@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, delete, exists, select
+from sqlalchemy import ColumnElement, delete, exists, literal, select
 from sqlalchemy.orm import Session, contains_eager
 
 from grader import db
@@ -24,7 +24,6 @@ from grader.services.site import counting
 from grader.text import one_line
 
 USER_AGENT_MAX_LENGTH = 300
-LINK_LIFETIME = timedelta(days=1)
 INTERVAL = timedelta(minutes=5)
 IDENTITY_PENDING = timedelta(minutes=30)  # to choose the name of a new account
 
@@ -78,8 +77,7 @@ def start(
 
 def create_link(session: Session, *, user: User, now: datetime) -> str:
     """Create a login link that can be used once within a day, and return its token."""
-    purpose = LinkPurpose.LOG_IN
-    return one_time_links.create(session, purpose=purpose, user=user, lifetime=LINK_LIFETIME, now=now)
+    return one_time_links.create(session, purpose=LinkPurpose.LOG_IN, user=user, now=now)
 
 
 def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:
@@ -91,15 +89,23 @@ def link_holder(session: Session, *, token: str, now: datetime, use: bool = Fals
     return person
 
 
-def find(session: Session, *, token: str, now: datetime) -> Login | None:
-    """Return the session of a cookie's token and its user, or None if the session has ended."""
-    return session.scalar(_with_token(token, now))
+def find(session: Session, *, token: str, now: datetime | None = None) -> tuple[Login, datetime] | None:
+    """Return the session of a cookie's token with its user, and the time, by default the database's.
 
-
-def find_now(session: Session, *, token: str) -> tuple[Login, datetime] | None:
-    """Return the result of `find` at the database's current time, and this time, in one query."""
-    time = db.clock(session)
-    return session.execute(_with_token(token, time).add_columns(time)).one_or_none()
+    Return None if the session has ended.
+    """
+    time = db.clock(session) if now is None else literal(now, Login.expires_at.type)
+    query = (
+        select(Login, time)
+        .join(Login.user)
+        .where(
+            Login.token_sha256 == one_time_links.sha256_of(token),
+            Login.expires_at > time,
+            User.suspended_at.is_(None),
+        )
+        .options(contains_eager(Login.user))
+    )
+    return session.execute(query).one_or_none()
 
 
 def list_own(session: Session, *, user: User, now: datetime) -> list[Login]:
@@ -167,16 +173,3 @@ def is_old_identity(now: datetime) -> ColumnElement[bool]:
 def keyed_hash(secret: str, text: str) -> str:
     """Return the hash of a text, keyed with the site's secret."""
     return hmac.digest(secret.encode(), text.encode(), hashlib.sha256).hex()
-
-
-def _with_token(token: str, now: datetime | ColumnElement[datetime]) -> Select[Login]:
-    return (
-        select(Login)
-        .join(Login.user)
-        .where(
-            Login.token_sha256 == one_time_links.sha256_of(token),
-            Login.expires_at > now,
-            User.suspended_at.is_(None),
-        )
-        .options(contains_eager(Login.user))
-    )

@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +12,19 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, Refusal
 from grader.models import AccountLink, LinkPurpose, User
 from grader.services.site import letters
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+MAILED_FOR = {
+    LinkPurpose.VERIFY_EMAIL: DAY,
+    LinkPurpose.RESET_PASSWORD: HOUR,
+    LinkPurpose.SIGN_UP: DAY,
+}
+HANDED_FOR = {
+    LinkPurpose.RESET_PASSWORD: DAY,
+    LinkPurpose.SIGN_UP: 14 * DAY,
+    LinkPurpose.LOG_IN: DAY,
+    LinkPurpose.SET_UP: 365 * DAY,
+}
 
 
 def new_secret(prefix: str = "") -> str:
@@ -35,40 +47,29 @@ def create(
     session: Session,
     *,
     purpose: LinkPurpose,
-    lifetime: timedelta,
     now: datetime,
     user: User | None = None,
     address: str | None = None,
+    lifetime: timedelta | None = None,
 ) -> str:
-    """Create a link and return its token; also delete expired links."""
-    return create_all(session, [(user, address)], purpose=purpose, lifetime=lifetime, now=now)[0]
+    """Create a link and return its token; also delete expired links.
 
-
-def create_all(
-    session: Session,
-    holders: Iterable[tuple[User | None, str | None]],
-    *,
-    purpose: LinkPurpose,
-    lifetime: timedelta,
-    now: datetime,
-) -> list[str]:
-    """Create a link for each user or address and return the tokens; also delete expired links."""
+    By default, a link to be mailed to an `address` expires earlier than one that somebody passes on.
+    """
     session.execute(delete(AccountLink).where(AccountLink.expires_at <= now))
-    tokens = []
-    for user, address in holders:
-        tokens.append(new_secret())
-        session.add(
-            AccountLink(
-                purpose=purpose,
-                token_sha256=sha256_of(tokens[-1]),
-                user_id=None if user is None else user.id,
-                email=address,
-                expires_at=now + lifetime,
-                used_at=None,
-            )
+    token = new_secret()
+    session.add(
+        AccountLink(
+            purpose=purpose,
+            token_sha256=sha256_of(token),
+            user_id=None if user is None else user.id,
+            email=address,
+            expires_at=now + (lifetime or (HANDED_FOR if address is None else MAILED_FOR)[purpose]),
+            used_at=None,
         )
+    )
     session.flush()
-    return tokens
+    return token
 
 
 def mail(
@@ -78,7 +79,6 @@ def mail(
     *,
     purpose: LinkPurpose,
     user: User | None,
-    lifetime: timedelta,
     then: str = "/",
     now: datetime,
 ) -> None:
@@ -87,7 +87,7 @@ def mail(
     A link without a user may never be valid. It is created so that both cases take the same time.
     """
     given: dict[str, Any] = {"user": user, "now": now}
-    token = create(session, purpose=purpose, address=address, lifetime=lifetime, **given)
+    token = create(session, purpose=purpose, address=address, **given)
     onward = "" if then == "/" else f"?next={quote(then)}"
     letters.send_to_address(session, letter, address, token=token, onward=onward, **given)
 

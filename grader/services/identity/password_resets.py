@@ -1,15 +1,12 @@
 """Password resets by e-mailed links or administrators' links."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
 from grader.models import LinkPurpose, User
 from grader.services.identity import email_addresses, one_time_links, passwords
 from grader.services.site import letters, mail_addresses
-
-MAILED_FOR = timedelta(hours=1)
-HANDED_FOR = timedelta(days=1)
 
 
 def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
@@ -21,15 +18,12 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
     letter, purpose = "password-reset" if user else "password-reset-of-nobody", LinkPurpose.RESET_PASSWORD
-    one_time_links.mail(
-        session, letter, address, purpose=purpose, user=user, lifetime=MAILED_FOR, then=then, now=now
-    )
+    one_time_links.mail(session, letter, address, purpose=purpose, user=user, then=then, now=now)
 
 
-def create_link(session: Session, *, user: User, lifetime: timedelta = HANDED_FOR, now: datetime) -> str:
+def create_link(session: Session, *, user: User, now: datetime) -> str:
     """Create a reset link for an organizer or administrator to pass on, and return its token."""
-    purpose = LinkPurpose.RESET_PASSWORD
-    return one_time_links.create(session, purpose=purpose, user=user, lifetime=lifetime, now=now)
+    return one_time_links.create(session, purpose=LinkPurpose.RESET_PASSWORD, user=user, now=now)
 
 
 def whose(session: Session, *, token: str, now: datetime) -> User:

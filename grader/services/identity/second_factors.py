@@ -30,6 +30,8 @@ from grader.models import (
     SecondFactor,
     User,
 )
+from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.services.identity import logins, one_time_links
 from grader.services.site import letters, log
 from grader.services.site.log import Actor
@@ -106,39 +108,33 @@ def verify(
 ) -> bool:
     """Return whether a code or a response is valid, and make sure that it is never accepted again."""
     logins.hold_factors(session, user=user)
+    act = acting.of_site(session, Actor.of(user), now)
     if proof.passkey:
-        return ceremony is not None and _verify_passkey(session, user, proof.passkey, ceremony, now)
+        return ceremony is not None and _verify_passkey(act, proof.passkey, ceremony)
     code = "".join(proof.code.split()).replace("-", "").lower()
     if code.isdecimal():
         apps = [each for each in list_own(session, user=user) if each.kind is FactorKind.APP]
         return any(_verify_app(each, code, key, now) for each in apps)
-    return _use_recovery_code(session, user, code, now)
+    return _use_recovery_code(act, code)
 
 
 def add(
-    session: Session,
-    *,
-    user: User,
-    name: str,
-    proof: Proof,
-    app: NewApp,
-    ceremony: "Ceremony | None",
-    keep: Login | None,
-    now: datetime,
+    act: Act, *, name: str, proof: Proof, app: NewApp, ceremony: "Ceremony | None", keep: Login | None
 ) -> SecondFactor:
     """Add the passkey of a browser's response, or the app that shows the typed code; raise Refusal.
 
     The first second factor ends all sessions except `keep`, because they were started without it.
     """
+    session, user = act.session, act.user
     logins.hold_factors(session, user=user)
     own = list_own(session, user=user)
     if len(own) >= MOST:
         raise _invalid(f"An account can have at most {MOST} second factors. Remove one first.")
-    factor = _created(ceremony, proof.passkey) if proof.passkey else _paired(app, proof.code, now)
+    factor = _created(ceremony, proof.passkey) if proof.passkey else _paired(app, proof.code, act.now)
     factor.name = one_line(name, NAME_MAX_LENGTH) or factor.name
     if any(each.name == factor.name for each in own):
         raise _invalid(f"You already have a second factor named {factor.name!r}. Choose another name.")
-    factor.user_id, factor.created_at, factor.last_used_at = user.id, now, None
+    factor.user_id, factor.created_at, factor.last_used_at = user.id, act.now, None
     try:
         with session.begin_nested():
             session.add(factor)
@@ -147,12 +143,13 @@ def add(
     if not own:
         logins.end_all(session, user=user, but=keep)
     after = {"kind": factor.kind, "name": factor.name}
-    _note(session, user, "add", f"{_told(factor)} was added", now, after=after)
+    _note(act, user, "add", f"{_told(factor)} was added", after=after)
     return factor
 
 
-def remove(session: Session, *, user: User, factor_id: int, actor: Actor, now: datetime) -> SecondFactor:
+def remove(act: Act, *, factor_id: int) -> SecondFactor:
     """Remove a second factor, and the recovery codes with the last one; raise Refusal."""
+    session, user = act.session, act.user
     logins.hold_factors(session, user=user)
     own = list_own(session, user=user)
     factor = next((each for each in own if each.id == factor_id), None)
@@ -163,43 +160,40 @@ def remove(session: Session, *, user: User, factor_id: int, actor: Actor, now: d
     if len(own) == 1:
         session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
     before = {"name": factor.name}
-    _note(session, user, "remove", f"{_told(factor)} was removed", now, actor=actor, before=before)
+    _note(act, user, "remove", f"{_told(factor)} was removed", before=before)
     return factor
 
 
-def reset(session: Session, *, user: User, actor: Actor, now: datetime) -> None:
+def reset(act: Act, *, user: User) -> None:
     """Remove all second factors and sessions of a user who cannot log in.
 
     Raises Refusal.
     """
-    if actor.user is not None and actor.user.id == user.id:
+    session = act.session
+    if act.actor.user is not None and act.actor.user.id == user.id:
         message = "Change your own second factors on your account page."
         raise Refusal("own_factors", ErrorKind.FORBIDDEN, message)
     logins.hold_factors(session, user=user)
     names = [each.name for each in list_own(session, user=user)]
     if not names:
         raise _unknown("This account has no second factor.")
-    forget_all(session, user=user)
-    logins.end_all(session, user=user)
-    what, before = "all second factors were removed by an administrator", {"names": names}
-    _note(session, user, "reset", what, now, actor=actor, before=before)
-
-
-def forget_all(session: Session, *, user: User) -> None:
-    """Delete a user's second factors and recovery codes."""
     for table in (SecondFactor, RecoveryCode):
         session.execute(delete(table).where(table.user_id == user.id))
+    logins.end_all(session, user=user)
+    what, before = "all second factors were removed by an administrator", {"names": names}
+    _note(act, user, "reset", what, before=before)
 
 
-def new_recovery_codes(session: Session, *, user: User, now: datetime) -> list[str]:
-    """Replace a user's recovery codes and return the new ones, which are not shown again."""
+def new_recovery_codes(act: Act) -> list[str]:
+    """Replace the user's recovery codes and return the new ones, which are not shown again."""
+    session, user = act.session, act.user
     logins.hold_factors(session, user=user)
     session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
     codes = [base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODE_COUNT)]
     session.add_all(
         RecoveryCode(user_id=user.id, code_sha256=one_time_links.sha256_of(each)) for each in codes
     )
-    _note(session, user, "recovery_codes", "new recovery codes were generated", now)
+    _note(act, user, "recovery_codes", "new recovery codes were generated")
     return ["-".join(code[place : place + 4] for place in range(0, len(code), 4)) for code in codes]
 
 
@@ -222,17 +216,17 @@ def _created(ceremony: "Ceremony | None", response: str) -> SecondFactor:
     )
 
 
-def _verify_passkey(session: Session, user: User, response: str, ceremony: "Ceremony", now: datetime) -> bool:
-    verified = ceremony.used(response, list_own(session, user=user))
+def _verify_passkey(act: Act, response: str, ceremony: "Ceremony") -> bool:
+    verified = ceremony.used(response, list_own(act.session, user=act.user))
     if verified is None:
         return False
     factor, counter = verified
     if counter <= factor.counter and (counter or factor.counter):
         what = f"{_told(factor)} was rejected because it may have been copied; remove it"
-        _note(session, user, "copied", what, now, after={"name": factor.name})
+        _note(act, act.user, "copied", what, after={"name": factor.name})
         return False
-    factor.counter, factor.last_used_at = counter, now
-    session.flush()
+    factor.counter, factor.last_used_at = counter, act.now
+    act.session.flush()
     return True
 
 
@@ -254,7 +248,8 @@ def _matching_step(secret: str, code: str, now: datetime, *, after: int = -1) ->
     return min(matching, default=None)
 
 
-def _use_recovery_code(session: Session, user: User, code: str, now: datetime) -> bool:
+def _use_recovery_code(act: Act, code: str) -> bool:
+    session, user = act.session, act.user
     unused_code = session.scalar(
         select(RecoveryCode)
         .where(RecoveryCode.user_id == user.id, RecoveryCode.code_sha256 == one_time_links.sha256_of(code))
@@ -265,9 +260,7 @@ def _use_recovery_code(session: Session, user: User, code: str, now: datetime) -
     session.delete(unused_code)
     session.flush()
     left = recovery_codes_left(session, user=user)
-    _note(
-        session, user, "recover", f"a recovery code was used; {left} of {RECOVERY_CODE_COUNT} are left", now
-    )
+    _note(act, user, "recover", f"a recovery code was used; {left} of {RECOVERY_CODE_COUNT} are left")
     return True
 
 
@@ -281,23 +274,20 @@ def _told(factor: SecondFactor) -> str:
 
 
 def _note(
-    session: Session,
+    act: Act,
     user: User,
     action: str,
     what: str,
-    now: datetime,
     *,
-    actor: Actor | None = None,
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
 ) -> None:
     """Record an action in the audit log, and e-mail it to the user's verified address."""
-    actor = actor or Actor.of(user)
-    log.record_about(
-        session, user, f"second_factor.{action}", actor=actor, before=before, after=after, now=now
-    )
+    act.record(f"second_factor.{action}", f"person {log.mention(user)}", before=before, after=after)
     if user.email and user.email_verified_at:
-        letters.send_to_address(session, "second-factors-changed", user.email, user=user, what=what, now=now)
+        letters.send_to_address(
+            act.session, "second-factors-changed", user.email, user=user, what=what, now=act.now
+        )
 
 
 LIFETIME = timedelta(minutes=10)

@@ -1,6 +1,6 @@
 """Sign-ups by e-mailed link or invitation."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
@@ -11,12 +11,8 @@ from grader.services.identity import (
     email_addresses,
     kept_identities,
     one_time_links,
-    password_resets,
 )
 from grader.services.site import mail_addresses
-
-MAILED_FOR = timedelta(days=1)
-INVITED_FOR = timedelta(days=14)
 
 
 def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
@@ -27,18 +23,15 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
-    letter, purpose, lifetime = "sign-up", LinkPurpose.SIGN_UP, MAILED_FOR
+    letter, purpose = "sign-up", LinkPurpose.SIGN_UP
     if user is not None:
         letter, purpose = "sign-up-of-account", LinkPurpose.RESET_PASSWORD
-        lifetime = password_resets.MAILED_FOR
-    one_time_links.mail(
-        session, letter, address, purpose=purpose, user=user, lifetime=lifetime, then=then, now=now
-    )
+    one_time_links.mail(session, letter, address, purpose=purpose, user=user, then=then, now=now)
 
 
 def invite(session: Session, *, now: datetime) -> str:
     """Create an invitation for one account, for an administrator to pass on, and return its token."""
-    return one_time_links.create(session, purpose=LinkPurpose.SIGN_UP, lifetime=INVITED_FOR, now=now)
+    return one_time_links.create(session, purpose=LinkPurpose.SIGN_UP, now=now)
 
 
 def use(

@@ -20,7 +20,6 @@ from sqlalchemy.orm import Session, joinedload
 from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competitions import DELETED
 from grader.services.site.paging import FIRST, Part, Slice, slice_of_query
-from grader.text import one_line, plain_text
 
 # Each text follows the actor's name; `{}` is replaced with the entry's subject.
 WORDS = {
@@ -129,65 +128,6 @@ def mention(who: Team | User) -> str:
     return f"[{'team' if isinstance(who, Team) else 'person'} {who.id}]"
 
 
-def record(
-    session: Session,
-    *,
-    competition: Competition | None,
-    actor: Actor,
-    action: str,
-    subject: str,
-    before: Mapping[str, Any] | None = None,
-    after: Mapping[str, Any] | None = None,
-    reason: str = "",
-    public_text: str = "",
-    now: datetime,
-) -> AuditEntry:
-    """Add an entry to the audit log; raise KeyError for an action without a description.
-
-    `action` is a key of `WORDS`. Only the fields that differ between `before` and `after` are stored. With a
-    `public_text`, the entry also appears in the public log. Actions that concern the whole site have no
-    competition.
-    """
-    if action not in WORDS:
-        raise KeyError(action)
-    values = [*(before or {}).items(), *(after or {}).items()]
-    times = sorted({name for name, value in values if isinstance(value, datetime)})
-    before, after = _differing(_stored(before or {}), _stored(after or {}))
-    entry = AuditEntry(
-        competition_id=competition.id if competition else None,
-        at=now,
-        actor_id=actor.user.id if actor.user else None,
-        origin=actor.origin[:ORIGIN_MAX_LENGTH],
-        action=action,
-        subject=one_line(subject, 200),
-        before=before,
-        after=after,
-        times=times,
-        reason=plain_text(reason),
-        is_public=bool(public_text),
-        public_text=plain_text(public_text),
-    )
-    session.add(entry)
-    session.flush()
-    return entry
-
-
-def record_about(
-    session: Session,
-    user: User,
-    action: str,
-    *,
-    actor: Actor,
-    before: Mapping[str, Any] | None = None,
-    after: Mapping[str, Any] | None = None,
-    now: datetime,
-) -> None:
-    """Add an entry about an account, which concerns the whole site."""
-    given: dict[str, Any] = {"before": before, "after": after, "now": now}
-    subject = f"person {mention(user)}"
-    record(session, competition=None, actor=actor, action=action, subject=subject, **given)
-
-
 def list_after(
     session: Session,
     *,
@@ -279,13 +219,16 @@ def names(session: Session, entries: Iterable[AuditEntry], *, has_aliases: bool 
     return {f"[team {id_}]": name for id_, name in teams} | {f"[person {id_}]": name for id_, name in people}
 
 
-def _differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Omit the fields that have the same value before and after."""
-    same = {name for name in before.keys() & after.keys() if before[name] == after[name]}
-    return (
-        {name: value for name, value in before.items() if name not in same},
-        {name: value for name, value in after.items() if name not in same},
-    )
+def changes(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """Return the fields that differ, as JSON data before and after, and the names of those that are times."""
+    old, new = before or {}, after or {}
+    times = {name for name, value in (*old.items(), *new.items()) if isinstance(value, datetime)}
+    first, last = _stored(old), _stored(new)
+    same = {name for name in first.keys() & last.keys() if first[name] == last[name]}
+    first, last = ({name: each[name] for name in each if name not in same} for each in (first, last))
+    return first, last, sorted(times)
 
 
 def _stored(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select
 from sqlalchemy.orm import Session
 
 PAGE_SIZE = 50
@@ -89,13 +89,6 @@ def page_of_list(rows: Sequence[Row], *, page: int, page_size: int) -> Page[Row]
     """Return a page of a sequence."""
     place = paging(len(rows), page=page, page_size=page_size)
     return place.of(rows[place.first : place.first + page_size])
-
-
-def page_of_query(session: Session, query: Select[Row], *, page: int, page_size: int) -> Page[Row]:
-    """Return a page of a sorted query."""
-    count = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
-    place = paging(count, page=page, page_size=page_size)
-    return place.of(session.scalars(query.limit(page_size).offset(place.first)))
 
 
 def slice_of_query(

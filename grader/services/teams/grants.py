@@ -1,11 +1,10 @@
 """Extra submissions granted by organizers to one team or all teams."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from sqlalchemy import or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, SubmissionGrant, Team
@@ -17,15 +16,6 @@ MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500
 LISTED = 50
 LAST_DAY = date.max - timedelta(days=1)  # A datetime cannot represent the end of a later day.
-
-
-@dataclass(frozen=True, slots=True)
-class GivenGrant:
-    """A grant and the name of its team, or None if it is for all teams."""
-
-    grant: SubmissionGrant
-    team: str | None
-    ends_at: datetime
 
 
 def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: str) -> SubmissionGrant:
@@ -61,30 +51,28 @@ def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: 
     return made
 
 
-def ends_at(competition: Competition, *, day: date, closes_at: datetime | None = None) -> datetime:
-    """Return the end of a grant for a UTC day: the end of the day, or an earlier close.
-
-    `closes_at` is a new close that is not stored yet.
-    """
+def ends_at(competition: Competition, *, day: date) -> datetime:
+    """Return the end of a grant for a UTC day: the end of the day, or an earlier close."""
     end = datetime.combine(min(day, LAST_DAY), time(tzinfo=UTC)) + timedelta(days=1)
-    closes_at = closes_at or competition.closes_at
-    if closes_at is None or competition.takes_late_submissions:
+    if competition.closes_at is None or competition.takes_late_submissions:
         return end
-    return min(end, closes_at.astimezone(UTC))
+    return min(end, competition.closes_at.astimezone(UTC))
 
 
-def list_newest(session: Session, *, competition: Competition, team: Team | None = None) -> list[GivenGrant]:
+def list_newest(
+    session: Session, *, competition: Competition, team: Team | None = None
+) -> list[SubmissionGrant]:
     """Return the newest grants of a competition, or those that apply to a team."""
     query = (
-        select(SubmissionGrant, Team.name)
-        .outerjoin(Team, Team.id == SubmissionGrant.team_id)
+        select(SubmissionGrant)
+        .options(joinedload(SubmissionGrant.team))
         .where(SubmissionGrant.competition_id == competition.id)
         .order_by(SubmissionGrant.id.desc())
         .limit(LISTED)
     )
     if team is not None:
         query = query.where(or_(SubmissionGrant.team_id.is_(None), SubmissionGrant.team_id == team.id))
-    return [GivenGrant(row, name, ends_at(competition, day=row.day)) for row, name in session.execute(query)]
+    return list(session.scalars(query))
 
 
 def _problems(

@@ -95,8 +95,9 @@ def test_login_expires_after_its_lifetime_and_its_token_is_not_stored(service):
         stored = session.scalars(select(Login)).one()
         assert stored.token_sha256 == hashlib.sha256(token.encode()).hexdigest()
     with service.database.read() as session:
-        found = logins.find(session, token=token, now=service.now + DAY - timedelta(seconds=1))
-        assert found is not None and found.user.name == "ada"
+        at = service.now + DAY - timedelta(seconds=1)
+        login, time = logins.find(session, token=token, now=at)
+        assert (login.user.name, time) == ("ada", at)
         assert logins.find(session, token=token, now=service.now + DAY) is None
         assert logins.find(session, token="guess", now=service.now) is None
 
@@ -105,8 +106,7 @@ def test_time_of_last_use_is_written_at_most_every_five_minutes(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         token = logins.start(session, user=user, user_agent="", lifetime=DAY, now=service.now)
-        login = logins.find(session, token=token, now=service.now)
-        assert login is not None
+        login, _ = logins.find(session, token=token, now=service.now)
         soon, later = service.now + timedelta(minutes=4), service.now + timedelta(minutes=5)
         assert not logins.needs_touch(login, now=soon)
         logins.touch(session, used=login, now=soon)
@@ -121,8 +121,8 @@ def test_api_token_is_shown_once_and_works_until_it_is_revoked(service):
     assert (token.name, text.startswith(token.prefix)) == ("my laptop", True)
     assert text not in {token.token_sha256, token.prefix}
     with service.database.write() as session:
-        found = api_tokens.find(session, token=text, now=service.now)
-        assert found is not None and found.user.id == user.id
+        found, _ = api_tokens.find(session, token=text, now=service.now)
+        assert found.user.id == user.id
         logins.touch(session, used=found, now=service.now)
         assert found.last_used_at == service.now
         assert [each.id for each in api_tokens.list_own(session, user=user)] == [token.id]

@@ -34,16 +34,11 @@ def arrive(service, *, after=timedelta(), **claims) -> int:
 
 def sign_up(service, name: str, *, arrived=timedelta(), after=timedelta(), subject: str = "17") -> str:
     with service.database.write() as session:
-        return identities.sign_up(
-            session,
-            subject=subject,
-            arrived_at=service.now + arrived,
-            name=name,
-            is_admin=None,
-            provider=service.settings.providers()[0],
-            settings=service.settings,
-            now=service.now + after,
-        ).name
+        about = {"provider": service.settings.providers()[0], "now": service.now + after}
+        at = service.now + arrived
+        identity = identities.pending(session, subject=subject, arrived_at=at, **about)
+        given = {"identity": identity, "name": name, "is_admin": None, "settings": service.settings}
+        return identities.sign_up(session, **given, **about).name
 
 
 def test_an_identity_without_an_account_expires(service):

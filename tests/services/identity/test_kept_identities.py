@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from sqlalchemy import select
 
 from grader.models import KeptIdentity, LinkPurpose, TeamMember, User
+from grader.services.competitions import acting
 from grader.services.identity import accounts, email_addresses, identities, one_time_links, sign_ups
 from grader.services.site.log import Actor
 from grader.services.teams import invitations, mergers, participations, teams
@@ -48,14 +49,8 @@ def unlink(service, name: str):
         user = session.get_one(User, service.user(name).id)
         user.password_hash = "hash"
         identity = identities.own(session, user=user)[0]
-        identities.unlink(
-            session,
-            user=user,
-            identity_id=identity.id,
-            actor=Actor.of(user),
-            settings=service.settings,
-            now=service.now,
-        )
+        act = acting.of_site(session, Actor.of(user), service.now)
+        identities.unlink(act, user=user, identity_id=identity.id, settings=service.settings)
 
 
 LEAVE = [delete, unlink]
@@ -141,9 +136,8 @@ def test_former_address_identifies_the_person(service, act):
     def by_mail(name: str, address: str):
         with service.database.write() as session:
             token = one_time_links.create(
-                session, purpose=LinkPurpose.SIGN_UP, address=address, lifetime=DAY,
-                now=service.now,
-            )  # fmt: skip
+                session, purpose=LinkPurpose.SIGN_UP, address=address, now=service.now
+            )
             service.users[name] = sign_ups.use(
                 session, token=token, name=name, password="correct horse battery", passwords=passwords,
                 secret=SECRET, now=service.now,
@@ -154,7 +148,7 @@ def test_former_address_identifies_the_person(service, act):
     with service.database.write() as session:
         token = one_time_links.create(
             session, purpose=LinkPurpose.VERIFY_EMAIL, user=service.user("first"), address="b@example.org",
-            lifetime=DAY, now=service.now,
+            now=service.now,
         )  # fmt: skip
         email_addresses.verify(session, token=token, secret=SECRET, now=service.now)
     by_mail("second", "ada@EXAMPLE.org")

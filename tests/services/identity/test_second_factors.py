@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AuditEntry, FactorPurpose, Mail, RecoveryCode, SecondFactor, User
+from grader.services.competitions import acting
 from grader.services.identity import accounts, login_guesses, logins, second_factors
 from grader.services.identity.second_factors import NewApp, Proof
 from grader.services.site.log import Actor
@@ -34,9 +35,8 @@ def add_app(database, user: User, now, *, name: str = "", key_id: str = "a") -> 
     app = NewApp.of(user, key_id=key_id, key=KEY)
     proof = Proof(code=code_at(app.secret, now))
     with database.write() as session:
-        second_factors.add(
-            session, user=user, name=name, proof=proof, app=app, ceremony=None, keep=None, now=now
-        )
+        act = acting.of_site(session, Actor.of(user), now)
+        second_factors.add(act, name=name, proof=proof, app=app, ceremony=None, keep=None)
     return app.secret
 
 
@@ -78,7 +78,7 @@ def test_spaces_in_a_code_are_ignored_and_other_texts_are_wrong(database, user, 
 def test_concurrent_requests_use_a_code_once(database, user, now):
     secret = add_app(database, user, now - timedelta(hours=1))
     with database.write() as session:
-        recovery = second_factors.new_recovery_codes(session, user=user, now=now)[0]
+        recovery = second_factors.new_recovery_codes(acting.of_site(session, Actor.of(user), now))[0]
     for code in (code_at(secret, now), recovery):
         accepted = race(*[partial(verify, database, user, code, now)] * 4)
         assert sorted(accepted) == [False, False, False, True]
@@ -96,7 +96,7 @@ def test_a_reset_during_the_second_step_waits_for_it(database, user, now):
 
     def reset():
         with database.write() as session:
-            second_factors.reset(session, user=user, actor=Actor.shell(), now=now)
+            second_factors.reset(acting.of_site(session, Actor.shell(), now), user=user)
 
     for _ in range(5):
         code = code_at(add_app(database, user, now - timedelta(hours=1)), now)
@@ -125,12 +125,11 @@ def test_removing_the_last_factor_deletes_the_recovery_codes(database, user, now
     add_app(database, user, now)
     add_app(database, user, now, name="Other", key_id="b")
     with database.write() as session:
-        second_factors.new_recovery_codes(session, user=user, now=now)
+        second_factors.new_recovery_codes(acting.of_site(session, Actor.of(user), now))
     left = []
     for number in (1, 2):
         with database.write() as session:
-            actor = Actor.of(user)
-            second_factors.remove(session, user=user, factor_id=number, actor=actor, now=now)
+            second_factors.remove(acting.of_site(session, Actor.of(user), now), factor_id=number)
             left.append(second_factors.recovery_codes_left(session, user=user))
     assert left == [10, 0]
 
@@ -141,7 +140,7 @@ def test_neither_secrets_nor_codes_are_stored_or_mailed(database, user, now):
         person.email, person.email_key, person.email_verified_at = "a@example.org", "a@example.org", now
     secret = add_app(database, person, now)
     with database.write() as session:
-        codes = second_factors.new_recovery_codes(session, user=person, now=now)
+        codes = second_factors.new_recovery_codes(acting.of_site(session, Actor.of(person), now))
     assert verify(database, person, codes[0], now)
     with database.read() as session:
         mails = list(session.scalars(select(Mail.body).order_by(Mail.id)))

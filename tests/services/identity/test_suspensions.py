@@ -60,7 +60,6 @@ def verify(service, name: str, address: str):
         purpose=LinkPurpose.VERIFY_EMAIL,
         user=service.user(name),
         address=address,
-        lifetime=timedelta(days=1),
     )
     service.act(email_addresses.verify, token=token, secret=SECRET)
 
@@ -96,7 +95,7 @@ def test_session_or_token_added_during_a_suspension_is_not_valid(service):
     for is_valid in (True, False):
         with service.database.read() as session:
             assert (logins.find(session, token=session_token, now=service.now) is not None) is is_valid
-            assert (api_tokens.find_now(session, token=text) is not None) is is_valid
+            assert (api_tokens.find(session, token=text) is not None) is is_valid
         with service.database.write() as session:
             session.get_one(User, service.user("ada").id).suspended_at = service.now
 

@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from grader.models import AuditEntry, EntryMode, SubmissionKind, Team
 from grader.services.closing import close
 from grader.services.competitions import acting, settings
+from grader.services.competitions.acting import Act
 from grader.services.identity import accounts
 from grader.services.site import log
 from grader.services.site.log import Actor
@@ -21,10 +22,9 @@ TESTS = Actor(None, "tests")
 WEEK = timedelta(days=7)
 
 
-def record(service, competition, **given) -> AuditEntry:
-    options = {"actor": TESTS, "action": "team.rename", "subject": "team 1", "now": service.now} | given
+def record(service, competition, *, actor=TESTS, action="team.rename", subject="team 1", **given):
     with service.database.write() as session:
-        return log.record(session, competition=competition, **options)
+        Act(session, competition, actor, service.now).record(action, subject, **given)
 
 
 MAKING = ("competition.create", "solution.accept", "competition.publish")
@@ -127,14 +127,7 @@ def test_pages_show_one_competition_newest_first(service):
     competition, other = service.competition(), service.competition("other")
     with service.database.write() as session:
         for number in range(PAGE_SIZE + 5):
-            log.record(
-                session,
-                competition=competition,
-                actor=TESTS,
-                action="announcement.post",
-                subject=str(number),
-                now=service.now,
-            )
+            Act(session, competition, TESTS, service.now).record("announcement.post", str(number))
     with service.database.read() as session:
         posts = {"competition": competition, "action": "announcement.post"}
         first, _ = log.list_after(session, **posts)

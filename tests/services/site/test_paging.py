@@ -1,14 +1,9 @@
-"""Pagination of in-memory lists and database queries."""
+"""Pagination of lists."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import select
 
-from grader.models import User
-from grader.services.site.paging import Page, page_of_list, page_of_query
-
-pytestmark = pytest.mark.both_databases
+from grader.services.site.paging import Page, page_of_list
 
 sizes = st.integers(1, 7)
 
@@ -32,18 +27,6 @@ def test_page_numbers_start_at_one_and_pages_past_the_end_are_empty(
     assert page_of_list(rows, page=last + beyond, page_size=page_size) == Page(
         (), last + beyond, last, len(rows)
     )
-
-
-def test_page_of_a_query_equals_the_page_of_its_rows(service):
-    for name in ("ada", "bob", "cyd", "dan", "eve"):
-        service.user(name)
-    query = select(User.name).order_by(User.name.desc())
-    with service.database.read() as session:
-        whole = session.scalars(query).all()
-        for page, page_size in ((1, 2), (3, 2), (4, 2), (10**30, 2), (1, 5), (1, 99)):
-            found = page_of_query(session, query, page=page, page_size=page_size)
-            assert found == page_of_list(whole, page=page, page_size=page_size)
-        assert page_of_query(session, query.where(User.id < 0), page=1, page_size=2) == Page((), 1, 1, 0)
 
 
 def test_page_keeps_its_position_when_its_rows_are_converted():

@@ -140,7 +140,7 @@ def test_extra_submissions_follow_every_merger(service, scene, act, send, merge,
     with service.database.read() as session:
         team = rosters.find_team(session, competition=competition, user=service.user("bob"))
         listed = grants.list_newest(session, competition=competition, team=team)
-    assert [(each.grant.count, each.team) for each in listed] == [(2, team.name)]
+    assert [(each.count, each.team_id) for each in listed] == [(2, team.id)]
 
 
 def test_merged_team_must_not_exceed_the_maximum_size(service, scene, act, merge):

@@ -8,7 +8,7 @@ import pytest
 
 from grader.models import Role
 from grader.services.competitions import acting, lifecycle
-from grader.services.site import log
+from grader.services.competitions.acting import Act
 from grader.services.site.log import Actor
 from grader.services.submissions import decisions
 
@@ -51,17 +51,13 @@ def test_the_audit_lists_user_action_time_change_and_reason(arena, competition):
     arena.person("Bob")
     ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"})
     with arena.database.write() as session:
-        log.record(
-            session,
-            competition=competition,
-            actor=TESTS,
-            action="team.rename",
-            subject="team 7",
+        Act(session, competition, TESTS, arena.now()).record(
+            "team.rename",
+            "team 7",
             before={"name": "<b>Rude</b>", "at": arena.now(), "list": ["a", "b"], "flag": True, "n": 1200},
             after={"name": "Nice", "at": None, "list": [], "flag": False, "n": 3},
             reason="It was rude.",
             public_text="A team has another name.",
-            now=arena.now(),
         )
     page = ann.browser.get(f"{ORGANIZE}/audit")
     told = text(page)
