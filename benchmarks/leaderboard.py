@@ -30,10 +30,9 @@ from grader.models import Competition, Role
 from grader.services.competitions import acting, lookup, organizers
 from grader.services.identity import logins, names
 from grader.services.site.log import Actor
-from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage
-from tests.fixtures import crowds
+from tests.fixtures import crowds, stored_solutions
 from tests.fixtures.competitions import publish_competition
 from webapp.app import create_app
 
@@ -85,7 +84,9 @@ def fill(database: Database, settings: Settings) -> None:
     """Create the competition and its rows, with random scores."""
     now = datetime.now(UTC)
     start = now - timedelta(days=60)
-    stored = intake.store(open_storage(settings.storage()), read_solution(solution_csv()), split_key=b"key")
+    stored = stored_solutions.store_new(
+        open_storage(settings.storage()), read_solution(solution_csv()), split_key=b"key"
+    )
     with database.write() as session:
         competition = publish_competition(
             session,

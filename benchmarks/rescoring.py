@@ -36,12 +36,12 @@ from grader.maintenance import schema
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
 from grader.services.rescoring import preparation
 from grader.services.site.log import Actor
-from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker import scorer as scoring
 from grader.worker.process.limits import keep_freed_memory
 from grader.worker.scorer import BATCH_JOBS, Scorer
+from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import publish_competition
 from tests.fixtures.rescorings import store_corrected
 
@@ -98,7 +98,9 @@ class Installation:
         return labels
 
     def _competition(self) -> Competition:
-        stored = intake.store(self.storage, read_solution(self._solution(None)), split_key=b"key")
+        stored = stored_solutions.store_new(
+            self.storage, read_solution(self._solution(None)), split_key=b"key"
+        )
         with self.database.write() as session:
             return publish_competition(
                 session, slug="large", title="Large", solution=stored, actor=ACTOR, now=datetime.now(UTC)

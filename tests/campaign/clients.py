@@ -20,9 +20,9 @@ from grader.files import read_solution
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.publication import RescoringIncomplete
-from grader.services.solutions import intake
 from tests.campaign.installation import ORGANIZER, SLUG
 from tests.campaign.scene import Scene
+from tests.fixtures import stored_solutions
 from tests.fixtures.service import write_predictions, write_solution
 from tests.invariants.findings import BoardLine, BoardRead
 
@@ -188,7 +188,7 @@ class Organizer(threading.Thread):
             live = lookup.live(competition)
             if version is None:
                 corrected = read_solution(write_solution(self._rows, seed=next(self._seeds)))
-                stored = intake.store_corrected(self._installation.storage, corrected, live=live)
+                stored = stored_solutions.store_corrected(self._installation.storage, corrected, live=live)
         with self._installation.database.write() as session:
             if version is not None:
                 publication.publish(session, scoring_version_id=version.id, actor=ORGANIZER)

@@ -24,7 +24,6 @@ from grader.maintenance import schema
 from grader.services.competitions import acting
 from grader.services.identity import accounts, api_tokens
 from grader.services.site.log import Actor
-from grader.services.solutions import intake
 from grader.services.teams import participations
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
@@ -33,6 +32,7 @@ from grader.worker.broker import Hints
 from grader.worker.process.limits import end_with
 from tests.campaign.plan import TEAM_LIMIT, DatabaseKind, Plan
 from tests.campaign.postgresql import PostgreSQL
+from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import publish_competition
 from tests.fixtures.patience import HANG_SECONDS
 
@@ -79,7 +79,7 @@ class Installation:
         """Create the tables, the competition and one-person teams; return the teams' API tokens."""
         schema.upgrade(self.database)
         now = datetime.now(UTC)
-        stored = intake.store(self.storage, read_solution(solution), split_key=b"campaign")
+        stored = stored_solutions.store_new(self.storage, read_solution(solution), split_key=b"campaign")
         with self.database.write() as session:
             competition = publish_competition(
                 session,

@@ -367,7 +367,7 @@ def test_no_module_of_the_platform_names_a_term_of_a_metric():
 # A question about which metric a competition has, instead of a property of its settings or its description.
 BRANCH = re.compile(
     r"is_bias|registry\.is_default|def is_default\(settings|bias_of\(|registry\.BIAS|"
-    r"isinstance\([^()]*(NamedMetric|BiasForm|BiasMetric|MetricSettings)"
+    r"isinstance\([^()]*(NamedMetric|BiasMetric|MetricSettings)"
 )
 # The modules that register the bias metric, parse settings by the name of the metric, or serve only it.
 REGISTERING = {

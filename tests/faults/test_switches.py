@@ -19,10 +19,10 @@ from grader.services.leaderboards.board import board_of
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.site.log import Actor
-from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.worker.scorer import Scorer
+from tests.fixtures import stored_solutions
 from tests.invariants.findings import BoardLine, BoardRead
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -45,7 +45,7 @@ from grader.files import read_solution
 from grader.services.site.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation, publication
-from grader.services.solutions import intake
+from tests.fixtures import stored_solutions
 from grader.settings import load
 from grader.storage.stores import open_storage
 
@@ -58,7 +58,7 @@ PREPARE = (
     + """
     read = read_solution(Path(sys.argv[1]).read_bytes(), label="toxicity", identities=("female", "muslim"))
     live = lookup.live(competition)
-    stored = intake.store_corrected(open_storage(settings.storage()), read, live=live)
+    stored = stored_solutions.store_corrected(open_storage(settings.storage()), read, live=live)
     preparation.prepare(session, competition=competition, solution=stored, reason="Labels.", actor=actor)
 """
 )
@@ -104,7 +104,7 @@ def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callabl
     def begin(*, seed: int) -> ScoringVersion:
         live = lookup.live(service.reload(competition))
         solution = read_solution(solution_csv(seed=seed), label="toxicity", identities=("female", "muslim"))
-        stored = intake.store_corrected(service.storage, solution, live=live)
+        stored = stored_solutions.store_corrected(service.storage, solution, live=live)
         with service.database.write() as session:
             return preparation.prepare(
                 session,

@@ -35,7 +35,7 @@ from grader.services.leaderboards.board import board_of
 from grader.services.rescoring import preparation, publication
 from grader.services.site import leased_rows
 from grader.services.site.log import Actor
-from grader.services.solutions import intake
+from grader.services.solutions.intake import StoredSolution
 from grader.services.submissions import accepting, decisions, selections
 from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.refusal import CompetitionClosed, TeamDisqualified
@@ -44,6 +44,7 @@ from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.visibility import Phase
 from grader.worker.scorer import Scorer
+from tests.fixtures import stored_solutions
 from tests.fixtures.board_model import (
     DAILY_LIMIT,
     PRIVATE,
@@ -127,10 +128,10 @@ class Installation:
         self.clock = NOON
         self.state = state_of(url)
 
-    def _corrected(self, name: str) -> intake.StoredSolution:
+    def _corrected(self, name: str) -> StoredSolution:
         solution = read_solution(TRUTHS[name], label="toxicity", identities=IDENTITIES)
         live = lookup.live(self.service.reload(self.competition))
-        return intake.store_corrected(self.service.storage, solution, live=live)
+        return stored_solutions.store_corrected(self.service.storage, solution, live=live)
 
 
 class BoardMachine(RuleBasedStateMachine):

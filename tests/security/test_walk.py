@@ -262,7 +262,7 @@ def _hidden(
         solutions = session.scalars(select(Solution)).all()
         blobs = [sha256 for each in solutions for sha256 in (each.prepared_sha256, each.row_ids_sha256)]
         (own,) = [each for each in scores if each.split is Split.PUBLIC and each.submission_id == 1]
-        metric = Rules.of(live).metric
+        metric = Rules.of(live).metric.formula
         exact = report(PairCounts.from_dict(own.evidence), metric).subgroups
         shown = [
             replace(row, **{auc: order.rounded_cell(getattr(row, auc)) for auc in AUCS}) for row in exact

@@ -172,7 +172,7 @@ def evaluation(ask: Ask) -> Any:
     """Show a competition's Evaluation page."""
     competition, view = ask.competition, ask.competition_view
     metric = view.metric()
-    source = metric.form.source
+    source = metric.settings.source
     return {
         "metric": metric,
         "exactness": EXACTNESS[metric.about.exactness],

@@ -60,7 +60,7 @@ def fields_of(
     is_sent: bool = False,
 ) -> dict[str, SettingsField]:
     """Return fields with the stored values or, if the form was sent, with the entered ones."""
-    parts, metric = _parts_of(settings), settings.metric_choice.form
+    parts, metric = _parts_of(settings), settings.metric_choice.metric
     found = {}
     for name in names:
         value = parts[name] if name in parts else getattr(settings, name)
@@ -107,7 +107,7 @@ def changes(before: CompetitionSettings, names: Collection[str] = NAMES) -> dict
         texts = {name: _entered(name) for name in names if name in PARTS}
         parts = {name: _value(name, text) for name, text in texts.items() if text}
     if parts:
-        chosen = parts.get(METRIC, before.metric_choice.form.name)
+        chosen = parts.get(METRIC, before.metric_choice.metric.name)
         fitting = METRIC_PARTS if chosen == registry.BIAS else NAMED_PARTS
         parts = {name: value for name, value in parts.items() if name in fitting} | {METRIC: chosen}
         weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
@@ -119,7 +119,7 @@ def changes(before: CompetitionSettings, names: Collection[str] = NAMES) -> dict
 
 def _parts_of(settings: CompetitionSettings) -> dict[str, Any]:
     """Return the values of all parts of the metric."""
-    metric = settings.metric_choice.form
+    metric = settings.metric_choice.metric
     weights = metric.formula.weights.as_dict()
     found: dict[str, Any] = {name: getattr(metric, name) for name in NAMED_PARTS}
     return found | {name: weights.get(name, getattr(metric.formula, name, None)) for name in METRIC_PARTS}

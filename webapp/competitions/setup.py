@@ -154,7 +154,7 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
     """Return what the setup page shows beside the settings."""
     session, competition, now = ask.session, ask.competition, ask.now
     settings, problem, is_sent = competition_settings.of(competition), ask.problem, "version" in request.form
-    metric = settings.metric_choice.form.name
+    metric = settings.metric_choice.metric.name
     sections = settings_form.sections_for(request.form.get(settings_form.METRIC, metric))
     names = [name for section in sections for name in section.names]
     fields = settings_form.fields_of(settings, names, locks=shown.locked, is_sent=is_sent)

@@ -45,7 +45,7 @@ class MetricView:
     the score. `command` scores a participant's own validation fold.
     """
 
-    form: NamedMetric
+    settings: NamedMetric
     about: Description
     terms: tuple[Term, ...]
     columns: tuple[tuple[str, str], ...]
@@ -79,7 +79,7 @@ class CompetitionView:
         self._choice = metric_choice.of(competition)
         self._version = competition.live_scoring_version
         self.boards = boards.of(competition, self._version) if self._version else ()
-        self.has_identities = self._choice.form.takes_identities
+        self.has_identities = self._choice.metric.takes_identities
         self.has_solution = self._version is not None
         self.has_published_solution = competition.solution_published_at is not None
         solution = self._version.solution if self._version else None
@@ -125,7 +125,7 @@ class CompetitionView:
     @property
     def python(self) -> Mapping[str, Any]:
         """The parameters of the metric if organizers wrote it, or else those of a new one."""
-        known = self._choice.form.python
+        known = self._choice.metric.python
         usual = {"title": "", "direction": "highest", "decimals": 5, "nonnegative": False, "arguments": {}}
         return usual | (known or {})
 
@@ -157,13 +157,13 @@ class CompetitionView:
     def metric(self) -> MetricView:
         """Return the scoring of the live version, or the planned scoring of a draft."""
         rules = self.scoring_rules()
-        form = rules.form
-        about = rules.about if self._version else _planned(form)
-        columns = predicted_columns(about, form.options).columns
-        groups = [f"{column} = {value}" for column, value in form.scored_groups if form.weight < 1]
+        metric = rules.metric
+        about = rules.about if self._version else _planned(metric)
+        columns = predicted_columns(about, metric.options).columns
+        groups = [f"{column} = {value}" for column, value in metric.scored_groups if metric.weight < 1]
         label = self._version.solution.report["label"] if self._version else "label"
         return MetricView(
-            form=form,
+            settings=metric,
             about=about,
             terms=tuple(terms.terms_of(about)),
             columns=tuple((column.name, _domain(column)) for column in columns),
@@ -180,7 +180,7 @@ class CompetitionView:
 
 def _command(rules: Rules, *, label: str) -> str:
     """Return the shell command that scores a participant's own fold as the server does."""
-    metric = rules.form
+    metric = rules.metric
     if metric.takes_identities:
         formula = metric.formula
         options = {

@@ -98,7 +98,7 @@ NAMES = {term.key: term.name for term in TERMS}
 def feedback_mode(competition: Competition) -> str:
     """Return an explanation of the displayed scores; empty if they are shown as they are."""
     shown = note(competition.feedback, competition.feedback_step)
-    table = metric.of(competition).form.group_words[0]
+    table = metric.of(competition).metric.group_words[0]
     return f"{shown} {_HIDDEN.format(tables=table)}" if competition.feedback.has_step else shown
 
 

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from grader.models import MAIN_BOARD, ScoringVersion, ScoringVersionState
 from grader.ranking.comparison import BoardChange, TeamChange
-from grader.services.competitions.metric import Rules
-from grader.services.competitions.settings_model import ChosenMetric
+from grader.services.competitions.metric import Rules, StoredMetric
 from grader.services.rescoring.difference import Changes, Preview
 from grader.services.rescoring.preparation import JobProgress
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
@@ -90,7 +89,7 @@ class MetricRequest(Sent):
     """The identities and the metric settings to check for a rescoring."""
 
     identities: list[Text]
-    metric: ChosenMetric
+    metric: StoredMetric
 
 
 class MetricInUse(Answer):

@@ -101,7 +101,7 @@ def _settings_form(ask: Ask, _made: MetricInUse) -> dict[str, Any]:
     """Return the form of the settings that a rescoring may change, with the entered values."""
     live, problem = Rules.of(lookup.live(ask.competition)), ask.problem
     used = competition_settings.of(ask.competition).changed(identities=live.identities, metric=live.metric)
-    groups, options, fitting = _groups(live.form), metrics.options(), live.form.alternatives
+    groups, options, fitting = _groups(live.metric), metrics.options(), live.metric.alternatives
     names = [name for group in groups for name in group.names]
     fields = settings_form.fields_of(used, names, is_sent=problem is not None)
     faults = problem.faults if isinstance(problem, InvalidCompetition) else ()
@@ -152,7 +152,7 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
             "progress": views.progress_sentence(progress),
             "versions": versions,
             "settings": views.changed(versions.before, Rules.of(versions.after)) if versions else [],
-            "has_identities": Rules.of(version).form.takes_identities,
+            "has_identities": Rules.of(version).metric.takes_identities,
             "form": request.form
             or {"notice": views.suggested_notice(version, competition.full_title) if is_preparing else ""},
         }
@@ -253,7 +253,7 @@ class SettingsRequest(MetricRequest):
     def of_form(act: Act) -> dict[str, Any]:
         """Return the settings entered in the form; raise InvalidCompetition."""
         before = competition_settings.of(act.competition)
-        names = [name for group in _groups(before.metric_choice.form) for name in group.names]
+        names = [name for group in _groups(before.metric_choice.metric) for name in group.names]
         changes, faults = settings_problems.read(settings_form.changes(before, names))
         if faults:
             raise InvalidCompetition(faults)

@@ -40,7 +40,7 @@ def changed(live: ScoringVersion, new: Rules) -> list[tuple[str, str, str]]:
 
 
 def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
-    metric, formula = rules.form, rules.form.formula
+    metric, formula = rules.metric, rules.metric.formula
     about = metric.describe()  # the groups in the score may not be known yet
     yield "Metric", about.title
     yield "Identities in the score", ", ".join(rules.identities)
@@ -95,7 +95,7 @@ def difference_tables(found: Preview) -> dict[str, Any]:
         "change_text": lambda units: "" if units is None else versions.scale.signed_text(units),
         "score_texts": [lambda score, own=own: own.text(own.units(score)) for own in (before, after)],
         "settings": changed(versions.before, Rules.of(versions.after)),
-        "has_identities": Rules.of(versions.after).form.takes_identities,
+        "has_identities": Rules.of(versions.after).metric.takes_identities,
         "chance": f"{chance.pop():g}" if len(chance) == 1 and None not in chance else None,
         "terms": _mean_lines(found.term_means, names.__getitem__),
         "groups": _mean_lines(found.group_means, " = ".join),

@@ -133,7 +133,7 @@ def _roles(job: OrganizerJob) -> dict[str, ColumnRole]:
 
 def _more(ask: Ask, shown: SolutionAnswer) -> Mapping[str, Any]:
     live = ask.competition.live_scoring_version
-    chosen = metric.of(ask.competition).form
+    chosen = metric.of(ask.competition).metric
     return {
         "states": checklist.sections(ask),
         "stored": live and live.solution,
@@ -149,7 +149,7 @@ def _ticks(ask: Ask) -> Any:
     settings = competition_settings.of(ask.competition)
     report = check_jobs.newest_report(ask.session, competition=ask.competition)
     is_draft = ask.competition.state is CompetitionState.DRAFT
-    if not is_draft or report is None or not settings.metric_choice.form.takes_identities:
+    if not is_draft or report is None or not settings.metric_choice.metric.takes_identities:
         return None
     lines = report["identities"]
     chosen = settings.identities or [each["name"] for each in lines if each["in_score"]]
@@ -169,7 +169,7 @@ def organized_solution(ask: Ask) -> SolutionAnswer:
 
 def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
     job = check_jobs.get(ask.session, competition=ask.competition, job_id=shown.job.id)
-    has_identities = CheckParameters.from_dict(job.parameters).choice.form.takes_identities
+    has_identities = CheckParameters.from_dict(job.parameters).choice.metric.takes_identities
     # Without a report, every role is doubtful. A column that nearly fits a role may be misclassified.
     report, columns = shown.report, shown.columns
     missed = report.get("undecided", ()) if report else [c.name for c in columns]

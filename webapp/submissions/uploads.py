@@ -246,7 +246,7 @@ def check(competition: Competition, upload: Upload) -> CheckerResult | None:
             upload.stream,
             row_ids,
             memory_mb=site.settings.scoring_memory_mb,
-            metric_settings=None if rules.form.takes_identities else rules.as_settings(),
+            metric_settings=None if rules.metric.takes_identities else rules.as_settings(),
             other_labels=names,
             who=g.user.id,
         )

@@ -70,7 +70,9 @@ def check(
     if metric == "bias":
         require_options_of("bias")
         formula = metric_settings(options["power"], options["weights"], options["threshold"])
-        choice = MetricChoice(identities=identities, min_class_rows=min_class_rows, metric=formula)
+        choice = MetricChoice(
+            identities=identities, min_class_rows=min_class_rows, metric=NamedMetric(formula=formula)
+        )
         read: Any = read_solution(solution, identities=identities, named=named)
         id_column, used = read.roles.id, None
     else:

@@ -1,12 +1,14 @@
 """Metric settings of drafts and scoring versions."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, InstanceOf, PlainSerializer, PlainValidator
+from pydantic import AfterValidator, Field, InstanceOf, PlainSerializer, PlainValidator, TypeAdapter
+from pydantic.json_schema import SkipJsonSchema
 
-from fairboard import MetricSettings
+from fairboard import MetricSettings, Weights
 from fairboard.bias.metric import BiasMetric
 from fairboard.groups import without_mean
 from fairboard.interface import Description, Metric, Options
@@ -16,7 +18,7 @@ from grader.metrics import registry
 from grader.models import Competition, ScoringVersion
 from grader.scored_files import predicted_columns, with_some_classes
 from grader.services.site.stored_json import StoredJson, StoredNames
-from grader.text import is_storable
+from grader.text import is_storable, listed
 
 MIN_CLASS_ROWS = 25
 MAX_CUTOFF = 1000
@@ -41,7 +43,7 @@ Group = Annotated[tuple[Name, ...], Field(strict=False, min_length=2, max_length
 
 
 class NamedMetric(StoredJson):
-    """A metric other than that of bias, with its options; blank ones are taken from the solution.
+    """The metric of a competition with its options; blank ones are taken from the solution.
 
     `columns`, `classes`, `positive` and `cutoff` are the options of the metric. `weight` is the weight of the
     overall value in the score; the rest is the weight of the power mean over the groups in `scored_groups`.
@@ -49,11 +51,14 @@ class NamedMetric(StoredJson):
     column with the true values, unless the metric is a mean over `columns`. `reported` are further metrics of
     the same columns that are terms, but not part of the score.
 
+    The bias metric has only a `formula`: the weights, the power and the thresholds. Its groups are the
+    identities.
+
     The metric `python` has the hash of its metric.py in `source` and its `PythonSettings` in `python`. Only
     an upload sets them.
     """
 
-    name: Name
+    name: Name = registry.BIAS
     columns: Names = ()
     classes: Names = ()
     positive: Name | None = None
@@ -65,6 +70,7 @@ class NamedMetric(StoredJson):
     reported: Annotated[Names, AfterValidator(lambda names: tuple(dict.fromkeys(names)))] = ()
     source: Name | None = None
     python: dict[str, Any] | None = None
+    formula: SkipJsonSchema[InstanceOf[MetricSettings]] = Field(default_factory=MetricSettings, exclude=True)
 
     @property
     def is_python(self) -> bool:
@@ -74,20 +80,17 @@ class NamedMetric(StoredJson):
     @property
     def takes_identities(self) -> bool:
         """Whether the groups are columns of annotations, which organizers choose, and may overlap."""
-        return False
+        return self.name == registry.BIAS
 
     @property
     def group_words(self) -> tuple[str, str]:
         """What a group is called, in singular and plural."""
         return ("identity", "identities") if self.takes_identities else ("group", "groups")
 
-    @property
-    def formula(self) -> MetricSettings:
-        """The weights, the power and the thresholds of the bias metric; the usual ones if it is another."""
-        return MetricSettings()
-
     def as_dict(self) -> dict[str, Any]:
-        """Return the model as JSON data, without the fields of other metrics and an empty `reported`."""
+        """Return JSON data without the fields of other metrics; that of the bias metric is untagged."""
+        if self.takes_identities:
+            return self.formula.as_dict()
         omitted = {*(() if self.is_python else PYTHON_FIELDS), *(() if self.reported else ("reported",))}
         return {name: each for name, each in super().as_dict().items() if name not in omitted}
 
@@ -104,6 +107,8 @@ class NamedMetric(StoredJson):
     @property
     def alternatives(self) -> dict[str, str]:
         """The titles of the metrics for the same columns of solutions and submissions, by name."""
+        if self.takes_identities:
+            return {}
         if self.name not in registry.METRICS:
             return {self.name: self.describe().title}
         names = registry.fitting(self.name, self.options)
@@ -116,6 +121,8 @@ class NamedMetric(StoredJson):
 
     def describe(self) -> Description:
         """Describe the metric; raise ValueError if it does not exist or needs other options."""
+        if self.takes_identities:
+            return BiasMetric((), self.formula).describe()
         if self.is_python:
             if self.source is None or self.python is None:
                 raise ValueError("Upload the metric.py of this metric.")
@@ -146,79 +153,37 @@ class NamedMetric(StoredJson):
         return problems
 
 
-class BiasForm(NamedMetric):
-    """The bias metric, with the attributes of all others; its identities are its groups."""
-
-    name: Name = registry.BIAS
-    settings: InstanceOf[MetricSettings]
-
-    @property
-    def takes_identities(self) -> bool:
-        """Whether the groups are columns of annotations."""
-        return True
-
-    @property
-    def formula(self) -> MetricSettings:
-        """The weights, the power and the thresholds."""
-        return self.settings
-
-    @property
-    def alternatives(self) -> dict[str, str]:
-        """No other metric has the same columns of solutions."""
-        return {}
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the settings, which are untagged."""
-        return self.settings.as_dict()
-
-    def describe(self) -> Description:
-        """Describe the metric."""
-        return BiasMetric((), self.settings).describe()
-
-    def problems(self) -> list[str]:
-        """Return nothing, because invalid settings cannot be created."""
-        return []
-
-
-AnyMetric = MetricSettings | NamedMetric
-
-
-def form_of(metric: AnyMetric) -> NamedMetric:
-    """Return any metric with the same attributes."""
-    return metric if isinstance(metric, NamedMetric) else BiasForm(settings=metric)
-
-
-def is_other_file(before: AnyMetric, after: AnyMetric) -> bool:
+def is_other_file(before: NamedMetric, after: NamedMetric) -> bool:
     """Return whether a change of the settings would use another metric.py, which only an upload may do."""
-    old, new = form_of(before), form_of(after)
-    files = (old.source, old.python), (new.source, new.python)
-    return files[1] != (None, None) and files[0] != files[1]
+    new = after.source, after.python
+    return new != (None, None) and new != (before.source, before.python)
 
 
-class _StoredBias(StoredJson):
-    power: float | Literal["inf", "-inf"] = 0
-    weights: dict[str, float] = Field(default_factory=dict)
-    label_threshold: float = 0
-    identity_threshold: float = 0
-    undefined: str = ""
+_BIAS = TypeAdapter(MetricSettings)
+_PARTS_OF_BIAS = {each.name for kind in (MetricSettings, Weights) for each in fields(kind)}
 
 
-def metric_of(data: Any) -> AnyMetric:
+def metric_of(data: Any) -> NamedMetric:
     """Parse metric settings; those without a name are of the bias metric. Raise ValueError."""
-    if isinstance(data, AnyMetric):
+    if isinstance(data, NamedMetric):
         return data
+    if isinstance(data, MetricSettings):
+        return NamedMetric(formula=data)
     if not isinstance(data, Mapping):
         raise ValueError("must be an object")  # noqa: TRY004  (pydantic expects it)
     if data.get(registry.TAG, registry.BIAS) != registry.BIAS:
         return NamedMetric.from_dict(data)
-    data = {name: each for name, each in data.items() if name != registry.TAG}
-    _StoredBias.model_validate(data)  # This validates the types; MetricSettings validates the values.
-    return MetricSettings.from_dict(data)
+    parts = {name: each for name, each in data.items() if name != registry.TAG}
+    weights = parts.get("weights")
+    if unknown := sorted({*parts, *(weights if isinstance(weights, dict) else ())} - _PARTS_OF_BIAS):
+        raise ValueError(f"{listed(unknown)}: not a part of the bias metric")
+    return NamedMetric(formula=_BIAS.validate_python(parts))
 
 
-# The metrics package does not depend on pydantic.
 StoredMetric = Annotated[
-    AnyMetric, PlainValidator(metric_of), PlainSerializer(lambda each: each.as_dict(), return_type=dict)
+    NamedMetric,
+    PlainValidator(metric_of, json_schema_input_type=MetricSettings | NamedMetric),
+    PlainSerializer(lambda each: each.as_dict(), return_type=dict),
 ]
 
 
@@ -231,12 +196,7 @@ class MetricChoice(StoredJson):
 
     identities: StoredNames | None = None
     min_class_rows: int = MIN_CLASS_ROWS
-    metric: StoredMetric = Field(default_factory=MetricSettings)
-
-    @property
-    def form(self) -> NamedMetric:
-        """The metric with the attributes of all metrics."""
-        return form_of(self.metric)
+    metric: StoredMetric = Field(default_factory=NamedMetric)
 
 
 class Rules(StoredJson):
@@ -253,12 +213,7 @@ class Rules(StoredJson):
 
     def as_settings(self) -> dict[str, Any]:
         """Return the settings of a scoring version."""
-        return self.as_dict() if self.form.takes_identities else self.metric.as_dict()
-
-    @cached_property
-    def form(self) -> NamedMetric:
-        """The metric with the attributes of all metrics."""
-        return form_of(self.metric)
+        return self.as_dict() if self.metric.takes_identities else self.metric.as_dict()
 
     @cached_property
     def scorer(self) -> Metric:

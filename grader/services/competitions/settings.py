@@ -14,7 +14,7 @@ from grader.models import Competition, CompetitionState, EntryMode, RevealRule, 
 from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import AnyMetric, Rules
+from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import (
     FIXED,
     FOLLOWING_DATES,
@@ -44,7 +44,7 @@ _PHASES = tuple(Phase)
 def _as_json(settings: CompetitionSettings, names: Collection[str]) -> dict[str, Any]:
     """Return the named settings as JSON values for the audit log."""
     values = {name: getattr(settings, name) for name in sorted(names)}
-    return {name: each.as_dict() if isinstance(each, AnyMetric) else each for name, each in values.items()}
+    return {name: each.as_dict() if name == "metric" else each for name, each in values.items()}
 
 
 def _public_text(

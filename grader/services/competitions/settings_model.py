@@ -6,7 +6,6 @@ are in the order of competition files; settings.toml is in the order of the setu
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from datetime import UTC, datetime, time
 from enum import StrEnum
 from pathlib import Path
@@ -17,18 +16,15 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    TypeAdapter,
     ValidationInfo,
-    WrapValidator,
     field_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from fairboard import MetricSettings
 from grader.metrics import registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
-from grader.services.competitions.metric import MIN_CLASS_ROWS, AnyMetric, MetricChoice, NamedMetric
-from grader.text import is_storable, listed, one_line, utc, without_directions
+from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric, StoredMetric
+from grader.text import is_storable, one_line, utc, without_directions
 from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Phase, Step
 
 MAX_COUNT = 1_000_000
@@ -193,30 +189,13 @@ def _divided(text: str) -> str:
     return _each_line(parse, text)
 
 
-_BIAS = TypeAdapter(MetricSettings)
-
-
-def _metric(metric: Any, _union: Any) -> AnyMetric:
-    """Validate a metric; without a name, it is the bias metric. The errors do not mention a union."""
-    if isinstance(metric, dict):
-        if metric.get(registry.TAG, registry.BIAS) != registry.BIAS:
-            return NamedMetric.model_validate(metric)
-        metric = {name: each for name, each in metric.items() if name != registry.TAG}
-        weights = metric.get("weights")
-        known = {field.name for field in fields(MetricSettings)} | WEIGHTS.keys()
-        if unknown := sorted({*metric, *(weights if isinstance(weights, dict) else ())} - known):
-            raise ValueError(f"{listed(unknown)}: not a part of the bias metric")
-    return metric if isinstance(metric, NamedMetric) else _BIAS.validate_python(metric)
-
-
-def merged_metric(metric: AnyMetric, parts: Mapping[str, Any]) -> dict[str, Any]:
+def merged_metric(metric: NamedMetric, parts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts of a metric after a change, not validated; another metric starts with its defaults."""
     before = {registry.TAG: registry.BIAS} | metric.as_dict()
     name = parts.get(registry.TAG, before[registry.TAG])
     return (before if name == before[registry.TAG] else {}) | dict(parts) | {registry.TAG: name}
 
 
-ChosenMetric = Annotated[AnyMetric, WrapValidator(_metric)]
 _COUNTED = Field(ge=1, le=MAX_COUNT)
 Line = Annotated[str, Kind.LINE]
 Name = Annotated[str, Kind.LINE, Field(max_length=64)]
@@ -268,7 +247,7 @@ class CompetitionSettings(BaseModel):
     takes_late_submissions: Annotated[bool, Kind.CHECK] = True
     identities: Names = None
     min_class_rows: Count = MIN_CLASS_ROWS
-    metric: ChosenMetric = Field(default_factory=MetricSettings)
+    metric: StoredMetric = Field(default_factory=NamedMetric)
     overview: Text = ""
     evaluation: Text = ""
     rules: Annotated[str, Kind.TEXT, Field(max_length=50_000)] = ""

@@ -243,7 +243,7 @@ def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field])
     has_groups = any(field in allowed for field in fields)
     names = rules.term_names if _TERMS[score.split] in allowed else ()
     terms = shown_scores.rounded_terms(score.terms, names, about.decimals_of_terms)
-    tables = group_tables.tables(score.groups, rules.form, about.direction) if has_groups else ()
+    tables = group_tables.tables(score.groups, rules.metric, about.direction) if has_groups else ()
     groups: Sequence[GroupLine] = ()
     if isinstance(scorer, Recounted):
         _, exact = scorer.recount(score.evidence) if has_groups else ({}, ())
@@ -253,7 +253,7 @@ def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field])
         ]
         parts = scorer.loss_parts(terms, exact if Field.LABELS in allowed else groups)
     else:
-        parts = group_tables.loss_parts(tables, rules.form, about, terms)
+        parts = group_tables.loss_parts(tables, rules.metric, about, terms)
     return SplitResult(
         score=scale.text(units),
         score_units=units,

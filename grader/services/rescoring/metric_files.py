@@ -65,7 +65,7 @@ def use(
     `source` and `sample` are the hashes of stored files. Parameters that are None or blank stay unchanged.
     For a draft without a solution, there is no job.
     """
-    before = settings.of(act.competition).metric_choice.form
+    before = settings.of(act.competition).metric_choice.metric
     known = before if before.is_python else None
     python = PythonSettings.from_dict(known.python) if known and known.python else PythonSettings()
     is_draft = act.competition.state is CompetitionState.DRAFT

@@ -173,7 +173,7 @@ def assess(
     UnusableSolution
         If a corrected solution has other row ids, or lacks an identity in the score.
     """
-    metric, usage, split_by = choice.form, solution.usage, "usage"
+    metric, usage, split_by = choice.metric, solution.usage, "usage"
     if live is None:
         if usage is None:
             usage = split_in_half(solution.row_ids, *groups.strata(solution, metric), key=split_key)
@@ -253,7 +253,7 @@ def assess_settings(
 
 def compare(live: LiveSolution, solution: Solution, truth: Truth) -> tuple[ColumnChange, ...]:
     """Return the changed columns of a corrected solution."""
-    positions, metric, roles = positions_in(live.row_ids, solution.row_ids), live.rules.form, solution.roles
+    positions, metric, roles = positions_in(live.row_ids, solution.row_ids), live.rules.metric, solution.roles
     names = dict(zip(solution.targets, solution.names, strict=True))
     before, after = (
         {names.get(name, name): values for name, values in each.as_written(roles.label).items()}
@@ -276,7 +276,7 @@ def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | N
     if assessed.unscorable:
         return assessed
     metric, check, problems = python_solution.python_checked(
-        assessed.row_ids, assessed.truth, sample, source, assessed.rules.form
+        assessed.row_ids, assessed.truth, sample, source, assessed.rules.metric
     )
     told = [(Level.STOP, each) for each in problems]
     told += [(Level.WARNING, each) for each in check.get("warnings", ())]
@@ -358,7 +358,7 @@ def _grouped(
     *,
     is_same: bool,
 ) -> Grouped:
-    metric = choice.form
+    metric = choice.metric
     if metric.takes_identities:
         return groups.identities_of(truth, choice)
     if is_same:

@@ -100,7 +100,7 @@ def add(
         choice=choice,
         live_scoring_version_id=competition.live_scoring_version_id,
     )
-    job = _added(act, OrganizerJobKind.CHECK, asked, choice.form)
+    job = _added(act, OrganizerJobKind.CHECK, asked, choice.metric)
     act.record("solution.check", f"check {job.id}", after={"file": file.name})
     return job
 
@@ -198,15 +198,15 @@ def add_settings_check(act: Act, *, rules: Rules) -> OrganizerJob:
     if rules == Rules.of(live):
         raise NotAcceptable("These settings are already in use. Change at least one.")
     # A metric.py has no terms before its check.
-    if act.competition.state is not CompetitionState.DRAFT and not rules.form.is_python:
+    if act.competition.state is not CompetitionState.DRAFT and not rules.metric.is_python:
         boards.require(act.competition, rules)
     asked = SettingsCheckParameters(rules=rules, live_scoring_version_id=live.id)
-    return _added(act, OrganizerJobKind.SETTINGS, asked, rules.form)
+    return _added(act, OrganizerJobKind.SETTINGS, asked, rules.metric)
 
 
 def _completed(rules: Rules, live: Rules) -> Rules:
     """Return changed rules with what the solution determines; raise NotAcceptable for other columns."""
-    metric, used = rules.form, live.form
+    metric, used = rules.metric, live.metric
     if metric.takes_identities != used.takes_identities:
         raise NotAcceptable("The solution was read for another metric. Choose the metric in the setup.")
     if metric.takes_identities:
@@ -265,18 +265,18 @@ def check_choice(act: Act, *, choice: MetricChoice) -> OrganizerJob | None:
     """
     session, competition = act.session, act.competition
     live = competition.live_scoring_version
-    if live is not None and Rules.of(live).form.takes_identities and choice.identities is not None:
+    if live is not None and Rules.of(live).metric.takes_identities and choice.identities is not None:
         earlier = newest_settings_check(session, competition=competition)
         if earlier is not None:
             organizer_jobs.dismiss(session, job=earlier, now=act.now)
         return add_settings_check(act, rules=Rules(identities=choice.identities, metric=choice.metric))
     job = _checked(session, competition)
-    return None if job is None else add_again(act, job=job, roles=_roles_again(job, choice.form))
+    return None if job is None else add_again(act, job=job, roles=_roles_again(job, choice.metric))
 
 
 def _roles_again(job: OrganizerJob, metric: NamedMetric) -> dict[str, ColumnRole] | None:
     """Return the roles of a check's columns for another check, or None to guess them for another metric."""
-    if metric.takes_identities != CheckParameters.from_dict(job.parameters).choice.form.takes_identities:
+    if metric.takes_identities != CheckParameters.from_dict(job.parameters).choice.metric.takes_identities:
         return None
     roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
     if metric.target in roles:

@@ -80,7 +80,7 @@ def identities_of(truth: Truth, choice: MetricChoice) -> Grouped:
 
     If no identities are chosen, the score uses all with enough rows of each class in each split.
     """
-    formula, least = choice.form.formula, choice.min_class_rows
+    formula, least = choice.metric.formula, choice.min_class_rows
     problems = list[str]()
     splits = {split: _prepared(truth, split, formula) for split in Split}
     lines = _identity_lines(splits, least)
@@ -187,7 +187,7 @@ def values_of(
     If no groups are chosen, all with enough rows in each split are in the score, unless the weight of the
     overall value is 1.
     """
-    metric = choice.form
+    metric = choice.metric
     lines, problems = _groups(truth, metric, choice.min_class_rows, row_ids)
     if in_score is None:
         fitting = tuple((line["column"], line["value"]) for line in lines if not line["why_not"])

@@ -1,21 +1,19 @@
 """Storage of assessed solutions: blobs, public commitment, other labels."""
 
 import secrets
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from fairboard import MetricSettings
-from grader.files import Solution, write_sample_submission
+from grader.files import write_sample_submission
 from grader.files.solution.canonical_form import hashes
-from grader.models import ScoringVersion, Split
 from grader.models import Solution as SolutionRow
-from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
+from grader.models import Split
+from grader.services.competitions.metric import Rules
 from grader.services.site.stored_json import StoredJson
 from grader.services.solutions import report as solution_report
-from grader.services.solutions.assessment import Assessed, LiveSolution, UnusableSolution, assess
+from grader.services.solutions.assessment import Assessed, UnusableSolution
 from grader.storage.stores import Storage
 
 NONCE_BYTES = 32
@@ -55,29 +53,6 @@ class StoredSolution(StoredJson):
     report: dict[str, Any]
     digest: str
     commitment: Commitment | None
-
-
-def store(
-    storage: Storage,
-    solution: Solution,
-    *,
-    split_key: bytes,
-    settings: MetricSettings | None = None,
-    identities: Sequence[str] | None = None,
-    min_class_rows: int = MIN_CLASS_ROWS,
-) -> StoredSolution:
-    """Assess and store a new competition's solution; raise UnusableSolution."""
-    names = None if identities is None else tuple(identities)
-    choice = MetricChoice(
-        identities=names, min_class_rows=min_class_rows, metric=settings or MetricSettings()
-    )
-    return keep(storage, assess(solution, split_key=split_key, choice=choice))
-
-
-def store_corrected(storage: Storage, solution: Solution, *, live: ScoringVersion) -> StoredSolution:
-    """Assess and store a corrected solution; raise UnusableSolution."""
-    before = LiveSolution.load(storage, live)
-    return keep(storage, assess(solution, choice=before.rules.choice(MIN_CLASS_ROWS), live=before))
 
 
 def keep(storage: Storage, assessed: Assessed) -> StoredSolution:

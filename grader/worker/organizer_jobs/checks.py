@@ -62,7 +62,7 @@ def check_solution(work: Work) -> dict[str, Any]:
             read_solution(file)  # raises the problems of the header together with those of the rows
             raise
         roles, guessed = _roles(asked, guesses, version)
-        metric = asked.choice.form if live is None else live.rules.form
+        metric = asked.choice.metric if live is None else live.rules.metric
         if live is not None and metric.is_python:  # More true values would change it.
             apart = (ColumnRole.ID, ColumnRole.USAGE)
             roles |= {name: ColumnRole.UNUSED for name in guessed if roles[name] not in apart}
@@ -93,7 +93,7 @@ def _assessed(
     def tell(words: str) -> None:
         work.report_progress(READING, TOTAL, words)
 
-    metric = asked.choice.form if live is None else live.rules.form
+    metric = asked.choice.metric if live is None else live.rules.metric
     sample = _sample(work, metric)
     solution, metric = assessment.read(
         file,
@@ -135,7 +135,7 @@ def _sample(work: Work, metric: NamedMetric) -> PythonTable | None:
 
 
 def _with_python(work: Work, assessed: Assessed, sample: PythonTable | None) -> Assessed:
-    source = assessed.rules.form.source
+    source = assessed.rules.metric.source
     if source is None:
         return assessed
     work.report_progress(LOOKING, TOTAL, "Checking the metric")
@@ -236,7 +236,7 @@ def check_settings(work: Work) -> dict[str, Any]:
         is_draft=is_draft,
         tell=lambda words: work.report_progress(1, 2, words),
     )
-    assessed = _with_python(work, assessed, _sample(work, asked.rules.form))
+    assessed = _with_python(work, assessed, _sample(work, asked.rules.metric))
     stored = intake.keep(work.storage, assessed)
     if is_draft:
         intake.require_no_stop(stored)

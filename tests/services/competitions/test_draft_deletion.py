@@ -14,12 +14,13 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import versions
 from grader.services.site import log
 from grader.services.site.log import Actor
-from grader.services.solutions import check_jobs, intake
+from grader.services.solutions import check_jobs
 from grader.services.solutions import data_files as files
 from grader.services.solutions.check_jobs import UploadedFile
 from grader.services.submissions import accepting, benchmark_entries
 from grader.storage import blobs
 from grader.worker.scorer import Scorer
+from tests.fixtures import stored_solutions
 from tests.fixtures.services import call
 
 SHELL = Actor(None, "shell (tests)")
@@ -29,7 +30,7 @@ SHELL = Actor(None, "shell (tests)")
 def draft(service, solution_csv) -> Competition:
     """A draft with an owner, a solution, a waiting check, a data file and an announcement."""
     ada = service.user("ada")
-    stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
+    stored = stored_solutions.store_new(service.storage, read_solution(solution_csv()), split_key=b"k")
     blob = service.storage.put(b"id,text\n")
     act = {"actor": SHELL, "now": service.now}
     with service.database.write() as session:

@@ -29,10 +29,11 @@ from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import versions
 from grader.services.site.log import Actor
 from grader.services.solutions import data_files as files
-from grader.services.solutions import intake, publication
+from grader.services.solutions import publication
 from grader.services.submissions import benchmark_entries
 from grader.visibility import Feedback, Step
 from grader.worker.organizer_jobs import closing
+from tests.fixtures import stored_solutions
 
 DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
@@ -50,7 +51,7 @@ def change(service, competition: Competition, *, after: timedelta = timedelta(),
 
 
 def accept_solution(service, competition: Competition, csv: bytes, **options):
-    stored = intake.store(service.storage, read_solution(csv), split_key=b"k", **options)
+    stored = stored_solutions.store_new(service.storage, read_solution(csv), split_key=b"k", **options)
     service.act(versions.set_first, competition=competition, solution=stored, actor=SHELL)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fairboard import MetricSettings, Weights
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions import settings_file, settings_problems
-from grader.services.competitions.metric import NamedMetric
+from grader.services.competitions.metric import NamedMetric, metric_of
 from grader.services.competitions.settings_model import KINDS, SETTINGS, CompetitionSettings, Kind
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.visibility import Feedback, Step
@@ -63,7 +63,7 @@ def test_date_without_a_time_is_a_days_last_minute_for_deadlines_and_first_for_t
 def test_settings_missing_from_a_file_stay_unchanged():
     before = CompetitionSettings(metric=MetricSettings(power=-3, label_threshold=0.7))
     file = settings_file.read("[metric]\npower = -inf\n", before=before)
-    assert file.changes == {"metric": MetricSettings(power=-math.inf, label_threshold=0.7)}
+    assert file.changes == {"metric": metric_of(MetricSettings(power=-math.inf, label_threshold=0.7))}
 
 
 def test_all_invalid_entries_are_reported_at_once():

@@ -100,4 +100,4 @@ def test_settings_have_a_machine_readable_schema():
     schema = CompetitionSettings.model_json_schema()
     assert set(schema["properties"]) == set(NAMES)
     assert schema["properties"]["max_team_size"]["minimum"] == 1
-    assert DRAFT.metric == MetricSettings()
+    assert DRAFT.metric.formula == MetricSettings()

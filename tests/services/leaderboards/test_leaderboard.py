@@ -155,7 +155,7 @@ def test_weakest_term_is_the_lowest_and_the_table_has_two_decimals(service, comp
             select(Score).where(Score.submission_id == 1, Score.split == Split.PUBLIC)
         ).one()
     rules = Rules.of(lookup.live(competition))
-    exact = report(PairCounts.from_dict(row.evidence), rules.metric)
+    exact = report(PairCounts.from_dict(row.evidence), rules.metric.formula)
     assert exact.score == row.score
     assert [line.name for line in result.identities] == ["female", "muslim"]
     for line, expected in zip(result.identities, exact.subgroups, strict=True):

@@ -27,10 +27,11 @@ from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
-from grader.services.solutions import data_files, intake, publication
+from grader.services.solutions import data_files, publication
 from grader.services.solutions.data_files import BeingChecked, DataUnchecked
 from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.worker import OrganizerWorker
+from tests.fixtures import stored_solutions
 from tests.fixtures.refusals import refused
 
 SHELL = Actor(None, "shell (tests)")
@@ -186,7 +187,7 @@ def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(
         draft = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
     add(service, draft, csv(table[["id", "toxicity"]]))
     assert not jobs(service)  # There are no labels to search for yet.
-    stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
+    stored = stored_solutions.store_new(service.storage, read_solution(solution_csv()), split_key=b"k")
     service.act(versions.set_first, competition=draft, solution=stored, actor=SHELL)
 
     def publish():
@@ -214,7 +215,7 @@ def test_rescoring_checks_the_files_against_its_solution(service, solution_csv):
         version = preparation.prepare(
             session,
             competition=competition,
-            solution=intake.store_corrected(service.storage, corrected, live=live),
+            solution=stored_solutions.store_corrected(service.storage, corrected, live=live),
             reason="Labels were wrong.",
             actor=SHELL,
             now=service.now,

@@ -10,12 +10,12 @@ from fairboard import MetricSettings
 from grader.files import RowIds, read_solution
 from grader.models import Split
 from grader.services.competitions.metric import Rules
-from grader.services.solutions import intake
 from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.report import odd_ids
 from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth, split_in_half
 from grader.storage.stores import LocalStorage
+from tests.fixtures import stored_solutions
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def storage(tmp_path) -> LocalStorage:
 def store(storage: LocalStorage) -> Callable[..., StoredSolution]:
     def store(csv: bytes, **options) -> StoredSolution:
         solution = read_solution(csv)
-        return intake.store(storage, solution, **({"split_key": b"key"} | options))
+        return stored_solutions.store_new(storage, solution, **({"split_key": b"key"} | options))
 
     return store
 

@@ -22,11 +22,11 @@ from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import versions
 from grader.services.site.log import Actor
 from grader.services.solutions import data_files as files
-from grader.services.solutions import intake
 from grader.services.submissions import decisions
 from grader.services.teams import carry_over, invitations, mergers, participations, rosters, teams
 from grader.services.teams.participations import EntryState
 from grader.visibility import Anonymity
+from tests.fixtures import stored_solutions
 from tests.fixtures.races import race
 from tests.fixtures.refusals import refused
 from tests.fixtures.service import write_solution
@@ -42,7 +42,9 @@ def follow(service):
     def make(competition: Competition, *, is_draft: bool = False, actor: Actor = SHELL, **changes):
         draft = service.act(drafts.next_stage, competition=competition, actor=actor)
         service.act(competition_settings.change, competition=draft, changes=changes, actor=SHELL)
-        stored = intake.store(service.storage, read_solution(write_solution(seed=2)), split_key=b"k")
+        stored = stored_solutions.store_new(
+            service.storage, read_solution(write_solution(seed=2)), split_key=b"k"
+        )
         service.act(versions.set_first, competition=draft, solution=stored, actor=SHELL)
         if not is_draft:
             service.act(lifecycle.publish, competition=draft, actor=SHELL)

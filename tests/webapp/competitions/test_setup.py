@@ -169,7 +169,7 @@ def test_the_formula_is_changed_in_parts_whose_weights_must_sum_to_one(arena, ro
     weights = {"overall_auc": "0.1", "subgroup_auc": "0.3", "bpsn_auc": "0.3", "bnsp_auc": "0.3"}
     assert save(root, **weights, power="-inf", identities="male\nfemale\n").status_code == 303
     found = settings_of(arena)
-    assert (found.metric.weights.overall_auc, found.identities) == (0.1, ("male", "female"))
+    assert (found.metric.formula.weights.overall_auc, found.identities) == (0.1, ("male", "female"))
     assert form_of(root.browser.get(PAGE).text)["power"] == "-inf"
 
 

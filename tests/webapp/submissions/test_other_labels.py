@@ -11,10 +11,10 @@ from grader.files import ColumnRole, read_solution
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation
 from grader.services.site.log import Actor
-from grader.services.solutions import intake
 from grader.services.submissions import scoring_jobs as scoring
 from grader.storage.disk_cache import DiskCache
 from grader.worker.calculator import Calculator, EncodedCache
+from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import publish_competition
 
 HERE = "/competitions/toxicity"
@@ -27,7 +27,7 @@ def scene(arena):
     roles = {"id": ColumnRole.ID, "toxicity": ColumnRole.LABEL, "Usage": ColumnRole.USAGE}
     roles |= dict.fromkeys(IDENTITIES, ColumnRole.IDENTITY) | {"insult": ColumnRole.OTHER_LABEL}
     solution = read_solution(with_column(arena.truth.solution(), "insult", "0.5"), roles=roles)
-    stored = intake.store(arena.storage, solution, split_key=b"key", identities=IDENTITIES)
+    stored = stored_solutions.store_new(arena.storage, solution, split_key=b"key", identities=IDENTITIES)
     with arena.database.write() as session:
         actor = Actor(None, "tests")
         publish_competition(
@@ -100,7 +100,7 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene):
     corrected = read_solution(scene.truth.solution(), label="toxicity", identities=IDENTITIES)
     with scene.database.read() as session:
         live = lookup.live(lookup.get(session, slug="toxicity"))
-    stored = intake.store_corrected(scene.storage, corrected, live=live)
+    stored = stored_solutions.store_corrected(scene.storage, corrected, live=live)
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         version = preparation.prepare(
