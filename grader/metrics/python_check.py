@@ -77,6 +77,8 @@ def check_metric(
     public : ndarray of int
         The positions of the public rows.
     """
+    rows = np.arange(len(truth[metric.settings.id]))
+    truth, sample = metric.prepare(truth, rows).solution, metric.encode(sample)
     try:
         metric, outcome = described(metric, truth, sample)
     except MetricFailed as failed:
@@ -89,7 +91,7 @@ def check_metric(
             f"The metric takes {outcome.seconds:.1f} s for all rows. The check of a file and both splits "
             f"together must take less than {limit:g} s."
         )
-    made_up = metric.prepare(made_up_truth(truth, public, id_column=metric.settings.id), check.rows)
+    made_up = metric.prepare(made_up_truth(truth, public, id_column=metric.settings.id), rows)
     checks_files = check.compare_files(made_up)
     return MetricCheck(
         tuple(check.problems),
@@ -139,18 +141,12 @@ def check_files(
     ids = np.array(list(true.row_ids), np.int64 if settings.id in settings.whole else object)
     rows = np.argsort(ids)
     rows = rows if usage is None else rows[usage[rows] != USAGE_CODES["ignored"]]
-    places = {name: place for place, name in enumerate(predicted.row_ids)}
-    order = [places.get(str(name), -1) for name in ids[rows].tolist()]
-    if missing := order.count(-1):
-        raise ValueError(f"{missing} ids of the solution are not in the sample submission.")
+    columns = predicted.at(list(map(str, ids[rows].tolist())))
     public = np.arange(rows.size) if usage is None else np.flatnonzero(usage[rows] == USAGE_CODES["public"])
     truth = {name: values[rows] for name, values in true.columns.items()} | {settings.id: ids[rows]}
-    columns = {name: values[order] for name, values in predicted.columns.items()}
     first, second = sandboxes or (SandboxClient(), SandboxClient(hash_seed=1))
-    metric = PythonMetric(source, settings, first)
-    typed = metric.prepare(truth, np.arange(rows.size)).solution
     try:
-        return check_metric(metric, second, typed, metric.encode(columns), public)
+        return check_metric(PythonMetric(source, settings, first), second, truth, columns, public)
     finally:
         if sandboxes is None:
             first.close()

@@ -60,6 +60,14 @@ class PythonTable:
         """int64, float64 with NaN for blanks, or objects with an empty text for blanks."""
         return {name: _typed(self.table.texts[name]) for name in self.names}
 
+    def at(self, ids: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """Return the rows with these ids in this order; raise ValueError if any is missing."""
+        places = {name: place for place, name in enumerate(self.row_ids)}
+        order = [places.get(name, -1) for name in ids]
+        if missing := order.count(-1):
+            raise ValueError(f"Ids of the solution that are not in the sample submission: {missing:,}.")
+        return {name: values[order] for name, values in self.columns.items()}
+
     def specs(self) -> tuple[ColumnSpec, ...]:
         """Describe the columns."""
         return tuple(

@@ -24,38 +24,27 @@ MAX_FORMULA_LENGTH = 1000
 MAX_DEPTH = 30
 
 # The converter's elements and attributes except `style`; all are MathML Core.
-FORMULA_ATTRIBUTES = {
-    "math": {"display"},
-    "menclose": {"notation"},
-    "mfrac": {"linethickness"},
-    "mi": {"mathvariant"},
-    "mn": set(),
-    "mo": {"lspace", "maxsize", "minsize", "rspace", "stretchy", "symmetric"},
-    "mover": {"accent"},
-    "mpadded": {"height", "lspace", "voffset", "width"},
-    "mphantom": set(),
-    "mroot": set(),
-    "mrow": set(),
-    "mspace": {"depth", "height", "width"},
-    "msqrt": set(),
-    "mstyle": {"displaystyle", "scriptlevel"},
-    "msub": set(),
-    "msubsup": set(),
-    "msup": set(),
-    "mtable": {"displaystyle", "scriptlevel"},
-    "mtd": set(),
-    "mtext": set(),
-    "mtr": set(),
-    "munder": {"accentunder"},
-    "munderover": set(),
-}
+FORMULA_TAGS = set(
+    re.findall(
+        r"\w+",
+        "math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub msubsup "
+        "msup mtable mtd mtext mtr munder munderover",
+    )
+)
+_FORMULA_ATTRIBUTES = re.findall(
+    r"\w+",
+    "accent accentunder depth display displaystyle height linethickness lspace mathvariant maxsize minsize "
+    "notation rspace scriptlevel stretchy symmetric voffset width",
+)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _REASON = re.compile(r"Error: *(.+)")
 SHOWN_FORMULA = 60
-TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | FORMULA_ATTRIBUTES.keys()) - {"map", "area"}
-ATTRIBUTES = {
-    tag: set(names) for tag, names in (nh3.ALLOWED_ATTRIBUTES | FORMULA_ATTRIBUTES).items() if tag in TAGS
-} | {"div": {"role", "aria-label", "tabindex"}}
+TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | FORMULA_TAGS) - {"map", "area"}
+ATTRIBUTES = (
+    {tag: set(names) for tag, names in nh3.ALLOWED_ATTRIBUTES.items() if tag in TAGS}
+    | {tag: set(_FORMULA_ATTRIBUTES) for tag in FORMULA_TAGS}
+    | {"div": {"role", "aria-label", "tabindex"}}
+)
 MAX_LENGTH = 170
 _SENTENCE_ENDS = (". ", "? ", "! ", "。")
 

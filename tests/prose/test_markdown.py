@@ -12,7 +12,7 @@ from grader.prose.drawn import FigureSource
 USUAL = (
     "p h1 h2 h3 h4 h5 h6 code pre em strong a img figure figcaption br hr ul ol li blockquote table th td tr"
 )
-TAGS = {*re.findall(r"\w+", USUAL), "thead", "tbody", "div", *markdown.FORMULA_ATTRIBUTES}
+TAGS = {*re.findall(r"\w+", USUAL), "thead", "tbody", "div", *markdown.FORMULA_TAGS}
 PLOT = FigureSource("plot.png", "/competitions/x/figures/plot.png?version=1", 640, 480)
 
 

@@ -149,7 +149,7 @@ def test_command_prints_what_the_setup_shows(
     assert "Check the direction" in json.loads(refused.stdout)["problems"][0]
     header, first, *_ = Path("solution.csv").read_text().splitlines()
     for name, text, exit_code, message in (
-        ("sample.csv", "id,prediction\nrow_0,1\n", 1, "ids of the solution are not in the sample"),
+        ("sample.csv", "id,prediction\nrow_0,1\n", 1, "Ids of the solution that are not in the sample"),
         ("sample.csv", "key,prediction\nrow_0,1\n", 2, "The submission is rejected:"),
         ("solution.csv", f"{header}\n{first},7\n", 2, "The solution is rejected:\n- Line 2"),
         ("metric.py", "def score(x", 2, "'(' was never closed"),

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.disclosure import ORDER, Examined, TargetKind
+from grader.disclosure import ORDER, Examined, TargetKind, Unopened
 from grader.models import (
     Competition,
     DataCheckState,
@@ -68,15 +68,8 @@ def record_outcome(
 def _hold(act: Act, file: DataFile, key: str, incident: str | None) -> None:
     """Hold back a file whose check failed."""
     reason = f"{BROKEN} (incident {incident})" if incident else BROKEN
-    findings = {
-        "sha256": file.sha256,
-        "disclosures": [],
-        "unopened": [{"name": "", "reason": reason}],
-        "unopened_count": 1,
-        "tables": 0,
-        "rows": 0,
-    }
-    _settle(act, file, findings, key)
+    broken = Examined((), (Unopened("", reason),), 1, 0, 0)
+    _settle(act, file, _as_findings(broken, file.sha256), key)
 
 
 def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> None:

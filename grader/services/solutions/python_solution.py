@@ -44,12 +44,10 @@ def python_checked(
     if sample is None:
         predicted = {each.name: known[each.name][np.zeros(rows.size, int)] for each in settings.truth}
     else:
-        places = {name: place for place, name in enumerate(sample.row_ids)}
-        names = list(row_ids)
-        order = [places.get(names[row], -1) for row in rows.tolist()]
-        if missing := order.count(-1):
-            return metric, {}, [f"Ids of the solution that are not in the sample submission: {missing:,}."]
-        predicted = {name: values[order] for name, values in sample.columns.items()}
+        try:
+            predicted = sample.at(row_ids.at(rows.tolist()))
+        except ValueError as error:
+            return metric, {}, [str(error)]
     text = MetricSource.of(source).text
     with closing(TimedSandbox()) as first, closing(TimedSandbox(hash_seed=1)) as second:
         try:
@@ -58,17 +56,15 @@ def python_checked(
         except SandboxUnavailable as error:
             return metric, {}, [str(error)]
         python = PythonMetric(MetricSource.of(source), settings, first)
-        encoded = python.encode(predicted)
-        typed = python.prepare(known, np.arange(rows.size)).solution
         public = np.flatnonzero(truth.usage[rows] == PUBLIC)
-        check = check_metric(python, second, typed, encoded, public)
+        check = check_metric(python, second, known, predicted, public)
         problems = list(check.problems)
         metric = metric.model_copy(update={"python": check.settings.as_dict()})
         scored = registry.of_settings(metric.as_dict(), source, first)
         for split in Split if not problems else ():
             places_of_split = np.flatnonzero(np.isin(rows, truth.rows(split)))
             try:
-                scored.score(scored.prepare(known, places_of_split), encoded)
+                scored.score(scored.prepare(known, places_of_split), python.encode(predicted))
             except MetricFailed as failed:
                 problems.append(
                     f"On the {split.value} rows, the metric {REASONS[failed.status]}.\n{failed.log}"
