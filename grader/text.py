@@ -160,9 +160,8 @@ def safe(text: str) -> str:
 
     Signed numbers start like formulas but are returned unchanged, so that they remain numbers.
     """
-    if SIGNED_NUMBER.fullmatch(text):
-        return text
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text
+    is_formula = text.lstrip(" ").startswith(FORMULA_STARTS) and not SIGNED_NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
 
 
 def csv_lines(rows: Iterable[Iterable[object]], *, line_end: str = "\r\n") -> str:

@@ -215,7 +215,9 @@ def _directed(column: Column) -> ColumnElement[Any]:
 
 STANDING_ORDER = tuple(_directed(column) for column in COLUMNS)
 # With this index, a page of a leaderboard reads only its own rows.
-Index("ix_standing_board", Standing.scoring_version_id, Standing.split, Standing.board, *STANDING_ORDER)
+# With the team at its end, the index alone answers which rank a team has.
+_BOARD = Standing.scoring_version_id, Standing.split, Standing.board
+Index("ix_standing_board", *_BOARD, *STANDING_ORDER, Standing.team_id)
 
 
 def on_board(

@@ -614,6 +614,7 @@ def upgrade() -> None:
             sa.text("score_units DESC"),
             "submitted_at",
             "submission_id",
+            "team_id",
         ),
     )
     if op.get_bind().dialect.supports_alter:  # in SQLite, the table already has the foreign key

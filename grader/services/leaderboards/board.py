@@ -547,7 +547,7 @@ class _Source:
         Lines with equal values are in rank order.
         """
         session, sort = self.standings.session, request.sort
-        teams = self._values(sort)
+        teams = self._values(sort, has_names=bool(request.search) or sort == Sort.TEAM)
         type_ = teams.selected_columns.value.type
         others = (
             select(
@@ -572,29 +572,28 @@ class _Source:
                 pass
             case _:
                 value = _as_displayed(value, self.about.decimals_of_terms)
-        is_team = case((lines.c.team_id > 0, 1), else_=0)
-        query = (
-            select(lines.c.place, lines.c.team_id, func.count().over(), func.sum(is_team).over())
+        found = session.execute(
+            select(lines.c.place, lines.c.team_id)
             .where(wanted)
             .order_by((value.desc() if is_descending else value.asc()).nulls_last(), lines.c.place)
+            .limit(place.page_size)
+            .offset((place.page - 1) * place.page_size)
         )
-        first = (place.page - 1) * place.page_size
-        found = session.execute(query.limit(place.page_size).offset(first)).all()
-        # After the end, only the counts are read.
-        counted = found or session.execute(query.limit(1)).all()
-        count, found_count = counted[0][2:] if counted else (0, 0)
-        page = [(number, team_id) for number, team_id, *_ in found]
-        return page, int(found_count), replace(place, count=count)
+        count, found_count = place.count + len(benchmarks), place.count
+        if request.search:
+            is_team = lines.c.team_id > 0
+            counts = select(func.count(), func.count().filter(is_team)).where(wanted)
+            count, found_count = session.execute(counts).one()
+        return [(number, team_id) for number, team_id in found], found_count, replace(place, count=count)
 
-    def _values(self, sort: str) -> Select[Any]:
-        """Return the query for the id, place, name and value of all teams."""
-        name = team_names.column(self.competition, self.viewer).label("name")
+    def _values(self, sort: str, *, has_names: bool) -> Select[Any]:
+        """Return the query for the id, place, name if needed, and value of all teams."""
+        name = team_names.column(self.competition, self.viewer) if has_names else literal("")
         rank = func.row_number().over(order_by=STANDING_ORDER)
-        query = (
-            select(Standing.team_id, (2 * rank).label("place"), name)
-            .join(Team, Team.id == Standing.team_id)
-            .where(*self.standings.rows)
-        )
+        query = select(Standing.team_id, (2 * rank).label("place"), name.label("name"))
+        query = query.where(*self.standings.rows)
+        if has_names:
+            query = query.join(Team, Team.id == Standing.team_id)
         if sort in (Sort.ENTRIES, Sort.LAST_SUBMITTED_AT):
             done = _activity(Submission.competition_id == self.competition.id)
             value = done.c.entry_count if sort == Sort.ENTRIES else done.c.last_submitted_at

@@ -2,9 +2,8 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Select, and_, case, func, null, select
+from sqlalchemy import and_, case, false, func, select, true
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
@@ -73,8 +72,9 @@ def of_teams(
         )
     )
     entries: dict[int, list[TeamEntry]] = {team_id: [] for team_id in team_ids}
+    scale = competition.scale  # Its computation takes longer than that of the units.
     for team_id, submission_id, score, submitted_at in rows:
-        units = shown_scores.units(competition, score)
+        units = shown_scores.units(competition, score, scale)
         if units is not None:
             entries[team_id].append(TeamEntry(team_id, submission_id, units, submitted_at))
     return {team_id: selection.improvements(own) for team_id, own in entries.items()}
@@ -82,55 +82,49 @@ def of_teams(
 
 @dataclass(frozen=True, slots=True)
 class OwnScore:
-    """The units of a file's displayed score, and the best score before it with its file; None if hidden."""
+    """The units of a file's displayed score, None if hidden, and the team's best entry before it."""
 
     submission_id: int
     file_name: str
     kind: SubmissionKind
     status: SubmissionStatus
     units: int | None
-    best_before: int | None
-    best_before_id: int | None
+    before: TeamEntry | None
 
     @property
     def gain(self) -> int | None:
         """The file's score minus the best earlier score."""
-        return None if self.units is None or self.best_before is None else self.units - self.best_before
+        return None if self.units is None or self.before is None else self.units - self.before.score_units
 
 
 def own_scores(
     session: Session, *, team: Team, version: ScoringVersion, allowed: Collection[Field]
 ) -> list[OwnScore]:
     """Return all files of a team, oldest first, without reading hidden scores."""
-    is_shown = Field.PUBLIC_SCORE in allowed
-    score: Any = Score.score if is_shown else null()
-    columns = Submission.id, Submission.file_name, Submission.kind, Submission.status
-    query: Select[Any] = select(*columns, score)
-    if is_shown:
-        query = query.outerjoin(
-            Score,
-            and_(
-                Score.submission_id == Submission.id,
-                Score.scoring_version_id == version.id,
-                Score.split == Split.PUBLIC,
-            ),
-        )
+    is_score = and_(
+        Score.submission_id == Submission.id,
+        Score.scoring_version_id == version.id,
+        Score.split == Split.PUBLIC,
+        true() if Field.PUBLIC_SCORE in allowed else false(),
+    )
     rows = session.execute(
-        query.where(Submission.team_id == team.id).order_by(Submission.submitted_at, Submission.id)
+        select(Submission, Score.score)
+        .outerjoin(Score, is_score)
+        .where(Submission.team_id == team.id)
+        .order_by(Submission.submitted_at, Submission.id)
     )
     is_exact, competition = Field.PUBLIC_EXACT in allowed, session.get_one(Competition, team.competition_id)
-    found: list[OwnScore] = []
-    best: int | None = None
-    best_id: int | None = None
-    for submission_id, file_name, kind, status, score in rows:
+    scores, scale = list[OwnScore](), version.scale
+    best: TeamEntry | None = None
+    for each, score in rows:
         units = None
         if score is not None:
-            units = version.scale.units(score) if is_exact else shown_scores.units(competition, score)
-        found.append(OwnScore(submission_id, file_name, kind, status, units, best, best_id))
-        counts = team.is_organizers or kind in shown_scores.KINDS
-        if units is not None and counts and (best is None or units > best):
-            best, best_id = units, submission_id
-    return found
+            units = scale.units(score) if is_exact else shown_scores.units(competition, score, scale)
+        scores.append(OwnScore(each.id, each.file_name, each.kind, each.status, units, best))
+        counts = team.is_organizers or each.kind in shown_scores.KINDS
+        if units is not None and counts and (best is None or units > best.score_units):
+            best = TeamEntry(team.id, each.id, units, each.submitted_at)
+    return scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Submission results visible to the viewer: scores, terms, identities, rank."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -28,7 +28,7 @@ from grader.ranking import order
 from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.services.competitions import lookup, team_names
 from grader.services.competitions.metric import Rules
-from grader.services.leaderboards import board, group_tables, shown_scores
+from grader.services.leaderboards import board, group_tables, score_history, shown_scores
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.rows import to_entry
@@ -159,9 +159,11 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     outline = replace(outline, best_id=standing.submission_id if standing else None, team_rank=team_rank)
     if public is None:
         return outline
-    shown = before = _best_before(session, submission, version, partial(shown_scores.units, competition))
-    if competition.feedback.is_coarse and Field.PUBLIC_EXACT in allowed:
-        before = _best_before(session, submission, version, version.scale.units)
+    shown, before = (
+        next(each.before for each in own if each.submission_id == submission.id)
+        for fields in (allowed - {Field.PUBLIC_EXACT}, allowed)
+        for own in [score_history.own_scores(session, team=submission.team, version=version, allowed=fields)]
+    )
     stands = standing is not None and standing.submission_id == submission.id
     would_rank = None
     if private is not None and submission.kind is SubmissionKind.LATE:
@@ -177,34 +179,6 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         previous_rank=standings.rank_of(shown) if stands and shown else None,
         team_count=standings.count_teams(),
         would_rank=would_rank,
-    )
-
-
-def _best_before(
-    session: Session,
-    submission: Submission,
-    version: ScoringVersion,
-    units_of: Callable[[float], int | None],
-) -> TeamEntry | None:
-    """Return the best public score of the team's earlier submissions, with its units."""
-    is_earlier = (Submission.submitted_at < submission.submitted_at) | (
-        (Submission.submitted_at == submission.submitted_at) & (Submission.id < submission.id)
-    )
-    rows = session.execute(
-        select(Submission.id, Submission.submitted_at, Score.score)
-        .join(Score, Score.submission_id == Submission.id)
-        .where(
-            Submission.team_id == submission.team_id,
-            Submission.kind.in_(shown_scores.KINDS),
-            is_earlier,
-            Score.scoring_version_id == version.id,
-            Score.split == Split.PUBLIC,
-        )
-    )
-    return order.best(
-        TeamEntry(submission.team_id, submission_id, units, submitted_at)
-        for submission_id, submitted_at, score in rows
-        if (units := units_of(score)) is not None
     )
 
 
