@@ -228,10 +228,9 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
 
 def of_queues(session: Session) -> DoctorFinding:
     """Report the numbers of open and failed jobs and e-mails."""
-    states = ("waiting", "running", "failed")
     lines = []
     for queue in monitoring.queues(session, now=db.now(session)):
-        counts = [f"{getattr(queue, state):,} {state}" for state in states if getattr(queue, state)]
+        counts = [f"{count:,} {state}" for state, count in queue.states.items() if count]
         if counts:
             lines.append(f"{queue.name}: {', '.join(counts)}")
     return ok("queues", f"{'; '.join(lines)}." if lines else "All queues are empty.")

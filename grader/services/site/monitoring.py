@@ -35,17 +35,13 @@ IS_SHOWN = OrganizerJob.dismissed_at.is_(None)
 
 @dataclass(slots=True)
 class Queue:
-    """The rows of a queue by state, and the time since which the oldest open one has waited.
+    """The numbers of rows by state, and the time since which the oldest open row has waited.
 
-    For e-mails, `running` counts the retried ones and `failed` those that were given up. Only the queue of
-    rescorings counts its finished jobs.
+    Only the queue of rescorings counts its finished jobs.
     """
 
     name: str
-    waiting: int = 0
-    running: int = 0
-    failed: int = 0
-    done: int = 0
+    states: dict[str, int]
     oldest_at: datetime | None = None
 
 
@@ -68,8 +64,8 @@ def gauges(session: Session, *, now: datetime) -> list[Reading]:
     """Return all gauges that are read from the database."""
     *jobs, mail = queues(session, now=now)
     job_ages = {(each.name,): _age(each, now) for each in jobs}
-    by_state = {(each.name, state): count for each in jobs for state, count in _counts(each).items()}
-    mails = {("waiting",): mail.waiting, ("retried",): mail.running, ("failed",): mail.failed}
+    by_state = {(each.name, state): count for each in jobs for state, count in each.states.items()}
+    mails = {(state,): count for state, count in mail.states.items()}
     mail_age = _age(mail, now)
     return [
         _counted(session, "fairboard_submissions", Submission.status, SubmissionStatus),
@@ -83,7 +79,8 @@ def gauges(session: Session, *, now: datetime) -> list[Reading]:
 
 def _jobs(session: Session) -> Iterator[Queue]:
     """Yield the open and failed jobs by kind, and the finished ones of rescorings."""
-    queues = {kind: Queue(kind) for kind in KINDS}
+    queues = {kind: Queue(kind, dict.fromkeys(SHOWN_STATES, 0)) for kind in KINDS}
+    queues[RESCORING].states[JobState.DONE] = 0
     scoring = _job_counts(ScoringJob, literal(SCORING)).join(ScoringVersion)
     rescoring = _job_counts(ScoringJob, literal(RESCORING)).join(ScoringVersion)
     of_organizers = _job_counts(OrganizerJob, OrganizerJob.kind).group_by(OrganizerJob.kind)
@@ -94,14 +91,8 @@ def _jobs(session: Session) -> Iterator[Queue]:
     ):
         for kind, state, count, since in session.execute(query):
             queue = queues[kind]
-            if state is JobState.WAITING:
-                queue.waiting = count
-            elif state is JobState.CLAIMED:
-                queue.running = count
-            elif state is JobState.FAILED:
-                queue.failed = count
-            else:  # a rejected file is a result too
-                queue.done += count
+            # A rejected file is a result too.
+            queue.states[state if state in SHOWN_STATES else JobState.DONE] += count
             if state in OPEN_STATES:
                 queue.oldest_at = min(since, queue.oldest_at or since)
     yield from queues.values()
@@ -111,26 +102,13 @@ def _job_counts(table: type[ScoringJob] | type[OrganizerJob], kind: Any) -> Sele
     return select(kind, table.state, func.count(), func.min(table.created_at)).group_by(table.state)
 
 
-def _counts(queue: Queue) -> dict[str, int]:
-    """Return the numbers of jobs by the names of their states."""
-    states = {
-        JobState.WAITING: queue.waiting,
-        JobState.CLAIMED: queue.running,
-        JobState.FAILED: queue.failed,
-    }
-    if queue.name == RESCORING:
-        states[JobState.DONE] = queue.done
-    return {state.value: count for state, count in states.items()}
-
-
 def _mail(session: Session, now: datetime) -> Queue:
     is_open, is_retry = Mail.created_at > now - outbox.GIVEN_UP_AFTER, Mail.attempt_count > 1
-    waiting, retried, failed = (
-        func.count().filter(each) for each in (is_open & ~is_retry, is_open & is_retry, ~is_open)
-    )
+    states = {"waiting": is_open & ~is_retry, "retried": is_open & is_retry, "failed": ~is_open}
+    counts = (func.count().filter(each) for each in states.values())
     oldest = func.min(Mail.created_at).filter(is_open)
-    row = session.execute(select(waiting, retried, failed, literal(0), oldest).where(Mail.sent_at.is_(None)))
-    return Queue(MAIL, *row.one())
+    row = session.execute(select(oldest, *counts).where(Mail.sent_at.is_(None))).one()
+    return Queue(MAIL, dict(zip(states, row[1:], strict=True)), row[0])
 
 
 def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum]) -> Reading:

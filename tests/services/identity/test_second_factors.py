@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from grader.models import AuditEntry, FactorPurpose, Mail, RecoveryCode, SecondFactor, User
 from grader.services.competitions import acting
-from grader.services.identity import accounts, login_guesses, logins, second_factors
+from grader.services.identity import accounts, logins, second_factors
 from grader.services.identity.second_factors import NewApp, Proof
 from grader.services.site.log import Actor
 from tests.fixtures.authenticators import code_at
@@ -156,18 +156,6 @@ def test_neither_secrets_nor_codes_are_stored_or_mailed(database, user, now):
     assert "a recovery code was used; 9 of 10 are left" in mails[-1]
     assert secret not in stored
     assert not any(code in stored or code.replace("-", "") in stored for code in codes)
-
-
-def test_known_devices_have_their_own_limit_of_wrong_codes(database, now):
-    stranger = login_guesses.Guesser(account="a", address="b", is_code=True)
-    device = login_guesses.Guesser(account="a", address="b", device="d", is_code=True)
-    with database.write() as session:
-        for _ in range(login_guesses.CODES[0].count):
-            login_guesses.begin(session, guesser=stranger, now=now)
-        with refused("too_many_guesses"):
-            login_guesses.begin(session, guesser=stranger, now=now)
-        login_guesses.begin(session, guesser=device, now=now)
-        login_guesses.begin(session, guesser=stranger, now=now + timedelta(hours=1))
 
 
 def test_the_passkey_library_is_not_loaded_when_a_process_starts():
