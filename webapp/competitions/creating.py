@@ -1,27 +1,28 @@
 """Creation of a draft (page and API), new or as a copy of another competition."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
-from flask import Blueprint, flash, g, redirect, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, g, make_response, render_template, request, url_for
 from pydantic import Field
 from werkzeug.exceptions import Forbidden
 
-from grader import db
 from grader.models import Competition, Role
 from grader.services.competitions import acting, drafts, organizers
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import CompetitionSettings
-from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.identity import names
 from grader.services.identity.api_tokens import Scope
 from grader.services.rescoring import versions
 from webapp.competitions import prose
-from webapp.http import api, auth, lookups
-from webapp.http.context import actor, reading, require_role, writing
+from webapp.http import lookups
+from webapp.http.context import require_role
 from webapp.http.fields import Answer, Sent, Text
 from webapp.presentation.form_fields import entered
+from webapp.surface import Access, Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/new")
+CREATING = Surface(blueprint, tag="setup", role=Access.USER, api="/competitions", find=lambda *_, **__: None)
 
 
 class NewCompetition(Sent):
@@ -33,6 +34,14 @@ class NewCompetition(Sent):
     owner: Annotated[Text, Field(description="The name of an additional owner; empty if there is none.")] = ""
     with_data: bool = False
     with_solution: bool = False
+
+    @staticmethod
+    def of_form(act: Act) -> dict[str, Any]:
+        """Return the fields of the form; without an address, a free one for the title."""
+        g.organizer_role = Role.OWNER  # The creator sees the form's errors.
+        form = entered(NewCompetition)
+        slug = form["slug"].strip() or drafts.proposed_slug(act.session, title=form.get("title", ""))
+        return form | {"slug": slug, "owner": ""}
 
 
 class Draft(Answer):
@@ -48,66 +57,49 @@ def created(draft: Competition) -> Draft:
     return Draft(slug=draft.slug, title=draft.title, url=url_for("api.organized_settings", slug=draft.slug))
 
 
-@api.blueprint.post("/competitions")
-@api.operation(Scope.ORGANIZE, answers=Draft, status=201, tag="setup")
-def create_competition(json: NewCompetition) -> Any:
+@CREATING.read("", None, endpoint="show", page="competitions/create.html")
+def creation(ask: Ask) -> Any:
+    """Show the form: title, address, and a competition to copy; or who may create competitions."""
+    if not drafts.may_create(ask.session, user=ask.user):
+        return make_response(render_template("competitions/ask_to_create.html"), 403)
+    own = organizers.roles(ask.session, user=ask.user)
+    sources = [
+        each
+        for each in lookups.listed(ask.session)
+        if ask.user.is_admin or organizers.reaches(own.get(each.id), Role.EDITOR)
+    ]
+    return {"sources": sources, "entered": request.values}
+
+
+@replace(CREATING, scope=Scope.ORGANIZE).act(
+    "",
+    back=creation,
+    form="create",
+    done=lambda draft, **_: (
+        "Draft created. Only its organizers can see it.",
+        url_for("organize_settings.show", slug=draft.slug),
+    ),
+    answers=Draft,
+    status=201,
+)
+def create_competition(act: Act, sent: NewCompetition) -> Draft:
     """Create a draft, new or as a copy of another competition; only its organizers can see it."""
-    draft = created(_create(json))
-    return draft, 201, {"Location": draft.url}
-
-
-def _create(sent: NewCompetition, *, proposes_slug: bool = False) -> Competition:
-    with writing() as session:
-        if not drafts.may_create(session, user=g.user):
-            raise Forbidden
-        owner = names.get_user(session, name=sent.owner) if sent.owner else None
-        slug = sent.slug.strip() or (drafts.proposed_slug(session, title=sent.title) if proposes_slug else "")
-        # The creator owns the new draft.
-        g.organizer_role = Role.OWNER
-        if sent.source:
-            source = require_role(session, sent.source, Role.EDITOR)
-            act = acting.begin(session, competition=source, actor=actor())
-            draft = drafts.clone(act, slug=slug, title=sent.title, with_data=sent.with_data, owner=owner)
-            if sent.with_solution:
-                versions.copy_solution(act, draft=draft)
-        else:
-            settings = CompetitionSettings().changed(title=sent.title)
-            draft = drafts.create(
-                session, slug=slug, settings=settings, owner=owner, actor=actor(), now=db.now(session)
-            )
+    session = act.session
+    if not drafts.may_create(session, user=act.user):
+        raise Forbidden
+    g.organizer_role = Role.OWNER  # The creator owns the new draft.
+    owner = names.get_user(session, name=sent.owner) if sent.owner else None
+    slug = sent.slug.strip()
     if sent.source:
-        prose.format_saved(draft.slug)
-    return draft
-
-
-@blueprint.get("")
-@auth.login_required
-def show(problem: InvalidCompetition | None = None) -> ResponseReturnValue:
-    """Show the form: title, address, and an optional competition to copy; or who may create competitions."""
-    with reading() as session:
-        if not drafts.may_create(session, user=g.user):
-            return render_template("competitions/ask_to_create.html"), 403
-        own = organizers.roles(session, user=g.user)
-        sources = [
-            each
-            for each in lookups.listed(session)
-            if g.user.is_admin or organizers.reaches(own.get(each.id), Role.EDITOR)
-        ]
-    problems = list(problem.problems) if problem else []
-    page = render_template(
-        "competitions/create.html", sources=sources, problems=problems, entered=request.values
-    )
-    return page, 422 if problem else 200
-
-
-@blueprint.post("")
-@auth.login_required
-def create() -> ResponseReturnValue:
-    """Create a draft and redirect to its setup."""
-    try:
-        form = NewCompetition.model_validate(entered(NewCompetition) | {"owner": ""})
-        draft = _create(form, proposes_slug=True)
-    except InvalidCompetition as problem:
-        return show(problem)
-    flash("Draft created. Only its organizers can see it.")
-    return redirect(url_for("organize_settings.show", slug=draft.slug), 303)
+        source = require_role(session, sent.source, Role.EDITOR)
+        copied = acting.begin(session, competition=source, actor=act.actor)
+        draft = drafts.clone(copied, slug=slug, title=sent.title, with_data=sent.with_data, owner=owner)
+        if sent.with_solution:
+            versions.copy_solution(copied, draft=draft)
+        after_commit(prose.format_saved, draft.slug)
+    else:
+        settings = CompetitionSettings().changed(title=sent.title)
+        draft = drafts.create(
+            session, slug=slug, settings=settings, owner=owner, actor=act.actor, now=act.now
+        )
+    return created(draft)

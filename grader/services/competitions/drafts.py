@@ -17,28 +17,17 @@ from sqlalchemy.orm import Session
 from grader.db import Base
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import (
-    AnnouncedUpload,
-    Announcement,
-    ApiToken,
     Competition,
     CompetitionState,
     DataFile,
-    Figure,
     Organizer,
-    OrganizerJob,
-    Participation,
     Role,
-    RosterEntry,
     Score,
     ScoringJob,
-    ScoringVersion,
-    Solution,
     Standing,
     Submission,
-    SubmissionGrant,
     SubmissionStatus,
     Team,
-    TeamMember,
     User,
 )
 from grader.models.competitions import DELETED
@@ -51,23 +40,8 @@ from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files as files
 
-# The tables are in the order of deletion: rows with a foreign key are deleted before the rows to which they
-# refer.
-STORED: tuple[type[Base], ...] = (
-    AnnouncedUpload,
-    ApiToken,
-    OrganizerJob,
-    DataFile,
-    Figure,
-    Announcement,
-    SubmissionGrant,
-    Participation,
-    RosterEntry,
-    TeamMember,
-    Organizer,
-    ScoringVersion,
-    Solution,
-)
+# The rows of these tables stay when a draft is deleted, without their content.
+KEPT = frozenset({"submission", "team", "audit_entry"})
 
 
 def may_create(session: Session, *, user: User) -> bool:
@@ -214,12 +188,10 @@ def delete_draft(act: Act) -> None:
     draft.live_scoring_version = None
     session.flush()
     _empty_submissions(session, draft, act.now)
-    for model in STORED:
-        session.execute(
-            delete(model)
-            .where(model.__table__.c.competition_id == draft.id)
-            .execution_options(synchronize_session=False)
-        )
+    for table in reversed(Base.metadata.sorted_tables):  # rows before the rows to which they refer
+        if "competition_id" in table.c and table.name not in KEPT:
+            session.execute(table.delete().where(table.c.competition_id == draft.id))
+    session.expire_all()
     of_sections = Team.competition_id == draft.id, ~Team.is_organizers
     session.execute(delete(Team).where(*of_sections).execution_options(synchronize_session=False))
     competition_settings.apply(CompetitionSettings(), draft)

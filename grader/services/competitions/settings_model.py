@@ -5,7 +5,7 @@ are in the order of competition files; settings.toml is in the order of the setu
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time
 from enum import StrEnum
 from pathlib import Path
@@ -163,30 +163,19 @@ def _identified(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _each_line(parse: Callable[[str], Any], text: str) -> str:
-    """Return a text that `parse` accepts line by line; raise ValueError with the faults of all lines."""
+def _divided(text: str) -> str:
+    names: set[str] = set()
     problems = []
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            parse(line)
-        except ValueError as error:
-            problems.append(f"line {number}: {error}")
+    for number, name in enumerate(text.splitlines(), 1):
+        if len(name) > 64 or ":" in name:
+            words = f"The division {name!r} needs a name of 1 to 64 characters without a colon."
+            problems.append(f"line {number}: {words}")
+        elif name.casefold() in names:
+            problems.append(f"line {number}: The division {name!r} is already listed.")
+        names.add(name.casefold())
     if problems:
         raise ValueError("\n".join(problems))
     return text
-
-
-def _divided(text: str) -> str:
-    names: set[str] = set()
-
-    def parse(name: str) -> None:
-        if len(name) > 64 or ":" in name:
-            raise ValueError(f"The division {name!r} needs a name of 1 to 64 characters without a colon.")
-        if name.casefold() in names:
-            raise ValueError(f"The division {name!r} is already listed.")
-        names.add(name.casefold())
-
-    return _each_line(parse, text)
 
 
 def merged_metric(metric: NamedMetric, parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,16 +84,6 @@ def test_everything_of_a_draft_except_its_audit_is_deleted(service, draft: Compe
         assert (entry.action, entry.before) == ("competition.delete", {"slug": "next", "title": "Next"})
 
 
-def test_every_table_of_a_competition_is_deleted_from_or_needs_a_team_or_submission(service):
-    of_competitions = {name for name, table in Base.metadata.tables.items() if "competition_id" in table.c}
-    deleted = {model.__tablename__ for model in drafts.STORED}
-    assert of_competitions - deleted == {
-        "audit_entry",
-        "submission",
-        "team",  # those of a roster's sections are deleted
-    }
-
-
 def test_slug_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: Competition):
     delete(service, draft)
     with service.database.write() as session:
