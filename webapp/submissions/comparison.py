@@ -1,12 +1,12 @@
 """Comparison of two submissions that the user may view (page and API)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from flask import url_for
 
-from grader.models import Competition, OrganizerJob, Split
+from grader.models import Competition, OrganizerJob, Split, Submission
 from grader.ranking.order import term_text
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
@@ -34,22 +34,6 @@ class Pair(Sent):
     baseline: Number | None = None
 
 
-def label(choice: Contender) -> str:
-    """Return a submission's name in a sentence: `#12`, `#31 of Team 4`, `the benchmark n-grams`."""
-    if choice.is_own:
-        return f"#{choice.submission.id}"
-    return (
-        f"the benchmark {choice.name}" if choice.is_benchmark else f"#{choice.submission.id} of {choice.name}"
-    )
-
-
-def option(choice: Contender) -> str:
-    """Return the name of a submission in a select menu: number, name, score and date."""
-    score = choice.result.score if choice.result else "no score shown"
-    sent_at = formats.short_moment(choice.submission.submitted_at)
-    return f"#{choice.submission.id} · {choice.name} · {score} · {sent_at}"
-
-
 def compared(
     candidate: Contender, baseline: Contender, found: Mapping[Split, Difference]
 ) -> list[dict[str, Any]]:
@@ -61,7 +45,7 @@ def compared(
         if one is None or other is None:
             continue
         difference = one.scale.signed_text(one.score_units - other.score_units)
-        sentence = _sentence((label(candidate), label(baseline)), one, other, found.get(split))
+        sentence = _sentence((candidate.label, baseline.label), one, other, found.get(split))
         lines = [("Score", one.score, other.score, difference), *_lines(one, other)]
         table = {"caption": name, "head": head, "lines": lines}
         shown.append({"key": split, "difference": difference, "sentence": sentence, "table": table})
@@ -130,15 +114,16 @@ def compare(ask: Ask, query: Pair) -> dict[str, Any]:
     """Compare two submissions."""
     session, competition, phase = ask.session, ask.competition, ask.competition_view.phase
     viewer, team = lookups.viewer(), lookups.own_team(session, competition)
-    known = comparisons.choices(session, competition=competition, team=team, viewer=viewer, phase=phase)
-    candidate, baseline = (
+    own, benchmarks = comparisons.choices(
+        session, competition=competition, team=team, viewer=viewer, phase=phase
+    )
+    candidate, baseline = chosen = [
         each
         and comparisons.find(
             session, competition=competition, user=ask.user, submission_id=each, viewer=viewer, phase=phase
         )
-        for each in _pair(query, known)
-    )
-    chosen = [each for each in (candidate, baseline) if each]
+        for each in _pair(query, [*own, *benchmarks])
+    ]
     job, found, can_compute = None, [], False
     if candidate and baseline and candidate.is_own and baseline.is_own:
         splits = comparisons.shown_splits(competition, viewer, ask.now)
@@ -147,10 +132,15 @@ def compare(ask: Ask, query: Pair) -> dict[str, Any]:
         found = comparisons.differences(job, splits, lookup.live(competition).scale) if job else []
         can_compute = bool(splits) and job is None and candidate.submission.id != baseline.submission.id
     return {
-        "groups": _groups({each.submission.id: each for each in (*known, *chosen)}.values()),
+        "groups": {
+            "Your submissions": own,
+            "Benchmarks": benchmarks,
+            "Other teams": [
+                each.submission for each in chosen if each and each.submission not in (*own, *benchmarks)
+            ],
+        },
         "candidate": candidate,
         "baseline": baseline,
-        "option": option,
         "can_compute": can_compute,
         "job": job if job and organizer_jobs.is_open(job) else None,
         "splits": compared(candidate, baseline, {each.split: each for each in found})
@@ -182,13 +172,7 @@ def compare_submissions(act: Act, sent: ComparisonRequest) -> SubmissionComparis
     A team can start 20 comparisons a day.
     """
     job = comparisons.request(
-        act.session,
-        competition=act.competition,
-        user=act.user,
-        viewer=lookups.viewer(),
-        submission_id=sent.submission,
-        baseline_id=sent.baseline,
-        now=act.now,
+        act, viewer=lookups.viewer(), submission_id=sent.submission, baseline_id=sent.baseline
     )
     return _answer(job, act.competition, act.now)
 
@@ -205,18 +189,9 @@ def _answer(job: OrganizerJob, competition: Competition, now: datetime) -> Submi
     )
 
 
-def _pair(query: Pair, known: Sequence[Contender]) -> tuple[int | None, int | None]:
+def _pair(query: Pair, known: Sequence[Submission]) -> tuple[int | None, int | None]:
     """Return the ids to compare; by default, the first choices."""
     asked = (query.candidate, query.baseline)
-    others = iter(each.submission.id for each in known if each.submission.id not in asked)
+    others = iter(each.id for each in known if each.id not in asked)
     candidate, baseline = (each or next(others, None) for each in asked)
     return candidate, baseline
-
-
-def _groups(choices: Iterable[Contender]) -> list[tuple[str, list[Contender]]]:
-    """Return the options of the select menus, in groups."""
-    groups: dict[str, list[Contender]] = {}
-    for each in choices:
-        name = "Your submissions" if each.is_own else "Benchmarks" if each.is_benchmark else "Other teams"
-        groups.setdefault(name, []).append(each)
-    return list(groups.items())

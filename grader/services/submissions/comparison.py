@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Select, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, Refusal
@@ -27,18 +27,18 @@ from grader.models import (
 )
 from grader.ranking.order import Scale, error_text
 from grader.services.competitions import lookup, phases
+from grader.services.competitions.acting import Act
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import NotCounted, SplitResult
 from grader.services.site import organizer_jobs
 from grader.services.site.organizer_jobs import UnknownOrganizerJob
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import UnknownSubmission
-from grader.visibility import Field, Phase, Viewer, visible_fields
+from grader.visibility import Field, Phase, Viewer, visible, visible_fields
 
 MOST_CHOICES = 200
 MAX_DAILY = 20
 DAY = timedelta(days=1)
-SCORES = frozenset({Field.PUBLIC_SCORE, Field.PUBLIC_EXACT, Field.PRIVATE_SCORE})
 DIFFERENCES = {Split.PRIVATE: Field.PRIVATE_DIFFERENCES, Split.PUBLIC: Field.PUBLIC_DIFFERENCES}
 
 
@@ -51,14 +51,12 @@ class Contender(NamedTuple):
     results: Mapping[Split, SplitResult]
 
     @property
-    def is_benchmark(self) -> bool:
-        """Whether the submission is a benchmark."""
-        return self.submission.kind is SubmissionKind.BENCHMARK
-
-    @property
-    def result(self) -> SplitResult | None:
-        """The private result if it is visible, otherwise the public one."""
-        return self.results.get(Split.PRIVATE) or self.results.get(Split.PUBLIC)
+    def label(self) -> str:
+        """The name in a sentence: `#12`, `#31 of Team 4`, `the benchmark n-grams`."""
+        if self.is_own:
+            return f"#{self.submission.id}"
+        is_benchmark = self.submission.kind is SubmissionKind.BENCHMARK
+        return f"the benchmark {self.name}" if is_benchmark else f"#{self.submission.id} of {self.name}"
 
 
 class Difference(NamedTuple):
@@ -73,16 +71,13 @@ class Difference(NamedTuple):
 
 def choices(
     session: Session, *, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
-) -> list[Contender]:
-    """Return the newest scored submissions of the team, then the benchmarks, with their visible scores.
-
-    `viewer` is the person's role in the competition; an organizer sees the same details of every file.
-    """
+) -> tuple[list[Submission], list[Submission]]:
+    """Return the newest scored submissions of the team, and the benchmarks if their scores are visible."""
     is_benchmark = Submission.kind == SubmissionKind.BENCHMARK
-    is_wanted: ColumnElement[bool] = is_benchmark
-    own_id = None if team is None else team.id
-    if team is not None:
-        is_wanted = or_(is_benchmark, Submission.team_id == team.id)
+    is_own = Submission.team_id == (None if team is None else team.id)
+    is_wanted = is_own
+    if visible(Field.PUBLIC_SCORE, viewer, phase, competition.feedback):
+        is_wanted = or_(is_own, is_benchmark)
     rows = session.scalars(
         select(Submission)
         .where(
@@ -90,18 +85,11 @@ def choices(
             is_wanted,
             Submission.status == SubmissionStatus.SCORED,
         )
-        .options(joinedload(Submission.team))
         .order_by(is_benchmark, Submission.id.desc())
         .limit(MOST_CHOICES)
     ).all()
-    own, others = ([row.id for row in rows if (row.team_id == own_id) is is_own] for is_own in (True, False))
-    results = _results(session, competition, own, _of_own(viewer), phase, SCORES)
-    results |= _results(session, competition, others, viewer, phase, SCORES)
-    return [
-        Contender(row, row.description or row.file_name, row.team_id == own_id, results[row.id])
-        for row in rows
-        if row.team_id == own_id or results[row.id]
-    ]
+    own = [row for row in rows if team is not None and row.team_id == team.id]
+    return own, [row for row in rows if row not in own]
 
 
 def find(
@@ -116,83 +104,78 @@ def find(
     """Return a submission with its visible results; raise UnknownSubmission.
 
     These are own submissions, benchmarks whose score is visible and, after the reveal, all that compete.
+    `viewer` is the person's role in the competition; an organizer sees the same details of every file.
     """
-    found = session.get(Submission, submission_id, options=[joinedload(Submission.team)])
-    if found is None or found.competition_id != competition.id:
-        raise UnknownSubmission(submission_id=submission_id)
-    is_own, name = (
-        accepting.is_own(session, submission=found, user=user),
-        found.description or found.file_name,
-    )
-    if is_own or viewer is Viewer.ORGANIZER:
-        results = _results(session, competition, [found.id], _of_own(viewer), phase)[found.id]
-        return Contender(found, name if is_own else found.team.name, is_own, results)
-    if found.kind is SubmissionKind.BENCHMARK:
-        results = _results(session, competition, [found.id], viewer, phase)[found.id]
-        if results:
-            return Contender(found, name, False, results)
+    unknown = UnknownSubmission(submission_id=submission_id)
+    submission = session.get(Submission, submission_id, options=[joinedload(Submission.team)])
+    if submission is None or submission.competition_id != competition.id:
+        raise unknown
+    is_own = accepting.is_own(session, submission=submission, user=user)
+    is_benchmark, is_organizer = submission.kind is SubmissionKind.BENCHMARK, viewer is Viewer.ORGANIZER
+    if is_own or is_organizer or is_benchmark:
+        results = submission_results.split_results_of(
+            session,
+            submission_ids=[submission.id],
+            version=lookup.live(competition),
+            allowed=visible_fields(
+                Viewer.TEAM if is_own and not is_organizer else viewer, phase, competition.feedback
+            ),
+        )[submission.id]
+        if is_own or is_organizer or results:
+            name = submission.description or submission.file_name
+            return Contender(
+                submission, name if is_own or is_benchmark else submission.team.name, is_own, results
+            )
     if phase is not Phase.REVEALED:
-        raise UnknownSubmission(submission_id=submission_id)
+        raise unknown
     try:
         counted = submission_results.get_counted(
             session, competition=competition, submission_id=submission_id, viewer=viewer, phase=phase
         )
     except NotCounted:
-        raise UnknownSubmission(submission_id=submission_id) from None
-    return Contender(found, counted.team, False, dict(counted.results))
+        raise unknown from None
+    return Contender(submission, counted.team, False, dict(counted.results))
 
 
-def request(
-    session: Session,
-    *,
-    competition: Competition,
-    user: User,
-    viewer: Viewer,
-    submission_id: int,
-    baseline_id: int,
-    now: datetime,
-) -> OrganizerJob:
+def request(act: Act, *, viewer: Viewer, submission_id: int, baseline_id: int) -> OrganizerJob:
     """Return the job that compares two submissions of the user's team; add it if there is none.
 
     Raises UnknownSubmission or Refusal.
     """
-    competition = lookup.lock(session, competition_id=competition.id)
-    pair = [
-        accepting.get_own(session, user=user, submission_id=each) for each in (submission_id, baseline_id)
-    ]
-    for each in pair:
-        if each.competition_id != competition.id:
-            raise UnknownSubmission(submission_id=each.id)
-    one, other = pair
-    are_scored = all(each.status is SubmissionStatus.SCORED for each in pair)
+    session, competition = act.session, act.competition
+    one, other = (
+        accepting.get_own(session, user=act.user, submission_id=each) for each in (submission_id, baseline_id)
+    )
+    if one.competition_id != competition.id:
+        raise UnknownSubmission(submission_id=one.id)
+    are_scored = one.status is other.status is SubmissionStatus.SCORED
     if one.id == other.id or one.team_id != other.team_id or not are_scored:
         message = "Choose two different scored submissions of your team."
         raise Refusal("not_comparable", ErrorKind.CONFLICT, message)
-    if not shown_splits(competition, viewer, now):
+    if not shown_splits(competition, viewer, act.now):
         message = "This competition shows the standard errors of differences after the reveal."
         raise Refusal("differences_hidden", ErrorKind.FORBIDDEN, message)
-    found = find_job(session, competition=competition, submission_id=one.id, baseline_id=other.id)
-    if found is not None:
-        return found
-    is_theirs = OrganizerJob.parameters["team_id"].as_integer() == one.team_id
-    recent = _jobs(competition).with_only_columns(OrganizerJob.created_at).limit(MAX_DAILY)
-    times = session.scalars(recent.where(is_theirs, OrganizerJob.created_at > now - DAY)).all()
+    job = find_job(session, competition=competition, submission_id=one.id, baseline_id=other.id)
+    if job is not None:
+        return job
+    recent = select(OrganizerJob.created_at).where(
+        OrganizerJob.competition_id == competition.id,
+        OrganizerJob.kind == OrganizerJobKind.COMPARE,
+        OrganizerJob.parameters["team_id"].as_integer() == one.team_id,
+        OrganizerJob.created_at > act.now - DAY,
+    )
+    times = session.scalars(recent.order_by(OrganizerJob.id.desc()).limit(MAX_DAILY)).all()
     if len(times) == MAX_DAILY:
         message = f"Your team has requested {MAX_DAILY} comparisons within a day. Try again later."
-        wait = max(min(times) + DAY - now, timedelta(seconds=1))
+        wait = max(min(times) + DAY - act.now, timedelta(seconds=1))
         raise Refusal("too_many_comparisons", ErrorKind.LIMITED, message, retry_after=wait)
     return organizer_jobs.add(
         session,
         competition=competition,
         kind=OrganizerJobKind.COMPARE,
-        parameters={
-            "team_id": one.team_id,
-            "submission_id": one.id,
-            "baseline_id": other.id,
-            "scoring_version_id": lookup.live(competition).id,
-        },
-        created_by=user,
-        now=now,
+        parameters={"team_id": one.team_id, **_pair(competition, one.id, other.id)},
+        created_by=act.user,
+        now=act.now,
     )
 
 
@@ -200,14 +183,15 @@ def find_job(
     session: Session, *, competition: Competition, submission_id: int, baseline_id: int
 ) -> OrganizerJob | None:
     """Return the newest job of a pair under the live scoring version, unless it failed."""
-    asked = {
-        "submission_id": submission_id,
-        "baseline_id": baseline_id,
-        "scoring_version_id": competition.live_scoring_version_id,
-    }
-    same = (OrganizerJob.parameters[name].as_integer() == value for name, value in asked.items())
-    query = _jobs(competition).where(*same, OrganizerJob.state != JobState.FAILED)
-    return session.scalars(query.limit(1)).first()
+    pair = _pair(competition, submission_id, baseline_id)
+    same = (OrganizerJob.parameters[name].as_integer() == value for name, value in pair.items())
+    query = select(OrganizerJob).where(
+        OrganizerJob.competition_id == competition.id,
+        OrganizerJob.kind == OrganizerJobKind.COMPARE,
+        OrganizerJob.state != JobState.FAILED,
+        *same,
+    )
+    return session.scalars(query.order_by(OrganizerJob.id.desc()).limit(1)).first()
 
 
 def get_job(session: Session, *, competition: Competition, user: User, job_id: int) -> OrganizerJob:
@@ -217,8 +201,7 @@ def get_job(session: Session, *, competition: Competition, user: User, job_id: i
         job = organizer_jobs.get(
             session, competition=competition, job_id=job_id, kind=OrganizerJobKind.COMPARE
         )
-        for name in ("submission_id", "baseline_id"):
-            accepting.get_own(session, user=user, submission_id=job.parameters[name])
+        accepting.get_own(session, user=user, submission_id=job.parameters["submission_id"])
     except (UnknownOrganizerJob, UnknownSubmission):
         raise unknown from None
     if job.parameters["scoring_version_id"] != competition.live_scoring_version_id:
@@ -239,22 +222,13 @@ def differences(job: OrganizerJob, splits: Collection[Split], scale: Scale) -> l
     ]
 
 
-def _of_own(viewer: Viewer) -> Viewer:
-    return Viewer.ORGANIZER if viewer is Viewer.ORGANIZER else Viewer.TEAM
-
-
-def _results(
-    session: Session,
-    competition: Competition,
-    ids: list[int],
-    viewer: Viewer,
-    phase: Phase,
-    wanted: Collection[Field] = tuple(Field),
-) -> dict[int, dict[Split, SplitResult]]:
-    allowed = visible_fields(viewer, phase, competition.feedback).intersection(wanted)
-    return submission_results.split_results_of(
-        session, submission_ids=ids, version=lookup.live(competition), allowed=allowed
-    )
+def _pair(competition: Competition, submission_id: int, baseline_id: int) -> dict[str, int | None]:
+    """Return the parameters that identify the job of a pair."""
+    return {
+        "submission_id": submission_id,
+        "baseline_id": baseline_id,
+        "scoring_version_id": competition.live_scoring_version_id,
+    }
 
 
 def _difference(split: Split, units: int, standard_error: float, margin: float, scale: Scale) -> Difference:
@@ -267,9 +241,3 @@ def _rounded(error: float, scale: Scale) -> tuple[str, int]:
     units = max(abs(scale.units(float(error_text(error)))), 1)
     # A text of `error_text` has two digits at most, which below ten units would be too many decimals.
     return (error_text(error) if units >= 10 else scale.size_text(units)), units
-
-
-def _jobs(competition: Competition) -> Select[OrganizerJob]:
-    is_comparison = OrganizerJob.kind == OrganizerJobKind.COMPARE
-    query = select(OrganizerJob).where(OrganizerJob.competition_id == competition.id, is_comparison)
-    return query.order_by(OrganizerJob.id.desc())

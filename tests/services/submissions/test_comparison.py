@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from grader.models import JobState, OrganizerJob, Split
+from grader.services.competitions import acting
 from grader.services.submissions import comparison
 from grader.services.submissions.comparison import DAY, MAX_DAILY
 from grader.visibility import Feedback, Viewer
@@ -26,15 +27,13 @@ def sent(service, competition, *skills: float, user: str = "ada") -> list[int]:
 
 
 def ask(service, competition, one: int, other: int, *, user: str = "ada", after=timedelta()) -> OrganizerJob:
+    person = service.user(user)
     with service.database.write() as session:
         return comparison.request(
-            session,
-            competition=competition,
-            user=service.user(user),
+            acting.as_person(session, competition, person, now=service.now + after),
             viewer=Viewer.PARTICIPANT,
             submission_id=one,
             baseline_id=other,
-            now=service.now + after,
         )
 
 
