@@ -177,7 +177,9 @@ def list_submissions(session: Any, sent: SentFields) -> ResponseReturnValue:
     part = Part(sent.number("pageToken"), min(sent.number("pageSize") or PAGE_SIZE, 1000))
     competition = competition_of(session, sent.text("competitionName"))
     found = accepting.slice_of(session, team=lookups.own_team(session, competition), part=part)
-    results = _results(session, competition, [each.id for each in found.rows]) if found.rows else {}
+    ids = [each.id for each in found.rows]
+    # In a team's list, even organizers see only what the team sees.
+    results = _results(session, competition, ids, Viewer.TEAM) if ids else {}
     listed = [submission_line(each, results.get(each.id, {})) for each in found.rows]
     return {"submissions": listed, "nextPageToken": str(found.following or "")}
 
@@ -187,12 +189,7 @@ def get_submission(session: Any, sent: SentFields) -> ResponseReturnValue:
     """Return a submission of the user's team, or of a competition that the user organizes."""
     opened = open_submission(session, sent.number("ref") or 0)
     own = opened.submission
-    allowed = _allowed(session, own.competition, opened.viewer)
-    version = lookup.live(own.competition)
-    results = submission_results.split_results_of(
-        session, submission_ids=[own.id], version=version, allowed=allowed
-    )
-    return submission_line(own, results[own.id])
+    return submission_line(own, _results(session, own.competition, [own.id], opened.viewer)[own.id])
 
 
 @read("GetSubmissionLimits")
@@ -240,17 +237,16 @@ def submission_line(submission: Submission, results: Mapping[Split, SplitResult]
     }
 
 
-def _results(session: Any, competition: Competition, ids: list[int]) -> dict[int, dict[Split, SplitResult]]:
-    """Return the results in a team's list, where even organizers see only what the team sees."""
-    allowed = _allowed(session, competition, Viewer.TEAM)
-    return submission_results.split_results_of(
-        session, submission_ids=ids, version=lookup.live(competition), allowed=allowed
-    )
-
-
-def _allowed(session: Any, competition: Competition, viewer: Viewer) -> Any:
+def _results(
+    session: Any, competition: Competition, ids: list[int], viewer: Viewer
+) -> dict[int, dict[Split, SplitResult]]:
     phase = phases.phase(competition, db.now(session))
-    return visible_fields(viewer, phase, competition.feedback)
+    return submission_results.split_results_of(
+        session,
+        submission_ids=ids,
+        version=lookup.live(competition),
+        allowed=visible_fields(viewer, phase, competition.feedback),
+    )
 
 
 def _fault(submission: Submission) -> str:

@@ -223,27 +223,25 @@ def _take(
     if taken is None:
         return []
     token, attempt = taken
-    names = intake.other_labels(session, competition_id=jobs[0].scoring_version.competition_id)
-    return [claim_of(job, token=token, attempt=attempt, other_labels=names) for job in jobs]
-
-
-def claim_of(job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...]) -> Claim:
-    """Return the claim on a job that has just been claimed under a token."""
-    version = job.scoring_version
-    return Claim(
-        job_id=job.id,
-        token=token,
-        attempt=attempt,
-        submission_id=job.submission_id,
-        scoring_version_id=job.scoring_version_id,
-        competition_id=version.competition_id,
-        submission_sha256=job.submission.sha256,
-        row_ids_sha256=version.solution.row_ids_sha256,
-        prepared_sha256=version.solution.prepared_sha256,
-        metric_settings=version.metric_settings,
-        other_labels=other_labels,
-        known_problems=tuple(job.submission.problems) if job.submission.file_deleted_at else None,
-    )
+    version = jobs[0].scoring_version
+    names = intake.other_labels(session, competition_id=version.competition_id)
+    return [
+        Claim(
+            job_id=job.id,
+            token=token,
+            attempt=attempt,
+            submission_id=job.submission_id,
+            scoring_version_id=version.id,
+            competition_id=version.competition_id,
+            submission_sha256=job.submission.sha256,
+            row_ids_sha256=version.solution.row_ids_sha256,
+            prepared_sha256=version.solution.prepared_sha256,
+            metric_settings=version.metric_settings,
+            other_labels=names,
+            known_problems=tuple(job.submission.problems) if job.submission.file_deleted_at else None,
+        )
+        for job in jobs
+    ]
 
 
 def are_waiting(now: datetime, older_than: timedelta) -> ColumnElement[bool]:

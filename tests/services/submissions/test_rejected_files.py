@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from grader import db
-from grader.models import ScoringJob, Submission, SubmissionStatus
+from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
 from grader.services.site import leased_rows
 from grader.services.submissions import rejected_files
 from grader.services.submissions import scoring_jobs as jobs
@@ -128,8 +128,9 @@ def test_job_of_a_deleted_file_returns_the_known_problems(service):
     delete(service)
     with service.database.write() as session:
         job = session.get_one(ScoringJob, accepted.job_ids[0])
-        claim = jobs.claim_of(job, token="", attempt=1, other_labels=())
-        problems = job.submission.problems
+        job.state, problems = JobState.WAITING, job.submission.problems
+        session.flush()
+        claim = jobs.claim(session, job_id=job.id, lease=LEASE, now=db.now(session))
     outcome = Calculator(service.storage, None).outcome(claim)
     assert isinstance(outcome, leased_rows.Rejection)
     assert list(outcome.problems) == problems
