@@ -151,8 +151,10 @@ def test_repeated_request_is_not_rejected_for_later_events():
     assert (refusal(changed).public_name, changed.repeated) == ("idempotency_key_reused", None)
 
 
-def test_invalid_key_is_reported_before_the_close():
-    closed = situation(of_competition={"closes_at": MOMENT}, file=SentFile("0" * 64, 9, idempotency_key=""))
+@pytest.mark.parametrize("key", ["", "x" * 129, "a\nb", "ä"])
+def test_invalid_key_is_reported_before_the_close(key: str):
+    file = SentFile("0" * 64, 9, idempotency_key=key)
+    closed = situation(of_competition={"closes_at": MOMENT}, file=file)
     assert refusal(closed).public_name == "invalid_idempotency_key"
 
 
