@@ -7,10 +7,11 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, TextIO
 
 OURS = ("grader", "webapp")
 FORMAT, LEVEL = "FAIRBOARD_LOG_FORMAT", "FAIRBOARD_LOG_LEVEL"
@@ -20,6 +21,7 @@ WELL_FORMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _INVISIBLE = r"\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff"
 _CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}]")
 _encode = json.JSONEncoder(default=str).encode
+_OF_EVERY_RECORD = vars(logging.makeLogRecord({})).keys() | {"message", "asctime", "taskName"}
 _IN_THE_HEAD = frozenset({"time", "level", "process", "pid", "event", "exception", "logger"})
 
 _ids: ContextVar[Mapping[str, Any] | None] = ContextVar("ids", default=None)
@@ -99,65 +101,40 @@ def environment() -> dict[str, str]:
     return dict(_in_force)
 
 
-class LineLogger(logging.Handler):
-    """Writes each event as one line; structlog is imported with the first event, because that is slow."""
+class LineLogger(logging.StreamHandler):  # type: ignore[type-arg]
+    """Writes each event of ours, and the warnings of libraries, as one line."""
 
     def __init__(self, process: str, log_format: str) -> None:
-        super().__init__()
-        self._process, self._format = process, log_format
+        logging.Handler.__init__(self)  # the stream is not fixed
+        self._process, self._render = process, _encode if log_format == "json" else _line
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write an event with a single call, so that lines of several processes are not mixed."""
-        if record.levelno < logging.WARNING and record.name.partition(".")[0] not in OURS:
-            return  # some libraries set the level of their loggers themselves
-        try:
-            sys.stderr.write(self.line(record) + "\n")
-            sys.stderr.flush()
-        except Exception:
-            self.handleError(record)
+    @property
+    def stream(self) -> TextIO:
+        """Return the current standard error."""
+        return sys.stderr
 
-    def line(self, record: logging.LogRecord) -> str:
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether an event is written; some libraries set the level of their loggers themselves."""
+        return record.levelno >= logging.WARNING or record.name.partition(".")[0] in OURS
+
+    def format(self, record: logging.LogRecord) -> str:
         """Return an event in the configured format."""
-        if self.formatter is None:
-            self.formatter = _formatter(self._process, self._format)
-        return self.format(record)
-
-
-def _formatter(process: str, log_format: str) -> logging.Formatter:
-    import structlog
-
-    def describe(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        record: logging.LogRecord = event["_record"]
-        event.pop("_from_structlog", None)
-        del event["_record"]
-        first = {
-            "time": event.pop("timestamp"),
+        event = {
+            "time": datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "level": record.levelname.lower(),
-            "process": process,
+            "process": self._process,
             "pid": record.process,
-            "event": event.pop("event"),
+            "event": record.getMessage(),
             "logger": record.name,
+            **(_ids.get() or {}),
+            **{name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD},
         }
-        return {**first, **(_ids.get() or {}), **event}
-
-    shared: list[Any] = [
-        structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    processors: list[Any] = [describe, structlog.processors.ExceptionRenderer(_traceback)]
-    processors.append(_json if log_format == "json" else _line)
-    return structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=processors)
+        if record.exc_info and record.exc_info[0]:
+            event["exception"] = "".join(traceback.format_exception(*record.exc_info)).rstrip()
+        return self._render(event)
 
 
-def _traceback(exc_info: Any) -> str:
-    return "".join(traceback.format_exception(*exc_info)).rstrip()
-
-
-def _json(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
-    return _encode(event)
-
-
-def _line(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
+def _line(event: Mapping[str, Any]) -> str:
     """Return an event as text; the lines of a traceback are marked, so that none looks like an event."""
     values = " ".join(f"{name}={value}" for name, value in event.items() if name not in _IN_THE_HEAD)
     head = f"{event['time'][:23]}Z {event['level']:<7} {event['process']}: {event['event']}"

@@ -30,7 +30,7 @@ def line(log_format: str, event: str, **values) -> str:
     """Return an event as it is written."""
     record = logging.LogRecord("grader.x", logging.INFO, "x.py", 1, event, None, None)
     record.__dict__.update(values)
-    return logs.LineLogger("web", log_format).line(record)
+    return logs.LineLogger("web", log_format).format(record)
 
 
 @pytest.mark.parametrize("log_format", FORMATS)
