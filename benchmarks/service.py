@@ -221,9 +221,7 @@ def fairboard(load: Load, workers: int, database: DatabaseKind, present: int) ->
         tempfile.TemporaryDirectory(prefix="fb-") as folder,
         installed(plan, Path(folder)) as (site, server),
     ):
-        site.settings = site.settings.model_copy(
-            update={"scoring_processes": workers, "disk_reserve_mb": 0, "scoring_lease_seconds": 40}
-        )
+        site.settings = site.settings.model_copy(update={"scoring_processes": workers, "disk_reserve_mb": 0})
         tokens = site.fill(load.solution)
         if present:
             end = datetime.now(UTC)

@@ -63,7 +63,9 @@ _TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
 _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
 # SQLSTATE codes for an unavailable lock, a serialization failure and a deadlock.
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
-# SQLSTATE codes of an exceeded database_timeout_seconds.
+# The limit of a query of a page, of a wait for a lock, and of a pause in a write transaction in PostgreSQL.
+TIMEOUT_SECONDS = 30
+# SQLSTATE codes of an exceeded timeout.
 _TIMEOUT_STATES = frozenset({"57014", "55P03", "25P03"})
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
@@ -163,13 +165,13 @@ class Database:
     @classmethod
     def of(cls, settings: Settings, *, pool_size: int) -> Self:
         """Return the database of the settings, for a process whose work may take long."""
-        timeouts = Timeouts(write_idle=settings.database_timeout_seconds)
+        timeouts = Timeouts(write_idle=TIMEOUT_SECONDS)
         return cls(settings.database(), pool_size=pool_size, timeouts=timeouts)
 
     @classmethod
     def for_requests(cls, settings: Settings) -> Self:
         """Return the database of the settings, for a web process, whose requests must not wait long."""
-        timeouts = Timeouts(*[settings.database_timeout_seconds] * 3)
+        timeouts = Timeouts(*[TIMEOUT_SECONDS] * 3)
         return cls(settings.database(), pool_size=settings.web_threads, timeouts=timeouts)
 
     @contextmanager
@@ -230,12 +232,12 @@ def is_unavailable(error: BaseException) -> bool:
 
 
 def exceeded_limit(error: BaseException) -> str | None:
-    """Return the setting whose limit was exceeded, or None; the transaction has changed nothing."""
+    """Return the limit that was exceeded, or None; the transaction has changed nothing."""
     if isinstance(error, PoolTimeout):
         return f"{PREFIX}WEB_THREADS"
     origin = error.orig if isinstance(error, DBAPIError) else error
     has_timed_out = isinstance(origin, psycopg.Error) and origin.sqlstate in _TIMEOUT_STATES
-    return f"{PREFIX}DATABASE_TIMEOUT_SECONDS" if has_timed_out else None
+    return f"{TIMEOUT_SECONDS} seconds" if has_timed_out else None
 
 
 def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:

@@ -7,10 +7,12 @@ environment.
 import difflib
 import enum
 import errno
+import math
 import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from email.headerregistry import Address
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -123,12 +125,6 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(
         None, description="SQLAlchemy URL of the database; by default, SQLite in the data folder."
     )
-    database_timeout_seconds: float = Field(
-        30,
-        ge=0,
-        description="Time limit of a query of a page or the API, of a wait for a lock, and of a pause in a "
-        "write transaction, in seconds, with PostgreSQL; 0 means no limit.",
-    )
     broker_url: SecretStr | None = Field(
         None, description="Redis or Valkey URL of the queue; by default, `serve` starts its own Valkey."
     )
@@ -192,9 +188,6 @@ class Settings(BaseSettings):
     scoring_processes: int = Field(2, ge=1, description="Number of scoring processes per worker.")
     scoring_time_limit_seconds: int = Field(
         30, ge=1, description="Hard time limit for scoring one submission, in seconds."
-    )
-    scoring_lease_seconds: int = Field(
-        40, ge=2, description="Lease duration of a claimed job, in seconds; must exceed the time limit."
     )
     scoring_memory_mb: int = Field(
         4096, ge=256, description="Maximum address space of a scoring process, in MB."
@@ -326,12 +319,6 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _lease_outlasts_the_limit(self) -> Self:
-        if self.scoring_lease_seconds <= self.scoring_time_limit_seconds:
-            raise ValueError("scoring_lease_seconds must be longer than scoring_time_limit_seconds")
-        return self
-
-    @model_validator(mode="after")
     def _administrator_has_a_password(self) -> Self:
         if (self.admin_name is None) != (self.admin_password is None):
             raise ValueError("admin_name and admin_password must be set together")
@@ -384,6 +371,10 @@ class Settings(BaseSettings):
     def sweep_interval_seconds(self) -> float:
         """Return the pause between two looks of the sweeper for overdue jobs and dates."""
         return min(5.0, max(0.2, self.sweep_after_seconds / 2))
+
+    def scoring_lease(self) -> timedelta:
+        """Return the lease of a claimed job, which is longer than its time limit."""
+        return timedelta(seconds=math.ceil(self.scoring_time_limit_seconds * 4 / 3))
 
     def redis_url(self) -> str | None:
         """Return the URL of the broker for a Redis client, or None if there is no broker."""

@@ -167,12 +167,10 @@ def of_storage(storage: Storage) -> Iterator[DoctorFinding]:
 
 def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[DoctorFinding]:
     """Check that the storage has all required blobs; with `read_all`, also read them completely."""
-    with database.read() as session:
-        required = blobs.required(session)
-    listed = list(storage.blobs())
+    listed, missing = blobs.check(database, storage)
     stored = {blob.sha256 for blob in listed}
     with database.read() as session:
-        missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]
+        required = blobs.required(session)
         orphans = blobs.orphans(session, listed=listed, now=db.now(session))
     if missing and not required & stored:
         yield alarm(

@@ -171,11 +171,6 @@ def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
         return None
     socket_path = valkey.socket_path(data_dir)
     supervisor.add(valkey.program(server, data_dir=data_dir, socket=socket_path))
-    if not valkey.wait_until_answering(socket_path):
-        log.warning(
-            "Valkey does not respond yet (see %s). Meanwhile, submissions are scored with a short delay.",
-            data_dir / "valkey" / "valkey.log",
-        )
     return valkey.broker_url(socket_path)
 
 

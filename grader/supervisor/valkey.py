@@ -1,13 +1,11 @@
-"""Valkey server of `fairboard serve`: binary, socket, availability."""
+"""Valkey server of `fairboard serve`: binary and socket."""
 
 import hashlib
 import os
 import shutil
-import socket
 import stat
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
@@ -17,8 +15,6 @@ from grader.errors import ErrorKind, OrganizerRefusal
 from grader.supervisor.supervisor import Program
 
 LONGEST_SOCKET_PATH_BYTES = 100  # the limit is 108 on Linux and 104 on macOS
-START_SECONDS = 5
-PONG = b"+PONG"
 LINK = "valkey.socket"  # symbolic link in the data folder by which other processes find the socket
 
 
@@ -77,26 +73,6 @@ def remove_socket_folder(socket: Path) -> None:
 def broker_url(socket: Path) -> str:
     """Return the URL of the server for Celery."""
     return f"redis+socket://{socket}"
-
-
-def wait_until_answering(path: Path) -> bool:
-    """Wait up to a few seconds for the server; return whether it responds."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if answers(path):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def answers(path: Path) -> bool:
-    """Return whether a server responds on the socket."""
-    with socket.socket(socket.AF_UNIX) as client, suppress(OSError):
-        client.settimeout(1)
-        client.connect(str(path))
-        client.sendall(b"PING\r\n")
-        return client.recv(len(PONG)) == PONG
-    return False
 
 
 def _candidates() -> Iterator[Path]:

@@ -9,17 +9,23 @@ from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, exists, null, or_
 from sqlalchemy.orm import Session
 
 from grader import db
 from grader.db import Database
+from grader.models import Announcement, Competition
+from grader.services.closing import close
+from grader.services.leaderboards import standard_errors
 from grader.services.site import backup_runs, organizer_jobs, outbox
+from grader.services.solutions import data_checks, publication
+from grader.services.submissions import retries
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker import python_turns, scheduled_tasks
+from grader.worker.organizer_jobs import closing
 from grader.worker.process.limits import end_process_after, keep_freed_memory, limit_memory
 from grader.worker.python_turns import PythonTurns
 from grader.worker.scorer import Scorer
@@ -29,6 +35,11 @@ PYTHON_TURN_SECONDS = 10.0
 ORGANIZERS_LIMIT_SECONDS = 1800
 OVERDUE_AT_ONCE = 4  # jobs whose ids a turn reads together, because another turn takes some of them
 NICENESS = 10
+_UNFORMATTED = [
+    exists().where(table.formatted.is_(null())).select_from(table) for table in (Competition, Announcement)
+]
+
+IsDue = Callable[[Session, datetime], ColumnElement[bool] | bool]
 
 logger = logging.getLogger(__name__)
 
@@ -86,8 +97,8 @@ class Lane:
     """
 
     name: str
-    run: Callable[[Turn], int]
-    is_due: Callable[[Session, datetime], ColumnElement[bool] | bool]
+    run: Callable[[Turn], int | None]
+    is_due: IsDue
     every_seconds: float = 1.0
     first_after_seconds: float = 0.0
     at_once: int = 1
@@ -104,31 +115,34 @@ def all_lanes(settings: Settings) -> list[Lane]:
 
     def python(name: str, *, with_slow: bool) -> Lane:
         take = partial(turns.take, with_slow=with_slow)
-        are_waiting = lambda _, now: python_turns.are_waiting(now)  # noqa: E731
-        return Lane(name, score_python, are_waiting, soon, take=take, end=turns.end)
+        return Lane(name, score_python, _when(python_turns.are_waiting), soon, take=take, end=turns.end)
 
     def organizers(name: str, niceness: int = 0) -> Lane:
-        run, is_due = partial(organize, name), lambda _, now: organizer_jobs.are_waiting(now, lane=name)
-        return Lane(name, run, is_due, soon, niceness=niceness)
+        is_due = _when(organizer_jobs.are_waiting, lane=name)
+        return Lane(name, partial(organize, name), is_due, soon, niceness=niceness)
 
     lanes = [
-        Lane("live", score_overdue, lambda _, now: jobs.are_waiting(now, patience), pause, at_once=2),
+        Lane("live", score_overdue, _when(jobs.are_waiting, older_than=patience), pause, at_once=2),
         python("python", with_slow=True),
         python("python-fast", with_slow=False),
-        Lane("rescoring", rescore, lambda _, now: jobs.are_unattended(now), soon, niceness=NICENESS),
+        Lane("rescoring", rescore, _when(jobs.are_unattended), soon, niceness=NICENESS),
         organizers("checks"),
         organizers("organizers"),
         organizers("statistics", NICENESS),
-        Lane("calendar", keep_calendar, scheduled_tasks.calendar_is_due, pause),
-        Lane("solutions", keep_solutions, scheduled_tasks.solutions_are_due, 15),
+        Lane("calendar", keep_calendar, _calendar_is_due, pause),
+        Lane("retries", _writing(retries.retry_failed), _when(retries.are_due), pause),
+        Lane("texts", format_texts, lambda *_: or_(*_UNFORMATTED), pause),
+        Lane("errors", _writing(standard_errors.request_due), _when(standard_errors.are_due), 15),
+        Lane(
+            "data", _writing(data_checks.request_due), lambda session, _: bool(data_checks.due(session)), 15
+        ),
+        Lane("commitments", keep_commitments, lambda *_: publication.is_uncommitted(), 15),
         Lane("records", keep_records, lambda *_: True, 300),
         # Frequent restarts must not list the storage each time.
         Lane("storage", keep_storage, lambda *_: True, 24 * 3600, 600),
     ]
     if settings.sends_mail():
-        lanes.append(
-            Lane("mail", send_mail, lambda session, now: outbox.something_waits(session, now=now), pause)
-        )
+        lanes.append(Lane("mail", send_mail, _mail_waits, pause))
     if settings.backup_target:
         # A backup must not slow down the start of the service.
         lanes.append(Lane("backup", back_up, partial(_backup_is_due, settings), 60, 10))
@@ -201,39 +215,58 @@ def organize(lane: str, turn: Turn) -> int:
     return int(job_id is not None and turn.organizers().run(job_id))
 
 
-def keep_calendar(turn: Turn) -> int:
-    """Settle and reveal competitions, retry failed submissions, and format the texts without HTML."""
+def _when(condition: Callable[..., ColumnElement[bool]], **options: Any) -> IsDue:
+    return lambda _, now: condition(now, **options)
+
+
+def _mail_waits(session: Session, now: datetime) -> bool:
+    return outbox.something_waits(session, now=now)
+
+
+def _writing(change: Callable[..., Any]) -> Callable[[Turn], None]:
+    """Return a turn that makes a change in one transaction."""
+
+    def run(turn: Turn) -> None:
+        with turn.database.write() as session:
+            change(session, now=db.now(session))
+
+    return run
+
+
+def _calendar_is_due(session: Session, now: datetime) -> bool:
+    return bool(close.unsettled(session, now=now) or close.due(session, now=now))
+
+
+def keep_calendar(turn: Turn) -> None:
+    """Settle and reveal competitions."""
+    scheduled_tasks.run_calendar(turn.database)
+
+
+def format_texts(turn: Turn) -> None:
+    """Format the texts without stored HTML."""
     from grader.worker.formatting import format_waiting
 
-    scheduled_tasks.run_calendar(turn.database)
     format_waiting(turn.database)
-    return 0
 
 
-def keep_solutions(turn: Turn) -> int:
-    """Request missing standard errors and checks of data files, and write missing commitments."""
-    scheduled_tasks.request_errors(turn.database)
-    scheduled_tasks.complete_solutions(turn.database, turn.storage)
-    return 0
+def keep_commitments(turn: Turn) -> None:
+    """Write the missing commitments of cloned solutions."""
+    closing.write_missing_commitments(turn.database, turn.storage)
 
 
-def keep_records(turn: Turn) -> int:
+def keep_records(turn: Turn) -> None:
     """Delete expired records and files; after a restore, write the files of published solutions."""
     from grader.services.submissions import rejected_files
-    from grader.worker.organizer_jobs import closing
 
-    while scheduled_tasks.forget_records(turn.database) and not turn.is_over():
-        pass
+    scheduled_tasks.forget_records(turn.database)
     rejected_files.delete(turn.database, turn.storage)
     scheduled_tasks.forget_uploads(turn.database, turn.storage)
     closing.write_missing_files(turn.database, turn.storage)
-    return 0
 
 
-def keep_storage(turn: Turn) -> int:
+def keep_storage(turn: Turn) -> None:
     """Compare the storage with the database."""
     scheduled_tasks.check_storage(turn.database, turn.storage)
-    return 0
 
 
 def send_mail(turn: Turn) -> int:
@@ -247,12 +280,11 @@ def send_mail(turn: Turn) -> int:
         return 0
 
 
-def back_up(turn: Turn) -> int:
+def back_up(turn: Turn) -> None:
     """Make a scheduled backup."""
     from grader.maintenance import backups  # slow
 
     backups.run_if_due(turn.settings, turn.database, turn.storage, is_stopped=lambda: turn.is_stopped)
-    return 0
 
 
 def _backup_is_due(settings: Settings, session: Session, now: datetime) -> bool:

@@ -68,7 +68,7 @@ class Scorer:
         return cls(
             Database.of(settings, pool_size=1),
             open_storage(settings.storage()),
-            lease=timedelta(seconds=settings.scoring_lease_seconds),
+            lease=settings.scoring_lease(),
             ranks=EncodedCache.of(settings),
             key=settings.secret().encode(),
         )

@@ -65,8 +65,7 @@ class Installation:
             "secret_key": SecretStr("the campaign's key"),
             "password_hash_memory_kib": 8,
             "rate_limits": False,
-            "scoring_lease_seconds": self.plan.lease_seconds,
-            "scoring_time_limit_seconds": max(1, self.plan.lease_seconds * 3 // 4),
+            "scoring_time_limit_seconds": self.plan.lease_seconds * 3 // 4,
             "disk_reserve_mb": 20,
         }
         if database_url is not None:

@@ -35,7 +35,7 @@ def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
 ):
     """Kill a scoring process, then a worker. Without the kills, the lease would last an hour."""
     patient = service.settings.model_copy(
-        update={"scoring_lease_seconds": 3600, "sweep_after_seconds": 3600.0}
+        update={"scoring_time_limit_seconds": 3600, "sweep_after_seconds": 3600.0}
     )
     worker = processes.worker(patient)
     processes.sweeper(patient)

@@ -136,7 +136,6 @@ def test_files_that_exhaust_memory_or_time_or_crash_the_process_fail_in_isolatio
 ):
     settings = make_settings(
         scoring_time_limit_seconds=2,
-        scoring_lease_seconds=3,
         sweep_after_seconds=0,
     )
     competition = service.competition(max_daily_submissions=8)

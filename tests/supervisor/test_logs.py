@@ -122,8 +122,9 @@ def flows(running, tmp_path: Path) -> set[str]:
     hidden |= {PASSWORD, WRONG, token, *links, *browser.cookies.values()}
     hidden.add((running.data_dir / "secret_key").read_text())
     with sqlite3.connect(running.data_dir / "fairboard.db") as database:
-        for row in database.execute("SELECT score, overall_auc, counts FROM score WHERE split = 'private'"):
-            hidden |= {str(row[0])[:9], str(row[1])[:9], row[2][:60]}
+        for row in database.execute("SELECT score, terms, counts FROM score WHERE split = 'private'"):
+            terms = {str(each)[:9] for each in json.loads(row[1]).values()}
+            hidden |= {str(row[0])[:9], row[2][:60]} | {each for each in terms if len(each) > 6}
         hidden |= {row[0] for row in database.execute("SELECT digest FROM solution")}
         hidden |= {row[0] for row in database.execute("SELECT nonce FROM solution")}
     database.close()

@@ -125,7 +125,7 @@ def test_score_does_not_wait_for_the_lease_of_killed_workers(make_service, files
 
     The short version without a supervisor is in `tests/faults/test_kills.py`.
     """
-    patient = {"FAIRBOARD_SCORING_LEASE_SECONDS": "36000", "FAIRBOARD_SWEEP_AFTER_SECONDS": "36000"}
+    patient = {"FAIRBOARD_SCORING_TIME_LIMIT_SECONDS": "36000", "FAIRBOARD_SWEEP_AFTER_SECONDS": "36000"}
     running = make_service(patient).start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)

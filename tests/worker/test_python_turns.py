@@ -67,7 +67,7 @@ def test_failed_metric_uses_a_slot_is_not_retried_and_shows_its_output_only_to_o
     assert "labels" not in str(submission.problems)
     with service.database.read() as session:
         assert f"labels: {labels}" in jobs.metric_log(session, session.get_one(Submission, submission.id))
-        assert not retries.is_retry_due(session, now=service.now + timedelta(hours=2))
+        assert not session.scalar(select(retries.are_due(service.now + timedelta(hours=2))))
 
 
 def test_checker_and_both_splits_share_one_time_limit(service):

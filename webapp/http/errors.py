@@ -209,8 +209,8 @@ def _unforeseen(error: Exception) -> ResponseReturnValue:
             return fairboard_error(disk.NoSpace())
         return answer(507, name="no_space", message=DISK_FULL)
     if db.is_unavailable(error):
-        if setting := db.exceeded_limit(error):
-            log.error("The limit set by %s was exceeded: %s: %s", setting, _request(), error)
+        if limit := db.exceeded_limit(error):
+            log.error("A limit of the database (%s) was exceeded: %s: %s", limit, _request(), error)
             message = DATABASE_BUSY
         else:
             log.error("The database is not responding: %s: %s", _request(), error)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Select, and_, delete, or_, select
+from sqlalchemy import ColumnElement, Select, and_, delete, or_, select
 from sqlalchemy.orm import Session
 
 from grader.models import (
@@ -53,9 +53,9 @@ def request_due(session: Session, *, now: datetime) -> None:
         )
 
 
-def are_due(session: Session, *, now: datetime) -> bool:
-    """Return whether `request_due` would add a job."""
-    return session.scalar(_due(now).with_only_columns(Competition.id).limit(1)) is not None
+def are_due(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that `request_due` adds a job."""
+    return _due(now).exists()
 
 
 def _due(now: datetime) -> Select[Competition]:

@@ -43,7 +43,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class OrganizerClaim:
-    """A claim on one job, with the job's parameters and saved interim results."""
+    """A claim on one job, with the job's parameters."""
 
     job_id: int
     token: str
@@ -51,7 +51,6 @@ class OrganizerClaim:
     kind: OrganizerJobKind
     competition_id: int
     parameters: dict[str, Any]
-    kept: dict[str, Any]
 
 
 def add(
@@ -121,7 +120,6 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
     job.dismissed_at = now
     if is_open(job):
         leased_rows.finish(job, JobState.FAILED, now=now)
-        _forget_kept(job)
     session.flush()
 
 
@@ -173,7 +171,6 @@ def claim(
         return None
     if LIMITS.are_used_up(job):
         leased_rows.give_up(job, LIMITS, now=now)
-        _forget_kept(job)
         session.flush()
         return None
     taken = leased_rows.claim(
@@ -195,7 +192,6 @@ def claim(
         kind=job.kind,
         competition_id=job.competition_id,
         parameters=job.parameters,
-        kept=job.result,
     )
 
 
@@ -206,11 +202,17 @@ def extend(
     now: datetime,
     lease: timedelta = LEASE,
     progress: Mapping[str, Any] | None = None,
+    has_stored: bool = False,
 ) -> bool:
-    """Extend the lease of a job and store its progress; return False for an outdated token."""
+    """Extend the lease of a job and store its progress; return False for an outdated token.
+
+    With `has_stored`, earlier lost leases are not counted: the next attempt continues from stored results.
+    """
     values: dict[str, Any] = {"lease_until": now + lease}
     if progress is not None:
         values["progress"] = dict(progress)
+    if has_stored:
+        values["attempt_count"] = OrganizerJob.error_count + 1
     taken = session.execute(
         update(OrganizerJob)
         .where(
@@ -224,28 +226,17 @@ def extend(
     return isinstance(taken, CursorResult) and taken.rowcount == 1
 
 
-def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
-    """Save interim results for the next attempt and reset lost leases; return False for an outdated token."""
-    job = _hold(session, claim)
-    if job is None:
-        return False
-    job.result = dict(result)
-    job.attempt_count = job.error_count + 1
-    session.flush()
-    return True
-
-
 def record(session: Session, *, claim: OrganizerClaim, outcome: Result | Unfinished, now: datetime) -> bool:
     """Record the outcome of a job; return False if the token is not current."""
-    job = _hold(session, claim)
-    if job is None:
+    held = leased_rows.hold(session, OrganizerJob, job_ids=[claim.job_id], token=claim.token)
+    if not held:
         return False
+    (job,) = held
     if isinstance(outcome, Result):
         leased_rows.finish(job, JobState.DONE, now=now)
         job.result = dict(outcome.result)
     else:
         leased_rows.record(job, LIMITS, outcome, now=now)
-        _forget_kept(job)
     session.flush()
     return True
 
@@ -257,13 +248,3 @@ def _of(competition: Competition, kind: OrganizerJobKind | None) -> Select[Organ
         .options(joinedload(OrganizerJob.created_by))
     )
     return query if kind is None else query.where(OrganizerJob.kind == kind)
-
-
-def _hold(session: Session, claim: OrganizerClaim) -> OrganizerJob | None:
-    held = leased_rows.hold(session, OrganizerJob, job_ids=[claim.job_id], token=claim.token)
-    return held[0] if held else None
-
-
-def _forget_kept(job: OrganizerJob) -> None:
-    if not is_open(job):
-        job.result = {}

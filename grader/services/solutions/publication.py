@@ -7,7 +7,7 @@ solution is published instead.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerRefusal, ParticipantError, Refusal
@@ -136,6 +136,11 @@ def without_commitment(session: Session) -> list[Solution]:
     """
     query = select(Solution).where(Solution.commitment.is_(None)).order_by(Solution.id)
     return list(session.scalars(query))
+
+
+def is_uncommitted() -> ColumnElement[bool]:
+    """Return the condition that `without_commitment` returns a solution."""
+    return select(Solution.id).where(Solution.commitment.is_(None)).exists()
 
 
 def keep_commitment(session: Session, *, solution: Solution, commitment: Commitment) -> None:

@@ -55,9 +55,9 @@ def is_being_scored(session: Session, *, submission: Submission) -> bool:
     return session.scalar(claimed.with_only_columns(ScoringJob.id)) is not None
 
 
-def is_retry_due(session: Session, *, now: datetime) -> bool:
-    """Return whether `retry_failed` would retry a job."""
-    return session.scalar(_broken(now).with_only_columns(ScoringJob.id).limit(1)) is not None
+def are_due(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that `retry_failed` retries a job."""
+    return _broken(now).exists()
 
 
 def retry_failed(session: Session, *, now: datetime) -> int:

@@ -101,12 +101,6 @@ def key_of(token: str) -> str:
     return f"upload-{_hash(token)[:40]}"
 
 
-def has_old(session: Session, *, now: datetime) -> bool:
-    """Return whether `forget` would delete anything."""
-    old = select(AnnouncedUpload.id).where(AnnouncedUpload.expires_at <= now).limit(1)
-    return session.scalar(old) is not None
-
-
 def forget(session: Session, *, now: datetime, with_idle: bool = False) -> set[str] | None:
     """Delete expired uploads, and idle unused ones if asked for, and return their blobs for deletion.
 

@@ -275,7 +275,7 @@ def check_data(work: Work) -> dict[str, Any]:
                 now=db.now(session),
             )
         checked.append(file.name)
-        work.keep(lambda: {"checked": checked})
+        work.has_stored()
 
 
 def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> list[Hidden]:

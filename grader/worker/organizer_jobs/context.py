@@ -1,18 +1,29 @@
-"""Context of a running job: parameters, progress, interim results."""
+"""Context of a running job: parameters, progress, lease."""
 
+import logging
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader import db
+from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.files import FileRejected
+from grader.services.site import organizer_jobs
+from grader.services.site.organizer_jobs import OrganizerClaim
 from grader.settings import Settings
 from grader.storage.stores import Storage
 
 PROGRESS_SECONDS = 0.5
-KEEP_SECONDS = 1.0
+
+logger = logging.getLogger(__name__)
 
 
 class WorkLost(Exception):
@@ -24,21 +35,26 @@ class Work:
     """A running job.
 
     A handler opens only short sessions of `database`, reports its progress and returns its result. A long
-    job saves interim results with `keep`; the next attempt receives them as `kept`.
+    job stores results and calls `has_stored`; the next attempt skips what is stored.
     """
 
-    job_id: int
-    competition_id: int
-    parameters: dict[str, Any]
+    claim: OrganizerClaim
     settings: Settings
     database: Database
     storage: Storage
-    write_progress: Callable[[dict[str, Any]], bool]
-    write_kept: Callable[[dict[str, Any]], bool]
-    kept: dict[str, Any]
-    _kept_at: float = field(default=float("-inf"), init=False)
+    lease: timedelta
     _told_at: float = field(default=float("-inf"), init=False)
     _words: str = field(default="", init=False)
+
+    @property
+    def competition_id(self) -> int:
+        """The id of the job's competition."""
+        return self.claim.competition_id
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the job."""
+        return self.claim.parameters
 
     def report_progress(self, done: int, total: int, words: str) -> None:
         """Store the progress, at most every half second while `words` is unchanged; raise WorkLost."""
@@ -46,16 +62,39 @@ class Work:
         if words == self._words and moment - self._told_at < PROGRESS_SECONDS:
             return
         self._told_at, self._words = moment, words
-        if not self.write_progress({"done": done, "total": total, "words": words}):
-            raise WorkLost
+        self._extend(progress={"done": done, "total": total, "words": words})
 
-    def keep(self, found: Callable[[], dict[str, Any]]) -> None:
-        """Save interim results at most once a second; raise WorkLost."""
-        moment = time.monotonic()
-        if moment - self._kept_at < KEEP_SECONDS:
-            return
-        self._kept_at = moment
-        if not self.write_kept(found()):
+    def has_stored(self) -> None:
+        """Note that another attempt would continue from here; raise WorkLost."""
+        self._extend(has_stored=True)
+        reach("organizer_job.after_keep")
+
+    @contextmanager
+    def extended(self) -> Iterator[None]:
+        """Extend the lease repeatedly while the block runs."""
+        done = threading.Event()
+
+        def repeat() -> None:
+            while not done.wait(self.lease.total_seconds() / 4):
+                try:
+                    self._extend()
+                except (SQLAlchemyError, WorkLost) as error:
+                    logger.warning("The lease of a job was not extended: %r", error)
+
+        thread = threading.Thread(target=repeat, name="lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _extend(self, **values: Any) -> None:
+        with self.database.write() as session:
+            is_held = organizer_jobs.extend(
+                session, claim=self.claim, now=db.now(session), lease=self.lease, **values
+            )
+        if not is_held:
             raise WorkLost
 
 

@@ -101,6 +101,5 @@ def fill_in_errors(work: Work) -> dict[str, Any]:
                 standard_errors.record(session, computed)
             computed, stored_at = {}, time.monotonic()
             work.report_progress(done, len(missing), "Computing standard errors")
-            if done < len(missing):
-                work.keep(dict)
+            work.has_stored()
     return {}

@@ -1,14 +1,9 @@
 """Execution of organizers' jobs: claim, lease extension, result."""
 
 import logging
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Any
-
-from sqlalchemy.exc import SQLAlchemyError
 
 from grader import db, logs
 from grader.crash_points import reach
@@ -20,7 +15,7 @@ from grader.services.site import leased_rows, organizer_jobs
 from grader.services.site.leased_rows import Breakdown, Outage, Rejection, Unfinished
 from grader.services.site.organizer_jobs import LEASE, OrganizerClaim, Result
 from grader.settings import Settings
-from grader.storage.stores import Storage, StorageUnavailable, open_storage
+from grader.storage.stores import Storage, StorageUnavailable
 from grader.worker.organizer_jobs import checks, closing, measuring
 from grader.worker.organizer_jobs.context import Handler, Work, WorkLost, problems_of
 from grader.worker.process import holders
@@ -56,12 +51,6 @@ class OrganizerWorker:
         self._lease = lease
         self._handlers = handlers
 
-    @classmethod
-    def of(cls, settings: Settings) -> "OrganizerWorker":
-        """Return a worker with its own database connections, one of which extends leases."""
-        database = Database.of(settings, pool_size=2)
-        return cls(settings, database, open_storage(settings.storage()))
-
     def run(self, job_id: int) -> bool:
         """Run a job; return False if there was nothing to do or the lease was lost."""
         with self._database.write() as session:
@@ -76,8 +65,9 @@ class OrganizerWorker:
             return self._work(claim)
 
     def _work(self, claim: OrganizerClaim) -> bool:
-        with self._extended(claim):
-            outcome = self._outcome(claim)
+        work = Work(claim, self._settings, self._database, self._storage, self._lease)
+        with work.extended():
+            outcome = self._outcome(work)
         if outcome is None:
             return False
         recorded = insist(partial(self._record, claim, outcome))
@@ -90,18 +80,8 @@ class OrganizerWorker:
             reach("organizer_job.before_commit")
         return recorded
 
-    def _outcome(self, claim: OrganizerClaim) -> Result | Unfinished | None:
-        work = Work(
-            job_id=claim.job_id,
-            competition_id=claim.competition_id,
-            parameters=claim.parameters,
-            settings=self._settings,
-            database=self._database,
-            storage=self._storage,
-            write_progress=partial(self._extend, claim),
-            write_kept=partial(self._keep_found, claim),
-            kept=claim.kept,
-        )
+    def _outcome(self, work: Work) -> Result | Unfinished | None:
+        claim = work.claim
         try:
             return Result(self._handlers[claim.kind](work))
         except WorkLost:
@@ -124,34 +104,3 @@ class OrganizerWorker:
                 claim.attempt,
             )
             return Breakdown(incident)
-
-    def _extend(self, claim: OrganizerClaim, progress: dict[str, Any] | None = None) -> bool:
-        with self._database.write() as session:
-            return organizer_jobs.extend(
-                session, claim=claim, now=db.now(session), lease=self._lease, progress=progress
-            )
-
-    def _keep_found(self, claim: OrganizerClaim, found: dict[str, Any]) -> bool:
-        with self._database.write() as session:
-            kept = organizer_jobs.keep(session, claim=claim, result=found)
-        reach("organizer_job.after_keep")
-        return kept
-
-    @contextmanager
-    def _extended(self, claim: OrganizerClaim) -> Iterator[None]:
-        """Extend the lease repeatedly while the block runs."""
-        done = threading.Event()
-        thread = threading.Thread(target=self._keep, args=(claim, done), name="lease", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-
-    def _keep(self, claim: OrganizerClaim, done: threading.Event) -> None:
-        while not done.wait(self._lease.total_seconds() / 4):
-            try:
-                self._extend(claim)
-            except SQLAlchemyError:
-                logger.exception("The lease of organizers' job %s could not be extended.", claim.job_id)

@@ -27,7 +27,7 @@ def break_job(service, job_id: int, *, after: timedelta = timedelta()):
 def retry(service, *, after: timedelta) -> int:
     with service.database.write() as session:
         now = service.now + after
-        is_due = retries.is_retry_due(session, now=now)
+        is_due = session.scalar(select(retries.are_due(now)))
         retried = retries.retry_failed(session, now=now)
     assert is_due == bool(retried)
     return retried

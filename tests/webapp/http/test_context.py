@@ -188,7 +188,7 @@ def test_a_file_of_a_user_logged_out_during_the_upload_is_not_stored(
     ("failing", "sentence", "logged"),
     [
         ("SELECT pg_terminate_backend(pg_backend_pid())", "is not responding", "is not responding"),
-        ("SELECT pg_sleep(60)", "is overloaded", "FAIRBOARD_DATABASE_TIMEOUT_SECONDS"),
+        ("SELECT pg_sleep(60)", "is overloaded", "30 seconds"),
     ],
 )
 def test_a_read_with_a_lost_connection_or_an_exceeded_limit_returns_503(

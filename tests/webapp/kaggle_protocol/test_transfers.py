@@ -16,7 +16,6 @@ from grader.services.site.log import Actor
 from grader.services.solutions import data_files
 from grader.services.submissions import rejected_files, uploads
 from grader.storage import disk
-from grader.worker.scheduled_tasks import forget_uploads
 
 API = "/api/v1"
 CALL = f"{API}/competitions.CompetitionApiService"
@@ -136,7 +135,7 @@ def test_an_upload_belongs_to_its_user_and_expires(arena, ann):
     assert call(bob, "CreateSubmission", **SLUG, blobFileTokens=token).status_code == 404
     assert put(ann, f"{API}/uploads/guessed", b"12345").status_code == 404
     with arena.database.write() as session:
-        assert not uploads.has_old(session, now=arena.now() + timedelta(days=6))
+        assert uploads.forget(session, now=arena.now() + timedelta(days=6)) is None
         uploads.forget(session, now=arena.now() + timedelta(days=8))
     assert put(ann, url, b"", "bytes */5").status_code == 404
 
@@ -150,13 +149,6 @@ def test_the_oldest_unused_uploads_are_deleted_at_the_limit(arena, ann, monkeypa
     assert [put(ann, url, b"", "bytes */10").status_code for url in urls] == [404] * 4
     with arena.database.read() as session:
         assert session.query(AnnouncedUpload).count() == 1
-
-
-def test_locked_expired_uploads_are_left_for_the_next_run(arena, monkeypatch: pytest.MonkeyPatch):
-    answers = iter([True] * 3)
-    monkeypatch.setattr(uploads, "has_old", lambda *_, **__: next(answers))
-    forget_uploads(arena.database, arena.storage)
-    assert next(answers)
 
 
 def test_a_nearly_full_disk_deletes_idle_uploads_before_rejecting_a_file(

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import null, select, update
 
 from grader.models import JobState, OrganizerJob, Score, Split, Submission
+from grader.services.leaderboards import standard_errors
 from grader.services.submissions import decisions
 from grader.worker.organizer_jobs.worker import OrganizerWorker
-from grader.worker.scheduled_tasks import request_errors
 
 TERMS = {"overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
 
@@ -26,7 +26,8 @@ def sent(service, competition, *skills: float, user: str = "ada") -> list[int]:
 
 def look(service) -> int:
     """Do what the sweeper does; return the number of jobs that it ran."""
-    request_errors(service.database)
+    with service.database.write() as session:
+        standard_errors.request_due(session, now=service.now)
     with service.database.read() as session:
         waiting = session.scalars(select(OrganizerJob.id).where(OrganizerJob.state == JobState.WAITING)).all()
     for job_id in waiting:
