@@ -44,8 +44,8 @@ $(DOCS): $(wildcard docs/*.md docs/*/*) webapp/documentation/build.py webapp/tem
 install: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) $(DOCS) ## create .venv with the packages of the server and the demo only
 
 # See PYTEST about bytecode.
-demo: install ## run a demo competition until Ctrl-C; with CHECK=1, verify its results independently and stop
-	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
+demo: install ## run a demo competition until Ctrl-C
+	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo
 
 test: setup ## run all tests except system tests and long tests
 	$(PYTEST) --junitxml=.reports/$@.xml --numprocesses $(PROCESSES) -p no:playwright -p no:schemathesis -m "not system and not long"

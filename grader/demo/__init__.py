@@ -1,1 +1,1 @@
-"""Demo competition: generated comments and submissions, and an independent check."""
+"""Demo competition: generated comments and submissions."""

@@ -1,14 +1,12 @@
-"""`fairboard demo`: serves the demo competition until Ctrl-C, or checks it and exits."""
+"""`fairboard demo`: serves the demo competition until Ctrl-C."""
 
 import contextlib
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,12 +17,11 @@ from typing import NoReturn
 import httpx
 
 from grader import db
-from grader.client import Client, Refused
-from grader.demo import oracle
+from grader.client import Client
 from grader.demo.dataset import SUBMISSIONS, generate
 from grader.errors import OrganizerError
 from grader.services.identity import accounts, api_tokens
-from grader.settings import PREFIX, Settings, load
+from grader.settings import PREFIX, Settings
 from grader.worker.process.limits import end_with
 
 SLUG = "demo"
@@ -34,7 +31,6 @@ NAMES = (ORGANIZER, NEWCOMER, *dict.fromkeys(file.team for file in SUBMISSIONS))
 START_SECONDS, STOP_SECONDS, SCORING_SECONDS = 90, 60, 180
 LOG_LINES_SHOWN = 30
 QUIET = {f"{PREFIX}LOG_LEVEL": "warning"}  # an access log would hide the instructions
-REASON = "200 labels were corrected, and 25 rows were withdrawn."
 
 Say = Callable[[str], None]
 
@@ -218,52 +214,3 @@ def _make_accounts(settings: Settings) -> dict[str, dict[str, str]]:
         made[name] = {"password": password, "token": token}
     database.dispose()
     return made
-
-
-def run_check(say: Say) -> list[str]:
-    """Run the demo in a temporary folder on a free port; return a message for each difference.
-
-    Both leaderboards are compared with an independent computation, before and after a rescoring.
-    """
-    with tempfile.TemporaryDirectory(prefix="fairboard-demo-") as folder:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = listener.getsockname()[1]
-        # The check must not use the settings of this machine's own installation.
-        for name in [name for name in os.environ if name.startswith(PREFIX)]:
-            del os.environ[name]
-        demo = Demo(load(data_dir=Path(folder), port=port), say)
-        with serving(demo):
-            set_up(demo)
-            wrong = _compare(demo, "solution.csv", "public")
-            with demo.client() as client, contextlib.suppress(Refused):
-                client.leaderboard(split="private")
-                wrong.append("The private leaderboard is shown before the reveal.")
-            demo.command("competition", "reveal", SLUG, "--yes")
-            wrong += _compare(demo, "solution.csv", "private")
-            say("\nRescoring with the corrected solution.")
-            corrected = demo.folder / "corrected_solution.csv"
-            demo.command("rescore", SLUG, str(corrected), "--reason", REASON, "--yes")
-            wrong += _compare(demo, corrected.name, "public", "private")
-    if not wrong:
-        say("All leaderboards agree with the independent computation, before and after the rescoring.")
-    return wrong
-
-
-def _compare(demo: Demo, solution: str, *splits: str) -> list[str]:
-    """Print leaderboards and return their differences from the independent computation."""
-    sent = [(file.team, demo.folder / f"{file.name}.csv") for file in SUBMISSIONS]
-    expected, wrong = oracle.leaderboards(demo.folder / solution, sent), []
-    for split in splits:
-        with demo.client() as client:
-            rows = client.leaderboard(split=split).rows
-        demo.say(f"\nThe {split} leaderboard:\n{'rank':>4}  {'team':9} {'score':>8}")
-        shown = [
-            (row.rank, row.team, row.score, *row["terms"].values()) for row in rows if row.rank is not None
-        ]
-        for line in shown:
-            demo.say("{:4}  {:9} {:8}".format(*line))
-        if shown == expected[split]:
-            demo.say("It matches the independent computation in every number and rank.")
-        else:
-            wrong.append(f"The {split} leaderboard {shown} should be {expected[split]}.")
-    return wrong

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from fairboard.interface import Columns, Metric, MetricResult, RowArray
 from fairboard.measured import Measured, measuring
 from grader import counters
-from grader.files import FileProblem, FileRejected, RowIds, SubmissionFile, read_submission
+from grader.files import FileProblem, FileRejected, RowIds, read_submission
 from grader.files.submission.columns import SubmissionColumns
 from grader.metrics import registry
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
@@ -50,11 +50,6 @@ class EncodedFile:
     encoded: Any
     notes: list[dict[str, Any]]
     other_labels: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, file: SubmissionFile, encoded: Any) -> "EncodedFile":
-        """Return the encoded predictions with the facts of their file."""
-        return cls(encoded, [note.as_dict() for note in file.notes], file.other_labels)
 
 
 class EncodedCache:
@@ -138,11 +133,6 @@ class PreparedSolution:
     measure: Mapping[Split, Callable[[Any], Measured]] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
-        """Read and prepare the solution against which a claim is scored."""
-        return cls.of(storage, claim.metric_settings, claim)
-
-    @classmethod
     def of(
         cls,
         storage: Storage,
@@ -183,25 +173,6 @@ class PreparedSolution:
         return {split: self.metric.score(prepared, encoded) for split, prepared in self.splits.items()}
 
 
-class PreparedSolutions:
-    """A small LRU cache of prepared solutions."""
-
-    def __init__(self, load: Callable[[Claim], PreparedSolution], *, kept: int = KEPT) -> None:
-        self._load = load
-        self._kept = kept
-        self._by_version: OrderedDict[int, PreparedSolution] = OrderedDict()
-
-    def get(self, claim: Claim) -> PreparedSolution:
-        """Return the prepared solution of a claim's scoring version."""
-        found = self._by_version.pop(claim.scoring_version_id, None)
-        if found is None:
-            while len(self._by_version) >= self._kept:
-                self._by_version.popitem(last=False)
-            found = self._load(claim)
-        self._by_version[claim.scoring_version_id] = found
-        return found
-
-
 class Calculator:
     """Computes the outcomes of claims and caches prepared solutions and encoded predictions."""
 
@@ -209,7 +180,7 @@ class Calculator:
         self._storage = storage
         self._cache = cache
         self._key = key
-        self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
+        self._solutions: OrderedDict[int, PreparedSolution] = OrderedDict()  # the last one was used last
 
     def outcome(self, claim: Claim) -> Outcome:
         """Compute a claimed job's outcome; log unexpected exceptions under an incident id."""
@@ -241,7 +212,7 @@ class Calculator:
 
     def _scores(self, claim: Claim) -> Scores:
         with _timed(claim, "read"):
-            solution = self._solutions.get(claim)
+            solution = self._solution(claim)
             file = self._kept(claim, solution.metric) or self._read(claim, solution)
         with _timed(claim, "compute"):
             if solution.checker is not None:
@@ -249,6 +220,16 @@ class Calculator:
             score = solution.metric.score
             results = {split: score(prepared, file.encoded) for split, prepared in solution.splits.items()}
             return Scores(results, file.notes)
+
+    def _solution(self, claim: Claim) -> PreparedSolution:
+        """Return the prepared solution of a claim's scoring version, of which a few are cached."""
+        solution = self._solutions.pop(claim.scoring_version_id, None)
+        if solution is None:
+            while len(self._solutions) >= KEPT:
+                self._solutions.popitem(last=False)
+            solution = PreparedSolution.of(self._storage, claim.metric_settings, claim)
+        self._solutions[claim.scoring_version_id] = solution
+        return solution
 
     def _check(self, claim: Claim, checker: FileChecker, file: EncodedFile) -> None:
         """Start the time limit of a file, and check it with made-up labels; raise FileRejected."""
@@ -271,7 +252,7 @@ class Calculator:
         row_ids, names = solution.row_ids, claim.other_labels
         read = read_submission(data, row_ids, other_labels=names, wanted=solution.submission)
         encoded = encode(solution.metric, read, row_ids)
-        file = EncodedFile.of(read, encoded)
+        file = EncodedFile(encoded, [note.as_dict() for note in read.notes], read.other_labels)
         if self._cache and isinstance(encoded, np.ndarray):
             encoding = solution.metric.encoding
             self._cache.put(claim.submission_sha256, claim.row_ids_sha256, file, encoding)

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from grader.demo.dataset import SUBMISSIONS, generate
-from grader.demo.oracle import leaderboards
 from grader.demo.run import FILES, NAMES, ORGANIZER, Demo
 from grader.services.identity.names import get_user
+from tests.demo.oracle import leaderboards
 
 
 def test_eight_submissions_of_seven_teams_differ_in_quality_and_bias():

