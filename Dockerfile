@@ -1,8 +1,8 @@
 # One image for all roles, which docker-compose.yml and deploy/kubernetes select by command. By itself, the image runs a
 # complete installation:
 #   docker run --publish 127.0.0.1:7777:7777 --volume fairboard:/data IMAGE
-# Build it for one platform, for several, or on a plain Debian base:
-#   docker build --tag fairboard .
+# Build it for one platform (`make image`), for several, or on a plain Debian base:
+#   docker build --build-arg COMMIT=$(git describe --always --dirty) --tag fairboard .
 #   docker buildx build --platform linux/amd64,linux/arm64 --tag REGISTRY/fairboard:VERSION --push .
 #   docker build --build-arg BASE=debian:trixie-slim --tag fairboard .
 
@@ -32,7 +32,9 @@ COPY grader grader
 COPY webapp webapp
 COPY migrations migrations
 COPY docs docs
-RUN /opt/fairboard/bin/python -m webapp.documentation.build \
+ARG COMMIT=unknown
+RUN echo "${COMMIT:-unknown}" > grader/build.txt \
+    && /opt/fairboard/bin/python -m webapp.documentation.build \
     && /tools/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . \
     && /tools/bin/pip --python /opt/fairboard/bin/python install --no-compile --no-deps /wheels/*.whl \
     && /opt/fairboard/bin/python requirements/precompile.py

@@ -11,12 +11,13 @@ SYSTEM_PROCESSES := $(shell echo $$(($(PROCESSES) + 1)))
 # Bytecode must be written even if the environment disables it, as some containers do. Otherwise, hundreds of test
 # processes would each compile all modules.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
+COMMIT = $(shell git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null || echo unknown)
 # The pages under /docs, which the site serves and the wheel contains.
 DOCS := webapp/documentation/site/search.json
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-system test-long nemesis pictures lint format lock wheel release
+.PHONY: help setup install demo test test-system test-long nemesis pictures lint format lock wheel image release
 
 help: ## list all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -78,8 +79,12 @@ format: setup ## format the code and apply automatic fixes
 
 # Built in the locked environment, because an isolated build would download the newest hatchling.
 wheel: setup ## build dist/fairboard-*.whl for installation without a checkout
+	echo $(COMMIT) > grader/build.txt
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir $(or $(DIST),dist) .
 	@ls $(or $(DIST),dist)/fairboard-*.whl
+
+image: ## build the container image fairboard:COMMIT, which is also tagged fairboard:latest
+	docker build --build-arg COMMIT=$(COMMIT) --tag fairboard:$(COMMIT) --tag fairboard:latest .
 
 release: setup ## check the commit and build a release into dist/VERSION (VERSION=1.0.0)
 	@$(BIN)/python deploy/release.py $(VERSION)

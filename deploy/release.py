@@ -79,6 +79,7 @@ def changed_migrations(root: Path) -> Iterator[str]:
 
 def build(root: Path, version: str, folder: Path) -> None:
     """Write the documentation, the wheel, the source distribution and the SBOM of the image's packages."""
+    (root / "grader/build.txt").write_text(git(root, "rev-parse", "--short=12", "HEAD") + "\n")
     environment = {**os.environ, "SOURCE_DATE_EPOCH": git(root, "log", "-1", "--format=%ct")}
     bill = folder / f"fairboard-{version}.cdx.json"
     options = ("--pyproject", "pyproject.toml", "--output-reproducible", "--output-file", bill)

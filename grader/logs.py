@@ -101,6 +101,19 @@ def environment() -> dict[str, str]:
     return dict(_in_force)
 
 
+def announce(text: str) -> None:
+    """Print a text for operators on standard output, as an event if the format is JSON.
+
+    It may contain the secret of a setup link, which must not be logged.
+    """
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, LineLogger) and _in_force[FORMAT] == "json":
+            record = {"name": OURS[0], "levelno": logging.INFO, "levelname": "INFO", "msg": text}
+            text = handler.format(logging.makeLogRecord(record))
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 class LineLogger(logging.StreamHandler):  # type: ignore[type-arg]
     """Writes each event of ours, and the warnings of libraries, as one line."""
 

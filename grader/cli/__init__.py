@@ -69,5 +69,21 @@ SECTIONS = {
     "Shell": {"completion": CliEntry("group", "Print the shell completion script.")},
 }
 
+
+def _show_version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        from grader import build
+
+        click.echo(f"fairboard {build.describe()}")
+        context.exit()
+
+
 main = CommandGroup("fairboard", help=HELP, sections=SECTIONS)
-main = click.version_option(package_name="fairboard")(main)
+main = click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and the build, and exit.",
+)(main)

@@ -12,10 +12,12 @@ from pydantic import ValidationError
 
 from grader.observability import observe_command
 from grader.settings import PREFIX, Settings, unknown_variables
+from grader.storage import disk
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+SMALLEST_RESERVE_MB = 1  # without any space, no process could start
 DATABASES = ("postgresql", "sqlite")
 STORAGES = ("file", "s3")
 UNITS_FILE = Path("/etc/fairboard/environment")  # the systemd units read it
@@ -43,12 +45,30 @@ def make_data_folder(settings: Settings) -> None:
 
 def require_entry(settings: Settings, rights: int) -> None:
     """Raise ClickException if this process lacks `rights` (`os.access`) on the data folder."""
-    if not os.access(settings.data_dir, rights):
+    folder = settings.data_dir
+    if os.statvfs(folder).f_flag & os.ST_RDONLY and rights & os.W_OK:
+        raise click.ClickException(
+            f"The data folder {folder} is on a read-only file system. Mount it with write access, or set "
+            f"{PREFIX}DATA_DIR to use another folder."
+        )
+    if not os.access(folder, rights):
         owner = settings.data_dir.stat().st_uid
         raise click.ClickException(
             f"The data folder {settings.data_dir} cannot be used: user {os.geteuid()} lacks permissions for "
             f"it. Run this command as its owner, user {owner}, who needs all permissions (chmod u+rwx)."
         )
+
+
+def require_room(settings: Settings) -> None:
+    """Raise ClickException if a disk of the installation has less free space than the reserve."""
+    reserve = max(settings.disk_reserve_mb, SMALLEST_RESERVE_MB)
+    for folder in disk.folders(settings):
+        if (free := disk.free_bytes(folder)) < reserve * 1_000_000:
+            raise click.ClickException(
+                f"{folder} has only {free / 1e6:,.0f} MB of free space, but {reserve:,} MB are required. "
+                "Free some space (`fairboard doctor` lists files that you can delete), or lower "
+                f"{PREFIX}DISK_RESERVE_MB."
+            )
 
 
 def installed_settings() -> Settings:

@@ -54,9 +54,7 @@ def opened(*, with_newer_tables: bool = False) -> Iterator[Installation]:
     During a rolling upgrade, the tables may be newer than this version.
     """
     settings = installed_settings()
-    url = make_url(settings.database())
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        raise _no_site(settings)
+    require_database(settings)
     with opened_database(settings) as database:
         current = schema.current(database)
         if current is None:
@@ -64,6 +62,13 @@ def opened(*, with_newer_tables: bool = False) -> Iterator[Installation]:
         if current != schema.head() and not (with_newer_tables and schema.is_usable(database)):
             raise click.ClickException(schema.difference(current))
         yield Installation(settings, database, open_storage(settings.storage()))
+
+
+def require_database(settings: Settings) -> None:
+    """Raise ClickException if the file of a SQLite database does not exist, which opening it would create."""
+    url = make_url(settings.database())
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        raise _no_site(settings)
 
 
 def _no_site(settings: Settings) -> click.ClickException:

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from grader.cli.configuration import installed_settings, make_data_folder, require_entry
+from grader import build
+from grader.cli.configuration import installed_settings, require_entry
 from grader.cli.group import CommandGroup
-from grader.cli.installation import failures_in_a_sentence, opened, opened_database
+from grader.cli.installation import failures_in_a_sentence, opened, opened_database, require_database
 from grader.cli.output import CommandOutput, progress
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
@@ -159,7 +160,7 @@ def restore(target: str | None, name: str | None) -> None:
     record = found[1]
     lines = [
         f"Restored the state as of {record.made_at.isoformat()}: {counted(len(record.blobs), 'blob')}, "
-        f"schema {record.revision}.",
+        f"schema {schema.head()}.",
     ]
     if done.held_mails:
         lines.append(
@@ -169,7 +170,10 @@ def restore(target: str | None, name: str | None) -> None:
     if not record.with_blobs:
         lines.append("This backup contains no blobs. The configured storage must already contain them.")
     if not done.has_secret_key:
-        lines.append(f"This installation has another secret key. Needed: {record.secrets[0]}")
+        lines.append(
+            "This installation has another secret key than the backed-up one. Before you start the service, "
+            f"copy that key into {backups.place_of_key(settings)}. {backups.WITHOUT_KEY}"
+        )
     lines.append("Run `fairboard doctor` to check the installation, then start `fairboard serve`.")
     click.echo("\n".join(lines))
 
@@ -188,7 +192,10 @@ def _chosen(target: str | None, settings: Settings) -> str:
 @click.option("--delete-orphans", is_flag=True, help="First delete all blobs that no row refers to.")
 @_json
 def doctor(read_all: bool, delete_orphans: bool, as_json: bool) -> None:
-    """Diagnose problems with the installation and suggest fixes; exit with code 1 on an alarm."""
+    """Diagnose problems with the installation and suggest fixes; exit with code 1 on an alarm.
+
+    Changes nothing on this machine. A bucket is tested with a small object, which is deleted.
+    """
     settings = installed_settings()
     if delete_orphans:
         with opened() as here:
@@ -202,12 +209,16 @@ def doctor(read_all: bool, delete_orphans: bool, as_json: bool) -> None:
 
 
 def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
+    if not settings.data_dir.is_dir():
+        message = f"The data folder {settings.data_dir.absolute()} does not exist. Correct {PREFIX}DATA_DIR."
+        yield doctor_checks.alarm("rights", message)
+        return
     try:
-        make_data_folder(settings)
         require_entry(settings, os.R_OK | os.X_OK)
     except click.ClickException as error:
         yield doctor_checks.alarm("rights", error.message)
         return
+    yield doctor_checks.ok("version", f"Fairboard {build.describe()}.")
     yield from doctor_checks.of_settings(settings)
     yield from doctor_checks.of_rights(settings)
     yield from doctor_checks.of_disks(settings)
@@ -216,9 +227,10 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     yield from _of_arithmetic()
     yield from doctor_checks.of_sandbox(settings)
     storage = open_storage(settings.storage())
-    yield from doctor_checks.of_storage(storage)
+    yield from doctor_checks.of_storage(settings, storage)
     yield from doctor_checks.of_backup_target(settings)
     try:
+        require_database(settings)
         with opened_database(settings) as database:
             yield from _of_database(settings, database, storage, read_all)
     except click.ClickException as error:

@@ -59,6 +59,10 @@ WITHOUT_BACKUP = (
     "No table was changed. Free some space (`fairboard doctor` lists files that you can delete), or migrate "
     "without a backup: `fairboard migrate --without-backup`."
 )
+WITHOUT_KEY = (
+    "Without it, authenticator apps stop working, and corrected solutions that have no Usage column are "
+    "split differently."
+)
 WHY_NOT_SENT = "Not sent after a restore because it may have been sent before."
 BATCH = 1000
 BLOBS_AT_A_TIME = 8
@@ -349,10 +353,14 @@ def restore(
     Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails about
     events that have probably happened since the backup are not sent, because they may already have been sent.
     All rows are committed at once, so an interrupted restore can be repeated. Until then, no process accepts
-    the database. Raises NotABackup, OrganizerRefusal or UnknownTables.
+    the database. Raises NotABackup or OrganizerRefusal.
     """
     store, record = backup
-    schema.require_known(record.revision)
+    if record.revision not in schema.revisions():
+        raise NotABackup(
+            f"Fairboard {record.fairboard} made the backup {record.name} with the schema {record.revision}, "
+            f"which this version ({version('fairboard')}) does not know. Restore it with that version."
+        )
     if schema.current(database) is not None and not database_copies.is_empty(database):
         raise OrganizerRefusal(
             "cannot_restore",
@@ -496,17 +504,16 @@ def _reveals(session: Session, made_at: datetime, now: datetime) -> Iterator[tup
         yield user_id, f"{user_id}:results:{competition_id}"
 
 
+def place_of_key(settings: Settings) -> str:
+    """Return where an installation has its secret key."""
+    if settings.secret_key is not None:
+        return f"{PREFIX}SECRET_KEY"
+    return f"the file {settings.data_dir.absolute() / 'secret_key'}"
+
+
 def needed_secrets(settings: Settings) -> list[str]:
     """Return a description of each secret that a restored installation needs."""
-    key = (
-        f"{PREFIX}SECRET_KEY"
-        if settings.secret_key is not None
-        else f"the file {settings.data_dir.absolute() / 'secret_key'}"
-    )
-    needed = [
-        f"the secret key, {key}. Without it, authenticator apps stop working, and corrected solutions that "
-        "have no Usage column are split differently."
-    ]
+    needed = [f"the secret key, {place_of_key(settings)}. {WITHOUT_KEY}"]
     for name in type(settings).model_fields:
         if isinstance(getattr(settings, name), SecretStr) and name not in ("secret_key", "admin_password"):
             needed.append(f"{PREFIX}{name.upper()}.")

@@ -150,14 +150,21 @@ def of_tables(database: Database) -> Iterator[DoctorFinding]:
         )
 
 
-def of_storage(storage: Storage) -> Iterator[DoctorFinding]:
-    """Check that the storage is writable and readable."""
-    try:
-        probe = storage.put(_PROBE)
-        storage.read(probe.sha256)
-        storage.delete(probe.sha256)
-    except Exception as error:  # the exception type depends on the storage
-        reason = str(error) if isinstance(error, StorageUnavailable) else f"{error}."
+def of_storage(settings: Settings, storage: Storage) -> Iterator[DoctorFinding]:
+    """Check that the storage is writable and readable; in a local folder, write nothing."""
+    reason = ""
+    if local := disk.folders(settings)[1:]:
+        place = next(each for each in (*local, *local[0].parents) if each.exists())
+        if not (place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK)):
+            reason = f"{place} is not a folder in which you can write."
+    else:
+        try:
+            probe = storage.put(_PROBE)
+            storage.read(probe.sha256)
+            storage.delete(probe.sha256)
+        except Exception as error:  # the exception type depends on the storage
+            reason = str(error) if isinstance(error, StorageUnavailable) else f"{error}."
+    if reason:
         yield alarm(
             "storage",
             f"The storage cannot be used, so uploads are rejected and jobs wait: {reason} "

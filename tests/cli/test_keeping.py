@@ -3,11 +3,12 @@
 import json
 import os
 import re
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import text
 
-from grader import db
+from grader import build, db
 from grader.cli import installation
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
@@ -78,9 +79,11 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
     assert "not empty" in admin("restore", target).stderr
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "other"))
     monkeypatch.delenv("FAIRBOARD_DATABASE_URL")
+    monkeypatch.setenv("FAIRBOARD_SECRET_KEY", "another key")
     restored = admin("backup", "restore")
     assert restored.exit_code == 0, restored.output
-    assert re.match(r"Restored the state as of \S+: 4 blobs", restored.stdout)
+    assert re.match(rf"Restored the state as of \S+: 4 blobs, schema {schema.head()}\.", restored.stdout)
+    assert "copy that key into FAIRBOARD_SECRET_KEY." in restored.stdout
     assert "e-mails that will not be sent, because they may have been sent already: 1." in restored.stdout
 
 
@@ -201,7 +204,7 @@ def test_the_doctor_lists_the_layers_of_the_sandbox(admin, service, monkeypatch)
 @on_sqlite
 def test_the_doctor_continues_without_a_database_and_without_storage(admin, service, monkeypatch):
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://u:geheim@127.0.0.1:1/nothing")
-    monkeypatch.setenv("FAIRBOARD_STORAGE_URL", "file:///proc/blobs")
+    monkeypatch.setenv("FAIRBOARD_STORAGE_URL", "file:///dev/null/blobs")
     code, found = findings(admin)
     alarms = {subject: message for level, subject, message in found if level == "alarm"}
     assert code == 1
@@ -210,6 +213,35 @@ def test_the_doctor_continues_without_a_database_and_without_storage(admin, serv
         "Check its free space, its permissions and its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
     )
     assert "arithmetic" in {subject for _, subject, _ in found} and "geheim" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"), [("mistyped", "does not exist."), ("site", "contains no site.")]
+)
+def test_the_doctor_writes_nothing(run, monkeypatch, tmp_path, folder, words):
+    (tmp_path / "site").mkdir()
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / folder))
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert f"The data folder {tmp_path / folder} {words}" in result.output
+    assert list(tmp_path.rglob("*")) == [tmp_path / "site"]
+
+
+@on_sqlite
+def test_the_doctor_leaves_the_storage_as_it_is(admin, service, settings):
+    before = sorted(settings.data_dir.rglob("*"))
+    assert admin("doctor").exit_code == 0
+    assert sorted(settings.data_dir.rglob("*")) == before
+
+
+def test_serve_needs_the_reserve_and_a_writable_disk(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("FAIRBOARD_DISK_RESERVE_MB", "1000000000")
+    full = run("serve", "--port", "0")
+    assert (full.exit_code, full.stderr.count("\n")) == (1, 1)
+    assert "but 1,000,000,000 MB are required." in full.stderr
+    monkeypatch.setattr("os.statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
+    assert "is on a read-only file system." in run("serve", "--port", "0").stderr
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("user", "list"), ("serve", "--port", "0")])
@@ -279,3 +311,12 @@ def test_the_daily_run_deletes_orphans_and_reports_rows_without_a_blob(service, 
     check_storage(service.database, service.storage)
     assert not service.storage.exists(orphan)
     assert f"Alarm: 1 rows refer to missing blobs, such as submission {gone.id}." in caplog.text
+
+
+def test_the_build_is_that_of_the_checkout_or_of_the_package(run, monkeypatch, tmp_path):
+    assert re.fullmatch(r"fairboard \d+\.\d+\.\d+ \(build [0-9a-f]{12}(-dirty)?\)\n", run("--version").stdout)
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "FILE", tmp_path / "build.txt")
+    assert build.build_id() == "unknown"
+    build.FILE.write_text("0123456789ab\n")
+    assert build.build_id() == "0123456789ab"

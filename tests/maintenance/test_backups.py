@@ -325,7 +325,7 @@ def test_backup_of_another_version_is_rejected(service, elsewhere: Elsewhere, tm
     service.competition()
     record = make_backup(service, tmp_path / "backup").record
     changed = record.model_copy(update={"revision": "0053"})
-    with pytest.raises(schema.UnknownTables):
+    with pytest.raises(NotABackup, match=r"made the backup .* with the schema 0053"):
         backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, (Store("/"), changed))
     for unknown in ({"format": 4}, {"blobs": {"../../secret": 1}}, {"parts": {"/etc/passwd": 1}}):
         store = Store(str(tmp_path / f"{next(iter(unknown))}"))

@@ -1,6 +1,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.error
@@ -33,17 +34,18 @@ class Service:
         data_dir.mkdir(exist_ok=True)
         self.environment = {**outside, **QUICK, **environment, "FAIRBOARD_DATA_DIR": str(data_dir)}
         self._command = command
-        self.process = None
+        self.process = self.address = None
 
     def start(self):
         self._log = (self.data_dir.parent / "serve.log").open("ab")
         self.process = subprocess.Popen(
             self._command, env=self.environment, stdout=subprocess.PIPE, stderr=self._log, text=True
         )
-        self.address = self.setup_link = None
+        self.announced = list[str]()
         for line in self.process.stdout:
-            if line.startswith("Fairboard serves"):
-                self.address = line.split(" at ")[-1].split()[0]
+            self.announced.append(line)
+            if served := re.search(r"Fairboard serves .* at (http\S+)", line):
+                self.address = served[1]
                 break
         assert self.address, self.log()
         return self

@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import sqlite3
+import subprocess
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.service import write_predictions, write_solution
+from tests.supervisor.conftest import FAIRBOARD
 
 pytestmark = pytest.mark.system
 
@@ -64,7 +66,8 @@ def link_token(output: str) -> str:
 
 def flows(running, tmp_path: Path) -> set[str]:
     """Perform flows with secrets and hostile texts; return all texts that no log may contain."""
-    setup_link = running.process.stdout.readline()
+    running.announced.append(running.process.stdout.readline())
+    setup_link = json.loads(running.announced[-1])["event"]
     solution = tmp_path / "solution.csv"
     solution.write_bytes(write_solution())
     running.create_competition(solution)
@@ -146,10 +149,12 @@ def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_serv
     hidden = flows(running, tmp_path)
     assert running.stop() == 0
 
-    events = [json.loads(line) for line in running.log().splitlines()]
+    lines = [*running.announced, *running.process.stdout, *running.log().splitlines()]
+    events = [json.loads(line) for line in lines]
     required = {"time", "level", "process", "pid", "event", "logger"}
     assert all(required <= event.keys() for event in events)
     assert {"serve", "web", "worker"} <= {event["process"] for event in events}
+    assert not any("superuser" in event["event"] for event in events)
     assert {text for text in hidden if text in running.log()} == set()
     linked = {event["process"]: event for event in events if event.get("request") == "trusted-proxy.1"}
     web, worker = linked["web"], linked["worker"]
@@ -157,3 +162,16 @@ def test_json_events_link_a_request_with_its_job_and_contain_no_secret(make_serv
     assert web["bytes"] > 100 and web["duration_ms"] > 0
     assert web["submission"] == worker["submission"] and web["competition"] == worker["competition"]
     assert worker["job"] and "recorded" in worker["event"]
+
+
+def test_json_format_includes_the_errors_of_a_start(make_service):
+    (running := make_service({"FAIRBOARD_LOG_FORMAT": "json"})).start()
+    again = running.command("serve", "--port", "0")
+    wrong = running.environment | {"FAIRBOARD_PORT": "many"}
+    done = subprocess.run([*FAIRBOARD, "serve"], env=wrong, capture_output=True, text=True)
+    assert (again.returncode, done.returncode) == (1, 1)
+    first, (last,) = again.stderr.splitlines(), done.stderr.splitlines()
+    assert (
+        "already served" in json.loads(first[-1])["event"] and "FAIRBOARD_PORT" in json.loads(last)["event"]
+    )
+    assert all(json.loads(each)["process"] for each in (*first, *again.stdout.splitlines()))
