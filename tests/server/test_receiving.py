@@ -7,11 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from waitress.buffers import OverflowableBuffer
 
 from tests.fixtures.front_server import everything
 from tests.fixtures.patience import eventually
-from webapp.server.requests import Chunks
 
 GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n"
 END = b"Connection: close\r\n\r\n"
@@ -99,18 +97,6 @@ def test_excessive_chunk_metadata_is_rejected(running):
     assert running.ask(head + b"zz\r\n").startswith(b"HTTP/1.1 400")
     assert running.ask(head + b"1;=\r\n").startswith(b"HTTP/1.1 400")
     assert running.ask(head + b"2\r\nabc\r\n0\r\n\r\n").startswith(b"HTTP/1.1 400")
-
-
-@pytest.mark.parametrize("trailer", [b"\r\n", b"A: b\r\nC: d\r\n\r\n"])
-def test_chunked_body_may_be_split_anywhere(trailer: bytes):
-    sent = b'3\r\na\r\n\r\n0A;a="b"\r\n0123456789\r\n1\r\nx\r\n0\r\n' + trailer
-    for step in range(1, len(sent)):
-        chunks = Chunks(OverflowableBuffer(100))
-        consumed = [chunks.received(sent[at : at + step]) for at in range(0, len(sent), step)]
-        assert (chunks.completed, chunks.error, sum(consumed)) == (True, None, len(sent))
-        assert chunks.getfile().read() == b"a\r\n0123456789x"
-    chunks = Chunks(OverflowableBuffer(100))
-    assert chunks.received(sent + b"GET / HTTP/1.1") == len(sent)
 
 
 def test_body_of_tiny_chunks_is_rejected_and_closes_the_connection(running):

@@ -5,9 +5,7 @@ request is never stored.
 """
 
 import json
-import re
 import secrets
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,82 +13,20 @@ from typing import Any
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser, ParsingError, get_header_lines
 from waitress.receiver import ChunkedReceiver
-from waitress.rfc7230 import CHUNK_EXT_RE
 from waitress.task import ErrorTask
 from waitress.utilities import BadRequest, Error
+from werkzeug.wrappers import Response
 
 from grader import logs
 
 LONGEST_LINE, LONGEST_TRAILER = 1_024, 8_192
-# Parsing a chunk takes as long as copying kilobytes. A client may send each line of a file as a chunk.
-FREE_CHUNKS = 1_000
-SMALLEST_MEAN_BYTES = 8
-END = b"\r\n"
-_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(;[^\r\n]*)?\r\n")
-
-
-class Chunks(ChunkedReceiver):  # type: ignore[misc]
-    """A chunked body, which stores the data of all chunks that arrive together at once."""
-
-    count = size = 0  # of the chunks begun
-    _missing = 0  # bytes of the current chunk, including its line end
-    _rest = b""  # an incomplete line or trailer
-
-    def are_small(self, mean_bytes: int) -> bool:
-        """Return whether there are many chunks, with fewer than `mean_bytes` on average."""
-        return self.count > FREE_CHUNKS and self.count * mean_bytes > self.size
-
-    def received(self, data: bytes) -> int:
-        """Store received data; return the number of bytes that belong to this body."""
-        text, at, start, pieces = self._rest + data, 0, -1, []
-        while at != start and not (self.completed or self.error):
-            start = at
-            if self._missing > len(END):
-                pieces.append(text[at : at + self._missing - len(END)])
-                at += len(pieces[-1])
-                self._missing -= len(pieces[-1])
-            else:
-                at = self._after_trailer(text, at) if self.all_chunks_received else self._after_line(text, at)
-        if pieces:
-            self.buf.append(b"".join(pieces))
-        consumed = at - len(self._rest) if self.completed else len(data)
-        self._rest = text[at:]
-        return consumed
-
-    def _after_line(self, text: bytes, at: int) -> int:
-        """Return the offset after the end of a chunk and the header of the next; `at` if incomplete."""
-        if not text.startswith(END[: self._missing], at):
-            return at if text[at:] in (b"", END[:1]) else self._fail("A chunk has another length")
-        line = _LINE.match(text, at + self._missing)
-        if line is None:
-            is_incomplete = len(text) - at <= LONGEST_LINE and text.find(END, at + self._missing) < 0
-            return at if is_incomplete else self._fail("A chunk header is invalid")
-        if line[2] and not CHUNK_EXT_RE.match(line[2]):
-            return self._fail("A chunk extension is invalid")
-        size = int(line[1], 16)
-        self.count, self.size = self.count + 1, self.size + size
-        self._missing, self.all_chunks_received = size + len(END), size == 0
-        return self._fail("The chunks are too small") if self.are_small(SMALLEST_MEAN_BYTES) else line.end()
-
-    def _after_trailer(self, text: bytes, at: int) -> int:
-        """Return the offset after the trailer, or `at` if it is incomplete."""
-        if text.startswith(END, at):
-            self.completed = True
-            return at + len(END)
-        end = text.find(2 * END, at)
-        if end < 0 and len(text) - at > LONGEST_TRAILER:
-            return self._fail("The trailer is too long")
-        self.completed = end >= 0
-        return end + 2 * len(END) if self.completed else at
-
-    def _fail(self, reason: str) -> int:
-        self.error = BadRequest(reason)
-        return 0
-
-
+# Parsing a chunk takes as long as copying kilobytes. A client may send each line of a file as a chunk, so the
+# headers of all chunks may be as long as those of chunks of 8 bytes.
+FREE_BYTES = 8_192
+MOST_PER_BYTE = 5 / 8
+MOST_PER_DISCARDED_BYTE = 7 / 1_024  # up to this share, a rejected body is read to its end
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEAD = "fairboard.head"
-SMALLEST_DISCARDED_BYTES = 1_024  # mean size of chunks up to which a rejected body is read to its end
 _CODING = b"transfer-encoding:"
 SENTENCES = {
     400: "The request could not be understood.",
@@ -112,34 +48,6 @@ class Head:
     limit_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The application's response to a request whose body it does not accept."""
-
-    status: str
-    headers: list[tuple[str, str]]
-    body: bytes
-
-
-def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], head: Head) -> Reply | None:
-    """Check the headers with the application; return its response, or None if it set a limit."""
-    said: list[tuple[str, list[tuple[str, str]]]] = []
-    written: list[bytes] = []
-
-    def start_response(status: str, headers: list[tuple[str, str]], _: Any = None) -> Callable[..., Any]:
-        said.append((status, headers))
-        return written.append
-
-    parts = application({**environ, HEAD: head}, start_response)
-    try:
-        body = b"".join([*written, *parts])
-    finally:
-        if hasattr(parts, "close"):
-            parts.close()
-    status, headers = said[-1]
-    return None if head.limit_bytes is not None else Reply(status, headers, body)
-
-
 class TooLate(Error):  # type: ignore[misc]
     """A request that was not received in time."""
 
@@ -148,13 +56,17 @@ class TooLate(Error):  # type: ignore[misc]
 
 
 class Nowhere:
-    """A sink for the bytes of a rejected body."""
+    """A sink that counts the bytes of a rejected body."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
 
     def append(self, data: bytes) -> None:
         """Discard the bytes."""
+        self.size += len(data)
 
     def __len__(self) -> int:
-        return 0
+        return self.size
 
     def close(self) -> None:
         """Do nothing."""
@@ -193,7 +105,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
         self.limit_bytes: int | None = None
-        self.answer: Reply | None = None
+        self.answer: Response | None = None
         self.ids: dict[str, Any] = {}  # ids for the log from the check of the headers
         self.waits_for_continue = False
         self.is_kept = True
@@ -236,7 +148,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             return consumed
         consumed = super().received(data)
         if self.chunked and not self.error:
-            self._bound_chunks()
+            self._bound_chunks(self.body_rcv)
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
@@ -250,7 +162,6 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             codings = [each.lower() for each in lines if each.lower().startswith(_CODING)]
             if [each.removeprefix(_CODING).strip(b" \t") for each in codings] != [b"chunked"]:
                 raise ParsingError("There are several transfer encodings")
-            self.body_rcv: Any = Chunks(self.body_rcv.getbuf())
         has_coding = self.chunked or "TRANSFER_ENCODING" in self.headers
         if has_coding and ("CONTENT_LENGTH" in self.headers or not self.chunked):
             raise ParsingError("The request has two lengths")
@@ -270,8 +181,9 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
     def forget(self) -> None:
         """Read and discard the rest of the body, because the client reads the response only afterwards."""
         self.is_kept = False
-        self.body_rcv.getbuf().close()
-        self.body_rcv.buf = Nowhere()
+        stored = self.body_rcv.getbuf()
+        self.body_rcv.buf = Nowhere(len(stored))
+        stored.close()
         if self.limit_bytes is None:
             self.limit_bytes = 0
         if self.content_length > self.adj.drained_bytes:
@@ -288,16 +200,19 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         self.headers["CONNECTION"] = "close"
         self.connection_close = self.completed = self.ended_early = True
 
-    def _bound_chunks(self) -> None:
-        receiver = self.body_rcv
+    def _bound_chunks(self, receiver: ChunkedReceiver) -> None:
+        """Discard a body over its limit; reject one whose chunk headers are too long."""
         if self.is_kept and self.limit_bytes is not None and len(receiver) > self.limit_bytes:
             self.forget()
-        if not self.is_kept:
-            is_costly = receiver.are_small(SMALLEST_DISCARDED_BYTES)
+        headers_bytes = self.body_bytes_received - len(receiver)
+        most = MOST_PER_BYTE if self.is_kept else MOST_PER_DISCARDED_BYTE
+        is_costly = headers_bytes > FREE_BYTES + most * len(receiver)
+        is_too_long = len(receiver.control_line) > LONGEST_LINE or len(receiver.trailer) > LONGEST_TRAILER
+        if is_too_long or (self.is_kept and is_costly):
+            self.error, self.completed = BadRequest("The chunk headers are too long"), True
+        elif not self.is_kept:
             if is_costly or self.body_bytes_received > self.adj.drained_bytes:
                 self.end_here()
             # The application must receive a length above the limit.
             if self.completed:
-                self.headers["CONTENT_LENGTH"] = str(
-                    max(self.body_bytes_received, (self.limit_bytes or 0) + 1)
-                )
+                self.headers["CONTENT_LENGTH"] = str(max(len(receiver), (self.limit_bytes or 0) + 1))

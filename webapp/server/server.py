@@ -16,7 +16,7 @@ from webapp.server.connections import PASSWORD_THREADS, Bounds, Channel
 from webapp.server.requests import Request
 
 LOOK_SECONDS = 0.5
-RECEIVE_BYTES = 131_072
+RECEIVE_BYTES = 65_536
 KEPT_IN_MEMORY_BYTES = 65_536
 LARGEST_PAGE_BYTES = 2_000_000  # leaderboards must work while the disk is full
 # A response to a slow client is stored on disk, so that it does not occupy a thread.
