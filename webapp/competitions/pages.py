@@ -26,11 +26,10 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import errors, lookups, open_requests
 from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in
-from webapp.http.fields import Answer, Asked, Moment, PageSize
-from webapp.http.parameters import asked_page, asked_text
+from webapp.http.fields import Answer, Asked, Moment, Paged, PageSize, Search
 from webapp.http.site import current_site
 from webapp.presentation.terms import EXACTNESS, terms_of
-from webapp.surface import Access, Ask, Surface
+from webapp.surface import Access, Ask, Surface, query_of
 
 GROUPS = {
     "open": "Running",
@@ -116,11 +115,18 @@ def _grouped(cards: Iterable[Card]) -> list[CardGroup]:
     return [CardGroup(name, each) for name, each in by_state.items()]
 
 
+class IndexQuery(Paged):
+    """The requested page of the competitions, and words to search for."""
+
+    q: Search = ""
+
+
 @blueprint.get("/")
 @blueprint.get("/competitions", alias=True)
 def index() -> ResponseReturnValue:
     """List the competitions, open ones first, or those that match a search."""
-    number, search = asked_page(), asked_text("q")
+    query = query_of(IndexQuery)
+    number, search = query.page, query.q
     with reading() as session:
         now = db.now(session)
         page = lookups.listed_page(session, page=number, now=now, search=search)

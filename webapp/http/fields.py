@@ -19,7 +19,7 @@ from pydantic import (
 
 from grader.services.site.paging import MOST_PER_PAGE, PAGE_SIZE, Part
 from grader.text import is_storable, iso, utc
-from webapp.http.parameters import LARGEST
+from webapp.http.parameters import LARGEST, TEXT_MAX_LENGTH
 
 
 def _storable(text: str) -> str:
@@ -41,6 +41,7 @@ def _aware(time: datetime) -> datetime:
 
 
 Text = Annotated[str, AfterValidator(_storable)]
+Search = Annotated[Text, Field(max_length=TEXT_MAX_LENGTH)]
 Whole = Annotated[int, BeforeValidator(_no_flag)]
 Binary = WithJsonSchema({"type": "string", "format": "binary"})
 Number = Annotated[Whole, Field(ge=0, le=LARGEST)]
@@ -96,6 +97,12 @@ class Sized(Sent):
     def page_size(self) -> int:
         """The number of rows per response."""
         return self.per_page or PAGE_SIZE
+
+
+class Paged(Sent):
+    """The number of the requested page of a list."""
+
+    page: Annotated[Number, Field(ge=1)] = 1
 
 
 class Asked(Sized):

@@ -1,18 +1,11 @@
-"""Helpers for organizers' API operations: role checks, transactions, background jobs."""
+"""Models that several of the organizers' operations share."""
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
+from grader.models import JobState, OrganizerJob, OrganizerJobKind
 from grader.services.competitions.settings_problems import Fault
-from grader.services.identity.api_tokens import Scope
 from grader.services.site import organizer_jobs
-from webapp.http.api import operation
-from webapp.http.auth import View, organizers_only
-from webapp.http.fields import Answer, Asked, Confirmation, Moment, Problems, Sent, Text
-from webapp.http.parameters import TEXT_MAX_LENGTH
+from webapp.http.fields import Answer, Asked, Confirmation, Moment, Problems, Search, Sent, Text
 
 DESK = "/competitions/<slug>/organize"
 
@@ -32,7 +25,7 @@ class ConfirmedReason(Confirmation):
 class Searched(Asked):
     """Search parameters of a list."""
 
-    q: Annotated[Text, Field(max_length=TEXT_MAX_LENGTH)] = ""
+    q: Search = ""
 
 
 class Job(Answer):
@@ -61,15 +54,6 @@ class FaultAnswer(Answer):
 
     fields: list[str]
     message: str
-
-
-def organizers_operation(role: Role, **described: Any) -> Callable[[Callable[..., Any]], View]:
-    """Register a view as an operation for organizers with this role or a higher one."""
-
-    def decorate(view: Callable[..., Any]) -> View:
-        return organizers_only(role)(operation(Scope.ORGANIZE, **described)(view))
-
-    return decorate
 
 
 def job(found: OrganizerJob) -> Job:

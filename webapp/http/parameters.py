@@ -6,7 +6,7 @@ that names the field. Pages show an invalid form value next to its field.
 
 from collections.abc import Mapping
 
-from flask import Flask, request
+from flask import Flask
 from werkzeug.routing import BaseConverter, IntegerConverter, Map
 
 from webapp.http.errors import BadRequest
@@ -60,31 +60,6 @@ def whole_number(text: str) -> int | None:
         return None
     digits = text.lstrip("0") or "0"
     return number if len(digits) <= 10 and (number := int(digits)) <= LARGEST else None
-
-
-def asked_number(name: str) -> int | None:
-    """Return a number from the query, or None if it is absent; raise Unreadable."""
-    text = request.args.get(name, "")
-    if not text:
-        return None
-    number = whole_number(text)
-    if number is None:
-        raise Unreadable(name, text, f"a whole number from 0 to {LARGEST:,}")
-    return number
-
-
-def asked_page() -> int:
-    """Return the page number from the query, 1 by default; raise Unreadable."""
-    text = request.args.get("page", "1")
-    page = whole_number(text)
-    if not page:
-        raise Unreadable("page", text, f"a whole number from 1 to {LARGEST:,}")
-    return page
-
-
-def asked_text(name: str) -> str:
-    """Return a text from the query, truncated to the maximum length."""
-    return request.args.get(name, "")[:TEXT_MAX_LENGTH]
 
 
 def _told(value: object) -> str:

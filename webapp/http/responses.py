@@ -2,22 +2,15 @@
 
 import re
 from datetime import datetime
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
-from flask import Response, g, jsonify, make_response, request
+from flask import Response, g, make_response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
 from werkzeug.wsgi import FileWrapper, wrap_file
 
 BINARY = "application/octet-stream"
 PIECE_BYTES = 1 << 18
-
-
-def polled(state: dict[str, Any]) -> Response:
-    """Return JSON with an ETag, for a page that polls it."""
-    answer = jsonify(state)
-    answer.add_etag()
-    return answer
 
 
 def send(

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from grader.text import utc
 from webapp.http.fields import FileForm, is_list
-from webapp.http.parameters import whole_number
 
 
 def entered(takes: type[BaseModel]) -> dict[str, Any]:
@@ -30,10 +29,7 @@ def entered(takes: type[BaseModel]) -> dict[str, Any]:
             found[name] = request.form.getlist(name)
         elif datetime in kinds:
             found[name] = entered_moment(name)
-        elif int in kinds:
-            number = whole_number(text.strip())
-            found[name] = (text or None) if number is None else number
-        elif text or (str in kinds and (field.is_required() or name in request.form)):
+        elif text or (int not in kinds and str in kinds and (field.is_required() or name in request.form)):
             found[name] = text
     return {name: value for name, value in found.items() if value is not None}
 

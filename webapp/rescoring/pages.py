@@ -25,14 +25,11 @@ from grader.services.solutions.check_jobs import asked_settings
 from grader.text import counted
 from webapp.competitions import settings_form
 from webapp.competitions.settings_form import FORMULA
-from webapp.http import api
 from webapp.http import organizer_operations as organizing
-from webapp.http.auth import organizers_only
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
-from webapp.http.organizer_operations import DESK, Started, organizers_operation
-from webapp.http.parameters import asked_number, whole_number
+from webapp.http.organizer_operations import Started
 from webapp.http.site import current_site
 from webapp.rescoring import answers, views
 from webapp.rescoring.answers import (
@@ -80,9 +77,7 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
         "settings_check": job,
         "is_checking": job is not None and organizer_jobs.is_open(job),
         "settings_changes": job and views.changed(lookup.live(competition), asked_settings(job).rules),
-        "chosen": whole_number(request.form.get("solution", ""))
-        or asked_number("solution")
-        or (checks[0].id if checks else None),
+        "chosen": request.values.get("solution", type=int) or (checks[0].id if checks else None),
     }
 
 
@@ -179,26 +174,12 @@ def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
     return made
 
 
-@blueprint.get("/<int:number>/submissions.csv")
-@organizers_only(Role.VIEWER)
-def table(slug: str, number: int) -> Response:
-    """Send the scores of all submissions under both versions as CSV."""
-    return send_table(slug, number)
-
-
-@api.blueprint.get(f"{DESK}/rescoring/<int:number>/submissions.csv")
-@organizers_operation(Role.VIEWER, tag=TAG, answers_file="text/csv")
-def rescoring_table(slug: str, number: int) -> Response:
-    """Return the scores of all submissions under both versions."""
-    return send_table(slug, number)
-
-
-def send_table(slug: str, number: int) -> Response:
-    """Stream the scores of all submissions; raise OrganizerRefusal."""
-    database = current_site().database
-    with reading() as session:
-        _, versions = _compared(session, slug, number)
-        name = f"{slug}-submissions-v{versions.before.number}-v{versions.after.number}.csv"
+@RESCORING.read("/<int:number>/submissions.csv", None, endpoint="table", file="text/csv")
+def rescoring_table(ask: Ask, number: int) -> Response:
+    """Return the scores of all submissions under both versions as CSV."""
+    database, slug = current_site().database, ask.competition.slug
+    _, versions = _compared(ask.session, slug, number)
+    name = f"{slug}-submissions-v{versions.before.number}-v{versions.after.number}.csv"
 
     def pieces() -> Iterator[str]:
         with database.read() as session:

@@ -1,5 +1,6 @@
 """Client connections: size and time limits."""
 
+import json
 import logging
 import resource
 import time
@@ -8,14 +9,14 @@ from io import BytesIO
 from typing import Any
 
 from waitress.channel import HTTPChannel
-from waitress.task import WSGITask
+from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import InternalServerError
 from werkzeug.wrappers import Response
 
 from grader import logs
 from grader.hosts import network
 from grader.services.identity import passwords
-from webapp.server.requests import HEAD, Head, HttpRefusal, Request, TooLate
+from webapp.server.requests import HEAD, Head, Request, TooLate
 
 OPEN_FILES = 65_536
 FILES_FOR_OTHERS = 256  # reserved for the database, the blobs and the checker
@@ -32,6 +33,13 @@ PASSWORD_THREADS = 2 * passwords.MOST_WAITING + 4
 MOST_PIPELINED = 100
 PARSED_BYTES = 16_384  # parsing this many bytes of the smallest chunks takes 10 ms
 REQUEST_ID = "X-Request-ID"
+SENTENCES = {
+    400: "The request could not be understood.",
+    408: "The request took too long to be received.",
+    413: "The request is too large.",
+    431: "The request's headers are too large.",
+    501: "This transfer encoding is not supported.",
+}
 PROBES = frozenset({"/livez", "/readyz", "/healthz"})  # monitoring calls these every few seconds
 log = logging.getLogger(__name__)
 access = logging.getLogger("webapp.access")
@@ -105,8 +113,25 @@ class Logged:
                 )
 
 
-class LoggedRefusal(Logged, HttpRefusal):
-    """A logged response to an incomplete or invalid request."""
+class HttpRefusal(Logged, ErrorTask):  # type: ignore[misc]
+    """A response to an incomplete or invalid request, in the format of all API errors."""
+
+    def execute(self) -> None:
+        """Write the response and close the connection."""
+        error = self.request.error
+        name = error.reason.lower().replace(" ", "_")
+        message = SENTENCES.get(error.code, f"{error.reason}.")
+        body = json.dumps({"code": error.code, "error": name, "message": message}).encode() + b"\n"
+        self.status = f"{error.code} {error.reason}"
+        self.response_headers += [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+        ]
+        self.set_close_on_finish()
+        self.content_length = len(body)
+        self.write(body)
 
 
 class RequestWork(Logged, WSGITask):  # type: ignore[misc]
@@ -146,7 +171,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection with deadlines."""
 
     task_class = RequestWork
-    error_task_class = LoggedRefusal
+    error_task_class = HttpRefusal
     parser_class = Request
     request: Request | None
     will_close: bool

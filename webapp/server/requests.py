@@ -4,7 +4,6 @@ The application runs all checks that need no body: login, disk space, rate limit
 request is never stored.
 """
 
-import json
 import secrets
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,6 @@ from typing import Any
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser, ParsingError, get_header_lines
 from waitress.receiver import ChunkedReceiver
-from waitress.task import ErrorTask
 from waitress.utilities import BadRequest, Error
 from werkzeug.wrappers import Response
 
@@ -28,13 +26,6 @@ MOST_PER_DISCARDED_BYTE = 7 / 1_024  # up to this share, a rejected body is read
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEAD = "fairboard.head"
 _CODING = b"transfer-encoding:"
-SENTENCES = {
-    400: "The request could not be understood.",
-    408: "The request took too long to be received.",
-    413: "The request is too large.",
-    431: "The request's headers are too large.",
-    501: "This transfer encoding is not supported.",
-}
 
 
 @dataclass(slots=True)
@@ -70,27 +61,6 @@ class Nowhere:
 
     def close(self) -> None:
         """Do nothing."""
-
-
-class HttpRefusal(ErrorTask):  # type: ignore[misc]
-    """A response to an incomplete or invalid request, in the format of all API errors."""
-
-    def execute(self) -> None:
-        """Write the response and close the connection."""
-        error = self.request.error
-        name = error.reason.lower().replace(" ", "_")
-        message = SENTENCES.get(error.code, f"{error.reason}.")
-        body = json.dumps({"code": error.code, "error": name, "message": message}).encode() + b"\n"
-        self.status = f"{error.code} {error.reason}"
-        self.response_headers += [
-            ("Content-Type", "application/json"),
-            ("Content-Length", str(len(body))),
-            ("Cache-Control", "no-store"),
-            ("X-Content-Type-Options", "nosniff"),
-        ]
-        self.set_close_on_finish()
-        self.content_length = len(body)
-        self.write(body)
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]

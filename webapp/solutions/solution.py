@@ -17,13 +17,10 @@ from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, UploadedFile
 from webapp.competitions import checklist
-from webapp.http import api
 from webapp.http import organizer_operations as organizing
-from webapp.http.auth import organizers_only
-from webapp.http.context import competition_of, reading
 from webapp.http.errors import wants_json
 from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
-from webapp.http.organizer_operations import DESK, Job, Started, organizers_operation
+from webapp.http.organizer_operations import DESK, Job, Started
 from webapp.http.site import current_site
 from webapp.solutions import metrics, receiving
 from webapp.solutions.receiving import NamedBlob
@@ -198,28 +195,14 @@ def solution_check(ask: Ask, job_id: int) -> SolutionCheck:
     return _check(ask.competition, job)
 
 
-@blueprint.get("/<int:job_id>/changes.csv")
-@organizers_only(Role.VIEWER)
-def changes(slug: str, job_id: int) -> Response:
-    """Send a CSV file with every value that a corrected solution changes."""
-    return send_changes(slug, job_id)
-
-
-@api.blueprint.get(f"{CHECK}/changes.csv")
-@organizers_operation(Role.VIEWER, tag="setup", answers_file="text/csv")
-def solution_changes(slug: str, job_id: int) -> Response:
+@SOLUTION.read("/<int:job_id>/changes.csv", None, endpoint="changes", file="text/csv")
+def solution_changes(ask: Ask, job_id: int) -> Response:
     """Return every value that a corrected solution changes as CSV."""
-    return send_changes(slug, job_id)
-
-
-def send_changes(slug: str, job_id: int) -> Response:
-    """Send a check's changes as a CSV file; raise UnknownOrganizerJob if there are none."""
-    with reading() as session:
-        job = check_jobs.get(session, competition=competition_of(session, slug), job_id=job_id)
+    job = check_jobs.get(ask.session, competition=ask.competition, job_id=job_id)
     sha256 = (job.result or {}).get("changes_sha256")
     if sha256 is None:
         raise organizer_jobs.UnknownOrganizerJob(job_id=job_id)
-    name = f"{slug}-changes-{job_id}.csv"
+    name = f"{ask.competition.slug}-changes-{job_id}.csv"
     return send_file(
         current_site().storage.open(sha256), mimetype="text/csv", as_attachment=True, download_name=name
     )

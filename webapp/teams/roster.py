@@ -12,9 +12,8 @@ from grader.services.competitions.acting import Act
 from grader.services.identity import class_rosters, roster_file
 from grader.services.site.paging import PAGE_SIZE, page_of_list
 from grader.text import csv_lines
-from webapp.http.fields import Answer, Sent, Text
+from webapp.http.fields import Answer, Paged, Sent, Text
 from webapp.http.organizer_operations import DESK
-from webapp.http.parameters import asked_page
 from webapp.http.site import current_site, site_link
 from webapp.surface import Ask, Surface
 
@@ -71,7 +70,7 @@ ROSTER = Surface(blueprint, tag="running", role=Role.EDITOR, acts=Role.OWNER, ap
 
 
 @ROSTER.read("", None, endpoint="index", page="teams/roster.html")
-def roster_page(ask: Ask) -> dict[str, Any]:
+def roster_page(ask: Ask, query: Paged) -> dict[str, Any]:
     """Show the students, and the form to import a roster."""
     made, competition = ask.shown.get("made"), ask.competition
     students = list(tables.students(ask.session, competition))
@@ -79,7 +78,7 @@ def roster_page(ask: Ask) -> dict[str, Any]:
             for each in (made.invitations if made else ())]  # fmt: skip
     links = csv_lines([HEADER, *rows]) if rows else ""
     return {
-        "page": page_of_list(students, page=asked_page(), page_size=PAGE_SIZE),
+        "page": page_of_list(students, page=query.page, page_size=PAGE_SIZE),
         "use": request.form.get("sections", competition.section_use or SectionUse.NOTHING),
         "made": made,
         "links": links,
