@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
@@ -29,10 +30,12 @@ SWEEPER = (
 
 @pytest.fixture
 def all_is_well(service, check_invariants) -> Callable[..., None]:
-    """A function that checks the invariants for all accepted files."""
+    """A function that scores all files and checks the invariants for the accepted and the sent ones."""
 
-    def check(*accepted, **seen):
+    def check(*accepted, sent: Mapping[int, bytes] = MappingProxyType({}), **seen):
+        service.score_all()
         acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
+        acknowledged |= {key: sha256(content).hexdigest() for key, content in sent.items()}
         check_invariants(service.database, service.storage, acknowledged=acknowledged, **seen)
 
     return check

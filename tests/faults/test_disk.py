@@ -10,9 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
 
-from grader.models import ScoringJob
 from grader.settings import Settings
 from grader.worker.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
@@ -73,7 +71,7 @@ class TestFullDisk:
         make_app,
         make_token,
         predictions_csv,
-        check_invariants,
+        all_is_well,
         monkeypatch: pytest.MonkeyPatch,
     ):
         competition = service.competition(max_daily_submissions=9)
@@ -108,29 +106,19 @@ class TestFullDisk:
         answer = send()
         assert (answer.status_code, answer.json["limits"]["used_today"]) == (201, 1)
         app.extensions["fairboard"].database.dispose()
-        with service.database.read() as session:
-            service.run(*session.scalars(select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))))
-        check_invariants(
-            service.database,
-            service.storage,
-            acknowledged={
-                answer.json["id"]: sha256(content).hexdigest(),
-                earlier.submission.id: earlier.submission.sha256,
-            },
-        )
+        all_is_well(earlier, sent={answer.json["id"]: content})
         service.database.dispose()
 
 
 @on_sqlite
 def test_full_cache_disk_changes_no_score(
-    service, make_settings: Callable[..., Settings], small_disk: Path, check_invariants
+    service, make_settings: Callable[..., Settings], small_disk: Path, all_is_well
 ):
     accepted = service.submit(service.competition())
     _fill(small_disk)
     scorer = Scorer.of(make_settings(cache_dir=small_disk / "cache"))
     assert scorer.run(*accepted.job_ids)
-    acknowledged = {accepted.submission.id: accepted.submission.sha256}
-    check_invariants(service.database, service.storage, acknowledged=acknowledged)
+    all_is_well(accepted)
 
 
 def _fill(disk: Path):

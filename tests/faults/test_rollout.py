@@ -6,15 +6,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any
 
 import psutil
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import select
 
-from grader.models import JobState, ScoringJob
+from grader.models import JobState
 from grader.settings import Settings
 from grader.worker import broker
 from tests.fixtures.patience import HANG_SECONDS, eventually
@@ -87,20 +85,6 @@ def traffic(service, web, make_token, predictions_csv) -> Traffic:
     return Traffic(web, [make_token(name) for name in ("ada", "bob")], predictions_csv)
 
 
-@pytest.fixture
-def nothing_is_lost(service, traffic: Traffic, check_invariants) -> Callable[[], None]:
-    """A function that scores everything and compares it with the acknowledged files."""
-
-    def check():
-        with service.database.read() as session:
-            waiting = session.scalars(select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))).all()
-        service.run(*waiting)
-        acknowledged = {key: sha256(content).hexdigest() for key, content in traffic.sent.items()}
-        check_invariants(service.database, service.storage, acknowledged=acknowledged)
-
-    return check
-
-
 @on_sqlite
 @pytest.mark.long
 def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
@@ -109,7 +93,7 @@ def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
     traffic: Traffic,
     make_token,
     predictions_csv,
-    nothing_is_lost: Callable[[], None],
+    all_is_well,
 ):
     old = web.start()
     content = predictions_csv(seed=999)
@@ -128,7 +112,7 @@ def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
         web.stop(web.children[1])
         traffic.wait_for_more()
     assert traffic.broken == []
-    nothing_is_lost()
+    all_is_well(sent=traffic.sent)
 
 
 class _half_sent:  # noqa: N801 - reads as a word of the test
