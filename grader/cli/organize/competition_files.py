@@ -6,11 +6,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from fairboard import MetricSettings
 from grader.cli.parameters import text_of
 from grader.files.solution.jigsaw import IDENTITIES, TITLE
 from grader.services.competitions import lookup, settings_file
-from grader.services.competitions.metric import metric_of
+from grader.services.competitions.metric import NamedMetric, metric_of
 from grader.services.competitions.settings_file import CompetitionFile
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems
@@ -54,7 +53,7 @@ def _sound(
     if told := [*told, *(f"The file {name} does not exist." for name in absent)]:
         raise InvalidCompetition(map(Fault, told))
     plain = {
-        name: value.as_dict() if isinstance(value, MetricSettings) else value
+        name: value.as_dict() if isinstance(value, NamedMetric) else value
         for name, value in found.changes.items()
     }
     return found.model_copy(update={"changes": _JSON.dump_python(plain, mode="json")})
