@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
@@ -421,7 +421,10 @@ class _Declared:
         with writing() as session:
             if g.user is None:
                 raise _NotLoggedIn
-            _require(self.role, session, given.get("slug"))
+            if isinstance(self.role, Role):
+                require_role(session, str(given.get("slug")), self.role)
+            else:
+                _denied(self.role)
             competition = self.surface.find(session, **given)
             if competition is None:
                 act = acting.of_site(session, actor(), db.now(session))
@@ -491,14 +494,13 @@ def _for_role(role: Role | Access, view: Callable[..., Any]) -> Callable[..., An
     """Return a view of an operation that denies other users."""
     if isinstance(role, Role):
         return auth.organizers_only(role)(view)
-    return auth.admin_required(view) if role is Access.ADMIN else view
 
-
-def _require(role: Role | Access, session: Any, slug: str | None) -> None:
-    if isinstance(role, Role):
-        require_role(session, str(slug), role)
-    else:
+    @wraps(view)
+    def guarded(**given: Any) -> Any:
         _denied(role)
+        return view(**given)
+
+    return guarded
 
 
 def query_of(model: type[Model]) -> Model:

@@ -84,14 +84,3 @@ def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path):
     result = run(folder, "solution.csv", "--against", "ours.csv")
     assert result.exit_code == 1
     assert "require a SUBMISSION" in result.stderr
-
-
-def test_a_column_of_which_nothing_explains_the_role_is_an_error(folder: Path):
-    path = folder / "solution.csv"
-    lines = path.read_text().splitlines()
-    lines[20] = lines[20].rpartition(",")[0] + ",-1"
-    path.write_text("\n".join(lines))
-    result = run(folder, "solution.csv", "ours.csv")
-    assert result.exit_code != 0 and "the role of 'dog' is unclear" in result.output
-    named = run(folder, "solution.csv", "ours.csv", "--identities", "dog")
-    assert named.exit_code != 0 and "Line 21" in named.output

@@ -79,7 +79,7 @@ def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path: Path)
         ("--settings", "x.toml", "--rollback", "1", "--reason", "x"),
     ],
 )
-def test_contradictory_options_are_rejected(scored, rescore, arguments: tuple[str, ...]):
+def test_contradictory_options_are_rejected(rescore, arguments: tuple[str, ...]):
     assert rescore(*arguments).exit_code != 0
 
 

@@ -108,12 +108,6 @@ def test_upload_with_an_ended_login_asks_to_log_in(arena):
     assert (answer.status_code, answer.json["error"]) == (401, "login_needed")
 
 
-def test_sign_up_can_be_closed(make_arena):
-    browser = make_arena(sign_up="closed").app.test_client()
-    assert browser.get("/sign-up").status_code == 404
-    assert "/sign-up" not in browser.get("/login").text
-
-
 def guesses_from(arena, form: str, count: int) -> list[int]:
     """Return the statuses of login attempts with other names and these forwarded addresses."""
     browser = arena.app.test_client()

@@ -14,7 +14,7 @@ from flask import Flask, Response, g, make_response, redirect, request, session,
 from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
 from itsdangerous import BadSignature, URLSafeTimedSerializer
-from werkzeug.exceptions import Forbidden, HTTPException
+from werkzeug.exceptions import HTTPException
 
 from grader import db
 from grader.identity_providers import Provider
@@ -51,18 +51,6 @@ def login_required(view: View) -> View:
 
     @wraps(view)
     def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-        return ask_to_log_in() if g.user is None else view(*args, **kwargs)
-
-    return guarded
-
-
-def admin_required(view: View) -> View:
-    """Show a page to administrators, the login page to visitors, and an error to other users."""
-
-    @wraps(view)
-    def guarded(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-        if g.user is not None and not g.user.is_admin:
-            raise Forbidden
         return ask_to_log_in() if g.user is None else view(*args, **kwargs)
 
     return guarded

@@ -132,14 +132,14 @@ def score(solution: Path | None, submission: Path | None, from_jigsaw: Path | No
         notes = [f"Note: {note.message}" for note in outcome.notes]
         click.echo("\n".join([outcome.columns, *notes]), err=True)
         click.echo(FORMATS[chosen.format_name or "table"](outcome), nl=False)
-    failures = list(_failures(chosen.requirements, outcome.values))
-    for sentence in (*outcome.warnings, *failures):
+    unmet = list(failures(chosen.requirements, outcome.values))
+    for sentence in (*outcome.warnings, *unmet):
         click.echo(sentence, err=True)
-    if failures:
+    if unmet:
         raise click.exceptions.Exit(UNMET)
 
 
-def _failures(requirements: Sequence[Requirement], values: "Values") -> Iterator[str]:
+def failures(requirements: Sequence[Requirement], values: "Values") -> Iterator[str]:
     """Yield a sentence for each requirement that is not met; raise UsageError for an unknown term."""
     for model, terms in values.items():
         for each in requirements:
