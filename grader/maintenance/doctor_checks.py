@@ -290,7 +290,7 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
     interval = timedelta(hours=settings.backup_interval_hours) if is_scheduled else UNSCHEDULED_BACKUPS
     is_late = last is None or now - last > interval + BACKUP_PATIENCE
     if status.failing_since is not None:
-        since = f"{status.failing_since:%Y-%m-%d %H:%M} UTC"
+        since = f"{status.failing_since:%-d %b %Y, %H:%M} UTC"
         yield alarm("backup", f"Backups have failed since {since}: {status.error} {state}")
     elif status.running_since:
         yield ok("backup", f"{state} A backup is in progress.")

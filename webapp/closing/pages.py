@@ -1,5 +1,6 @@
-"""Close & results (page and API): close now, reveal, publish the solution."""
+"""Close (page and API): close now, reveal, publish the solution."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from flask import Blueprint, url_for
@@ -129,7 +130,8 @@ def close_competition(act: Act, sent: CloseRequest) -> None:
     """Close an open competition now. Entry and mergers end too; unset dates depend on the new close."""
     question = _close_now(act)
     closing.close_now(act, reason=sent.reason.strip())
-    confirm(question)
+    reveal = CompetitionView(act.competition, act.now).reveal_sentence(act.competition.reveals_at)
+    confirm(replace(question, sentences=(*question.sentences, reveal)))
 
 
 @CLOSE.act("/selection", form="reopen_selection", back=closing_state, done="The final selection is open.")

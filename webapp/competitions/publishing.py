@@ -8,11 +8,13 @@ from grader.models import Role
 from grader.services.competitions import drafts, lifecycle
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
+from grader.services.competitions.settings_model import FOLLOWING_DATES
 from grader.services.submissions import benchmark_entries
 from webapp.competitions import checklist, prose
 from webapp.competitions.checklist import Publication
 from webapp.competitions.creating import Draft, created
 from webapp.competitions.setup import organized_settings
+from webapp.competitions.views import CompetitionView
 from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Confirmation, Sent, Text
 from webapp.http.organizer_operations import DESK, ConfirmedReason, Reasoned
@@ -40,17 +42,20 @@ def organized_state(ask: Ask) -> Publication:
 
 def _publish_question(act: Act) -> Question:
     """Return the confirmation for publishing a draft."""
-    settings = competition_settings.of(act.competition)
-    opens, closes = settings.opens_at, settings.closes_at
-    is_later = opens is not None and opens > act.now
-    when = f"It opens {formats.moment(opens)}" if opens and is_later else "It opens immediately"
-    until = f"closes {formats.moment(closes)}" if closes is not None else "does not close automatically"
     usual = competition_settings.default_dates(act.competition, published_at=act.now)
-    entry = settings.entry_deadline or usual.get("entry_deadline")
+    opens, closes, entry, merger, reveal = (
+        getattr(act.competition, name) or usual.get(name)
+        for name in ("opens_at", "closes_at", *FOLLOWING_DATES)
+    )
+    when = f"on {formats.moment(opens)}" if opens and opens > act.now else "immediately"
+    until = f"closes on {formats.moment(closes)}" if closes else "does not close automatically"
+    ends = [f"Entry ends on {formats.moment(entry)}."] if entry else []
+    ends += [f"Mergers end on {formats.moment(merger)}."] if merger else []
     return Question(
-        heading=f"Publish {settings.title}?",
+        heading=f"Publish {act.competition.title}?",
         sentences=(
-            f"{when} and {until}.{f' Entry ends {formats.moment(entry)}.' if entry else ''}",
+            " ".join([f"It opens {when} and {until}.", *ends]),
+            CompetitionView(act.competition, act.now).reveal_sentence(reveal),
             "Everyone will be able to see it. Only a rescoring can then change its metric or solution.",
         ),
         button="Publish competition",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -56,14 +57,19 @@ def fields_of(
     settings: CompetitionSettings,
     names: Collection[str] = NAMES,
     *,
+    dates: Mapping[str, datetime] | None = None,
     locks: Mapping[str, str] | None = None,
     is_sent: bool = False,
 ) -> dict[str, SettingsField]:
-    """Return fields with the stored values or, if the form was sent, with the entered ones."""
+    """Return fields with the stored values or, if the form was sent, with the entered ones.
+
+    `dates` are shown in place of those that are not set.
+    """
     parts, metric = _parts_of(settings), settings.metric_choice.metric
     found = {}
     for name in names:
         value = parts[name] if name in parts else getattr(settings, name)
+        value = (dates or {}).get(name, value)
         entered = _entered(name) if is_sent else None
         setting = PARTS.get(name) or SETTINGS[name]
         if name == "reported" and (fitting := registry.fitting(metric.name, metric.options)):
@@ -95,10 +101,14 @@ def tell(fields: dict[str, SettingsField], faults: Iterable[Fault]) -> list[str]
     return others
 
 
-def changes(before: CompetitionSettings, names: Collection[str] = NAMES) -> dict[str, Any]:
+def changes(
+    before: CompetitionSettings,
+    names: Collection[str] = NAMES,
+    dates: Mapping[str, datetime] | None = None,
+) -> dict[str, Any]:
     """Return the values of the sent form that differ from the shown ones, not validated."""
     found: dict[str, Any] = {}
-    for name, field in fields_of(before, names).items():
+    for name, field in fields_of(before, names, dates=dates).items():
         text = _entered(name)
         if text is not None and not _is_same(text, field.text, name):
             found[name] = _value(name, text)

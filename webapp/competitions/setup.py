@@ -90,11 +90,15 @@ class CompetitionSettingsRequest(SettingsSent):
     def of_form(act: Act) -> dict[str, Any]:
         """Return the changed settings of the form; raise InvalidCompetition with all problems at once."""
         settings = competition_settings.of(act.competition)
-        changes = settings_form.changes(settings)
+        dates = competition_settings.shown_dates(act.competition, act.now)
+        changes = settings_form.changes(settings, dates=dates)
         locks = competition_settings.locks(act.competition, act.now)
         changes = {name: value for name, value in changes.items() if name not in locks}
         saved = SECTION_SETTINGS.get(request.form.get("section", ""), ())
-        changes = {name: getattr(settings, name) for name in saved if name not in locks} | changes
+        kept = {name: getattr(settings, name) for name in saved if name not in locks}
+        if "closes_at" in kept and "closes_at" in dates:  # the proposed close
+            kept["closes_at"] = dates["closes_at"]
+        changes = kept | changes
         if faults := competition_settings.refusals(act.competition, changes, act.now):
             raise InvalidCompetition(faults)
         return read_settings(changes)[0] | {FIELD: request.form.get(FIELD, "")}
@@ -157,7 +161,8 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
     metric = settings.metric_choice.metric.name
     sections = settings_form.sections_for(request.form.get(settings_form.METRIC, metric))
     names = [name for section in sections for name in section.names]
-    fields = settings_form.fields_of(settings, names, locks=shown.locked, is_sent=is_sent)
+    dates = competition_settings.shown_dates(competition, now)
+    fields = settings_form.fields_of(settings, names, dates=dates, locks=shown.locked, is_sent=is_sent)
     faults = problem.faults if isinstance(problem, InvalidCompetition) else ()
     others = settings_form.tell(fields, faults)
     is_stale = isinstance(problem, competition_settings.ChangedMeanwhile)
@@ -176,7 +181,6 @@ def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
             for name in fault.names
         },
         "proposals": {"feedback_step": proposal.sentence} if proposal else {},
-        "following": {name: shown.dates[name] for name in FOLLOWING_DATES if getattr(settings, name) is None},
         "dates": {name: getattr(competition, name) for name in DATES},
         "metrics": metrics.options(),
         "metric_is_fixed": METRIC_IS_FIXED,

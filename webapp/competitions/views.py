@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from fairboard.interface import LARGEST, Description, Direction, Exactness, Options
 from grader.files.submission.columns import PredictedColumn
-from grader.models import Competition, CompetitionState
+from grader.models import Competition, CompetitionState, RevealRule
 from grader.scored_files import predicted_columns
 from grader.services.competitions import boards, phases
 from grader.services.competitions import metric as metric_choice
@@ -153,6 +153,16 @@ class CompetitionView:
         late = "Late files are accepted once the private leaderboard is revealed."
         is_over = self.is_revealed or not self.takes_late_submissions
         return f"This competition closed{closed}. {'It no longer accepts files.' if is_over else late}"
+
+    def reveal_sentence(self, reveals_at: datetime | None) -> str:
+        """Return a sentence that states who reveals the private leaderboard, and when."""
+        if self.reveal_rule is RevealRule.ORGANIZER:
+            return "The private leaderboard is revealed only by an organizer."
+        when = f"on {formats.moment(reveals_at)}" if reveals_at else "7 days after the close"
+        return (
+            f"The private leaderboard is revealed automatically {when}, or later once everything is scored, "
+            "unless an organizer reveals it earlier."
+        )
 
     def metric(self) -> MetricView:
         """Return the scoring of the live version, or the planned scoring of a draft."""

@@ -33,8 +33,8 @@ def list_all(client: Client) -> CommandOutput:
 
 
 def _times(found: Any) -> str:
-    begin = f"opens {found.opens_at:%Y-%m-%d %H:%M} UTC" if found.opens_at else "opens when it is published"
-    until = f"closes {found.closes_at:%Y-%m-%d %H:%M} UTC" if found.closes_at else "has no closing date"
+    begin = f"opens {found.opens_at:%-d %b %Y, %H:%M} UTC" if found.opens_at else "opens when it is published"
+    until = f"closes {found.closes_at:%-d %b %Y, %H:%M} UTC" if found.closes_at else "has no closing date"
     return f"{begin}, {until}"
 
 

@@ -20,7 +20,7 @@ from grader.storage.stores import Storage
 README = """\
 Results of {title}
 
-Revealed on {revealed_at:%Y-%m-%d %H:%M} UTC. The scores are those of scoring version {scoring_version}.
+Revealed on {revealed_at:%-d %b %Y, %H:%M} UTC. The scores are those of scoring version {scoring_version}.
 
 standings.csv         the public and private leaderboards
 scores.csv            the exact results of all submissions on both splits, also by identity or group

@@ -49,7 +49,7 @@ class ScoringPending(OrganizerError):
     def __init__(self, left: Sequence[Submission], count: int) -> None:
         noun = "submission is" if count == 1 else "submissions are"
         names = [
-            f"#{each.id} of {each.team.name} ({each.submitted_at:%Y-%m-%d %H:%M:%S} UTC)" for each in left
+            f"#{each.id} of {each.team.name} ({each.submitted_at:%-d %b %Y, %H:%M:%S} UTC)" for each in left
         ]
         more = [f"{count - len(names):,} more"] if count > len(names) else []
         super().__init__(
@@ -64,7 +64,7 @@ class AlreadyRevealed(OrganizerError):
     """The private leaderboard is already public."""
 
     public_name = "already_revealed"
-    message = "The private leaderboard was revealed at {revealed_at:%Y-%m-%d %H:%M:%S} UTC."
+    message = "The private leaderboard was revealed at {revealed_at:%-d %b %Y, %H:%M:%S} UTC."
 
 
 class NotClosed(OrganizerError):
@@ -73,13 +73,13 @@ class NotClosed(OrganizerError):
     public_name = "not_closed"
 
     def __init__(self, closes_at: datetime | None) -> None:
-        when = f" It closes at {closes_at:%Y-%m-%d %H:%M:%S} UTC." if closes_at else ""
+        when = f" It closes at {closes_at:%-d %b %Y, %H:%M:%S} UTC." if closes_at else ""
         super().__init__(f"The competition has not closed yet.{when}")
         self.closes_at = closes_at
 
 
 def _not_yet_open(opens_at: datetime | None) -> OrganizerRefusal:
-    when = f" until {opens_at:%Y-%m-%d %H:%M:%S} UTC" if opens_at else ""
+    when = f" until {opens_at:%-d %b %Y, %H:%M:%S} UTC" if opens_at else ""
     message = f"The competition is not open{when}, so it cannot be closed or revealed."
     return OrganizerRefusal("not_yet_open", ErrorKind.CONFLICT, message)
 
@@ -98,7 +98,7 @@ def close_now(act: Act, *, reason: str = "") -> None:
     if phase is Phase.SCHEDULED:
         raise _not_yet_open(competition.opens_at)
     if phase is not Phase.OPEN:
-        when = f" at {competition.closes_at:%Y-%m-%d %H:%M:%S} UTC" if competition.closes_at else ""
+        when = f" at {competition.closes_at:%-d %b %Y, %H:%M:%S} UTC" if competition.closes_at else ""
         raise OrganizerRefusal("already_closed", ErrorKind.CONFLICT, f"The competition closed{when}.")
     ends = dict(settings.of(competition))
     changes: dict[str, datetime | None] = {"closes_at": now}
@@ -206,7 +206,7 @@ def _settle(session: Session, competition: Competition, pending: int, now: datet
     until = phases.selection_open_until(competition, now)
     if until is not None:
         message = (
-            f"Teams can change their final selection until {until:%Y-%m-%d %H:%M} UTC. The private "
+            f"Teams can change their final selection until {until:%-d %b %Y, %H:%M} UTC. The private "
             "leaderboard cannot be revealed before then."
         )
         raise OrganizerRefusal("selection_open", ErrorKind.CONFLICT, message)

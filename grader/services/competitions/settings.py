@@ -27,6 +27,7 @@ from grader.services.competitions.settings_model import (
     CompetitionSettings,
     Kind,
     division_names,
+    usual_time,
 )
 from grader.services.competitions.settings_problems import (
     Fault,
@@ -37,6 +38,7 @@ from grader.services.competitions.settings_problems import (
 from grader.visibility import Phase
 
 WEEK = timedelta(days=7)
+PROPOSED_LENGTH = 8 * WEEK
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC)
 _PHASES = tuple(Phase)
 
@@ -64,7 +66,7 @@ def _public_text(
 
 def _shown_value(value: Any) -> str:
     if isinstance(value, datetime):
-        return f"{value.day} {value:%b %Y, %H:%M}{f':{value:%S}' if value.second else ''} UTC"
+        return f"{value:%-d %b %Y, %H:%M}{f':{value:%S}' if value.second else ''} UTC"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else "; ".join(str(value or "none").splitlines())
@@ -92,7 +94,9 @@ def of(competition: Competition) -> CompetitionSettings:
     )
 
 
-def default_dates(competition: Competition, *, published_at: datetime | None = None) -> dict[str, datetime]:
+def default_dates(
+    competition: Competition | CompetitionSettings, *, published_at: datetime | None = None
+) -> dict[str, datetime]:
     """Return the dates derived from the close, by name; empty unless opening and close are set.
 
     Entry and mergers end 7 days before the close, or at the close if the competition lasts less than 28 days.
@@ -104,6 +108,23 @@ def default_dates(competition: Competition, *, published_at: datetime | None = N
         return {}
     deadline = closes_at - WEEK if closes_at - opens_at >= 4 * WEEK else closes_at
     return {"entry_deadline": deadline, "merger_deadline": deadline, "reveals_at": closes_at + WEEK}
+
+
+def shown_dates(competition: Competition, now: datetime) -> dict[str, datetime]:
+    """Return the dates to show in place of those that are not set: the derived ones of the close.
+
+    A draft whose dates were never saved is proposed a close.
+    """
+    settings = of(competition)
+    is_draft = competition.state is CompetitionState.DRAFT
+    found: dict[str, datetime] = {}
+    if is_draft and settings.closes_at is None and "dates" not in competition.saved_sections.split():
+        start = settings.opens_at or now
+        found["closes_at"] = datetime.combine(start + PROPOSED_LENGTH, usual_time("closes_at"))
+    usual = default_dates(settings.changed(**found), published_at=now if is_draft else None)
+    if settings.reveal_rule is RevealRule.ORGANIZER:
+        usual.pop("reveals_at", None)
+    return {name: moment for name, moment in (found | usual).items() if getattr(settings, name) is None}
 
 
 def fill_in_dates(competition: Competition) -> None:
@@ -202,7 +223,7 @@ def past_close(closes_at: datetime | None, now: datetime) -> list[Fault]:
     """Return the problem of a close in the past, if any."""
     if closes_at is None or closes_at >= now:
         return []
-    sentence = f"The close, {closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date."
+    sentence = f"The close, {closes_at:%-d %b %Y, %H:%M} UTC, is in the past. Choose a future date."
     return [Fault(sentence, ("closes_at",))]
 
 

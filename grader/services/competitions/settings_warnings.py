@@ -63,7 +63,7 @@ def _effects(competition: Competition, names: Collection[str], until: datetime, 
     """Return a fault for each of these dates that is not after `until`."""
     moments = [(name, getattr(competition, name)) for name in names]
     return [
-        Fault(f"The {SETTINGS[name].words} is {when} ({at:%Y-%m-%d %H:%M} UTC): {EFFECTS[name]}.", (name,))
+        Fault(f"The {SETTINGS[name].words} is {when} ({at:%-d %b %Y, %H:%M} UTC): {EFFECTS[name]}.", (name,))
         for name, at in moments
         if at is not None and at <= until
     ]

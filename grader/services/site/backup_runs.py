@@ -23,8 +23,8 @@ class BackupInProgress(OrganizerError):
 
     public_name = "backup_in_progress"
     message = (
-        "Another backup is in progress; it started at {started_at:%Y-%m-%d %H:%M:%S} UTC. If its process was "
-        "killed, try again at {free_at:%H:%M:%S} UTC."
+        "Another backup is in progress; it started at {started_at:%-d %b %Y, %H:%M:%S} UTC. If its process "
+        "was killed, try again at {free_at:%H:%M:%S} UTC."
     )
 
 

@@ -34,7 +34,7 @@ class DataNotOpen(ParticipantError):
     kind = ErrorKind.FORBIDDEN
 
     def __init__(self, competition: Competition) -> None:
-        when = f" on {competition.opens_at:%Y-%m-%d %H:%M} UTC" if competition.opens_at else ""
+        when = f" on {competition.opens_at:%-d %b %Y, %H:%M} UTC" if competition.opens_at else ""
         super().__init__(f"The files are not available yet. Download them when the competition opens{when}.")
 
 

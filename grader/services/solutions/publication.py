@@ -46,7 +46,7 @@ def publish(
         raise OrganizerRefusal("not_revealed", ErrorKind.CONFLICT, message)
     if competition.solution_published_at is not None:
         message = (
-            f"The solution was already published at {competition.solution_published_at:%Y-%m-%d %H:%M:%S} "
+            f"The solution was already published at {competition.solution_published_at:%-d %b %Y, %H:%M:%S} "
             "UTC."
         )
         raise OrganizerRefusal("solution_published", ErrorKind.CONFLICT, message)

@@ -23,7 +23,7 @@ class CompetitionNotOpen(ParticipantError):
     kind = ErrorKind.FORBIDDEN
 
     def __init__(self, opens_at: datetime | None) -> None:
-        when = f" It opens at {opens_at:%Y-%m-%d %H:%M:%S} UTC." if opens_at else ""
+        when = f" It opens at {opens_at:%-d %b %Y, %H:%M:%S} UTC." if opens_at else ""
         super().__init__(f"This competition is not open yet.{when}")
         self.opens_at = opens_at
 
@@ -35,7 +35,7 @@ class CompetitionClosed(ParticipantError):
     kind = ErrorKind.FORBIDDEN
 
     def __init__(self, closes_at: datetime | None) -> None:
-        when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
+        when = f" at {closes_at:%-d %b %Y, %H:%M:%S} UTC" if closes_at else ""
         super().__init__(f"This competition closed{when}. The file was not accepted.")
         self.closes_at = closes_at
 
@@ -72,7 +72,7 @@ class IdenticalFile(ParticipantError):
 
     def __init__(self, earlier: Submission) -> None:
         waits = " That submission is not scored yet." if earlier.status is SubmissionStatus.PENDING else ""
-        sent = f"{earlier.submitted_at:%Y-%m-%d %H:%M} UTC"
+        sent = f"{earlier.submitted_at:%-d %b %Y, %H:%M} UTC"
         super().__init__(
             f"This file is identical to submission #{earlier.id} from {sent}. It does not count as a "
             f"submission.{waits}"

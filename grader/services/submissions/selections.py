@@ -114,8 +114,8 @@ def reopen(act: Act, *, until: datetime, reason: str) -> None:
         message = "The competition has no closing date, so its final selection is already open."
     elif until <= max(act.now, competition.closes_at):
         message = (
-            f"The final selection cannot be reopened until {until:%Y-%m-%d %H:%M} UTC. Choose a time in the "
-            "future and after the close."
+            f"The final selection cannot be reopened until {until:%-d %b %Y, %H:%M} UTC. Choose a time in "
+            "the future and after the close."
         )
     if message:
         raise OrganizerRefusal("selection_stays", ErrorKind.CONFLICT, message)
@@ -128,7 +128,7 @@ def reopen(act: Act, *, until: datetime, reason: str) -> None:
         before={"selection_deadline": before},
         after={"selection_deadline": until},
         reason=reason,
-        public_text=f"The final selection can be changed until {until:%Y-%m-%d %H:%M} UTC: {reason}",
+        public_text=f"The final selection can be changed until {until:%-d %b %Y, %H:%M} UTC: {reason}",
     )
 
 
@@ -183,7 +183,7 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> l
 
 def _closed(competition: Competition) -> Refusal:
     closed_at = closes_at(competition)
-    when = f" at {closed_at:%Y-%m-%d %H:%M:%S} UTC" if closed_at else ""
+    when = f" at {closed_at:%-d %b %Y, %H:%M:%S} UTC" if closed_at else ""
     with_it = "" if closed_at != competition.closes_at else " with the competition"
     return Refusal("selection_closed", ErrorKind.FORBIDDEN, f"The final selection closed{with_it}{when}.")
 

@@ -38,7 +38,7 @@ def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: 
     act.session.add(made)
     act.session.flush()
     whose = "all teams" if team is None else f"team {log.mention(team)}"
-    when = f"{day:%Y-%m-%d} (UTC), until {ends_at(act.competition, day=day):%Y-%m-%d %H:%M} UTC"
+    when = f"{day:%-d %b %Y} (UTC), until {ends_at(act.competition, day=day):%-d %b %Y, %H:%M} UTC"
     counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
     for_whom = "Every team" if team is None else f"The team {log.mention(team)}"
     act.record(
@@ -84,9 +84,9 @@ def _problems(
     if day is None:
         yield "Enter the day as a date, such as 2026-03-14."
     elif day < now.astimezone(UTC).date():
-        yield f"The day {day:%Y-%m-%d} (UTC) is in the past. Choose today or a later day."
+        yield f"The day {day:%-d %b %Y} (UTC) is in the past. Choose today or a later day."
     if day and last_day and day > last_day and not competition.takes_late_submissions:
-        yield f"The day {day:%Y-%m-%d} (UTC) is after the close, and late submissions are not accepted."
+        yield f"The day {day:%-d %b %Y} (UTC) is after the close, and late submissions are not accepted."
     if not reason:
         yield "Enter a reason. It is shown in the public log."
     if team is not None and (team.competition_id != competition.id or team.merged_into_id is not None):

@@ -247,7 +247,7 @@ def _entry_closed(competition: Competition, now: datetime) -> EntryRefused | Non
         return None
     is_over = phases.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED)
     deadline = competition.closes_at if is_over else competition.entry_deadline
-    when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
+    when = f" ended at {deadline:%-d %b %Y, %H:%M:%S} UTC" if deadline else " is over"
     return EntryRefused("entry_closed", f"Entry into this competition{when}.")
 
 

@@ -240,7 +240,7 @@ def require_running(competition: Competition, now: datetime) -> None:
 
 def frozen(deadline: datetime | None) -> Refusal:
     """Return the refusal after the end of team changes."""
-    when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
+    when = f" ended at {deadline:%-d %b %Y, %H:%M:%S} UTC" if deadline else " is over"
     return Refusal("teams_frozen", ErrorKind.FORBIDDEN, f"The period for team changes{when}.")
 
 

@@ -75,7 +75,7 @@ def test_public_log_shows_recipient_number_and_reason(service):
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
         assert log.with_names(entry.public_text, log.names(session, [entry])) == (
-            "The team ada received 2 extra submissions on 2026-01-05 (UTC), until 2026-01-06 00:00 UTC: "
+            "The team ada received 2 extra submissions on 5 Jan 2026 (UTC), until 6 Jan 2026, 00:00 UTC: "
             "The queue stood still for two hours"
         )
         given = grants.list_newest(session, competition=competition)

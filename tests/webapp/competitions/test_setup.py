@@ -3,7 +3,7 @@
 import html
 import io
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select
@@ -11,6 +11,7 @@ from sqlalchemy import select
 from grader.models import AuditEntry
 from grader.services.competitions import lookup, settings, settings_model
 from grader.services.competitions.settings_model import METRIC_PARTS, NAMED_PARTS, NAMES, CompetitionSettings
+from tests.fixtures.arena import main_text
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import open_confirmed
 from tests.fixtures.first_screen import first_screen
@@ -115,6 +116,46 @@ def test_dates_of_the_form_are_utc(arena, root):
     assert deadline.isoformat() == "2030-02-22T23:59:00+00:00"
 
 
+def test_an_empty_field_never_hides_a_default_date(arena, root):
+    make(root)
+    shown = form_of(root.browser.get(PAGE).text)
+    proposed = datetime.fromisoformat(shown["closes_at"])
+    assert proposed.replace(tzinfo=UTC) > arena.now() + 55 * DAY
+    for name, days in {"entry_deadline": -7, "merger_deadline": -7, "reveals_at": 7}.items():
+        assert datetime.fromisoformat(shown[name]) == proposed + days * DAY, name
+    save(root, section="text")
+    assert settings_of(arena).closes_at is None  # Nobody has saved the dates yet.
+    save(root, section="dates")
+    assert settings_of(arena).closes_at == proposed.replace(tzinfo=UTC)
+    assert settings_of(arena).reveals_at is None  # It still follows the close.
+    later = proposed + 10 * DAY
+    save(root, closes_at=f"{later:%Y-%m-%dT%H:%M}")
+    assert form_of(root.browser.get(PAGE).text)["reveals_at"] == f"{later + 7 * DAY:%Y-%m-%dT%H:%M}"
+    save(root, closes_at="")
+    assert settings_of(arena).closes_at is None
+    assert form_of(root.browser.get(PAGE).text)["closes_at"] == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ("date", "revealed automatically on 8 Mar 2030, 23:59 UTC"),
+        ("organizer", "revealed only by an organizer"),
+    ],
+)
+def test_the_confirmation_of_the_publication_states_all_dates(arena, root, rule: str, sentence: str):
+    arena.competition()
+    make(root, slug="next", source="toxicity", with_solution="yes")
+    here = "/competitions/next/organize"
+    sent = {"closes_at": "2030-03-01T23:59", "opens_at": "2030-01-01T00:00", "reveal_rule": rule}
+    page = root.browser.get(f"{here}/settings").text
+    assert root.post(f"{here}/settings/save", form_of(page) | sent).status_code == 303
+    asked = main_text(root.post(f"{here}/state/publish"))
+    assert "It opens on 1 Jan 2030, 00:00 UTC and closes on 1 Mar 2030, 23:59 UTC." in asked
+    assert "Entry ends on 22 Feb 2030, 23:59 UTC. Mergers end on 22 Feb 2030, 23:59 UTC." in asked
+    assert sentence in asked
+
+
 def test_a_section_is_done_only_when_it_was_saved(arena, root):
     make(root)
 
@@ -126,9 +167,8 @@ def test_a_section_is_done_only_when_it_was_saved(arena, root):
     save(root, contact="ask@example.org")
     assert marks() == {"text": "advice", "data": "missing", "dates": "open"}
     save(root, section="dates")
-    assert marks() == {"text": "advice", "data": "missing", "dates": "advice"}
-    closes_at = f"{arena.now() + 60 * DAY:%Y-%m-%dT%H:%M}"
-    save(root, closes_at=closes_at, overview="Hello.", rules="Be fair.")
+    assert marks() == {"text": "advice", "data": "missing", "dates": "done"}
+    save(root, overview="Hello.", rules="Be fair.")
     assert marks() == {"text": "done", "data": "missing", "dates": "done"}
 
 
