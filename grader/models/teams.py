@@ -13,8 +13,12 @@ from grader.models.people import User
 
 
 def random_alias() -> str:
-    """Return the name that other teams see in an anonymous competition; it depends on nothing."""
-    return f"Team {base64.b32encode(secrets.token_bytes(5)).decode()}"
+    """Return the name that other teams see in an anonymous competition; it depends on nothing.
+
+    It has no letter that looks like another one, so its key in lower case is the alias itself.
+    """
+    code = base64.b32encode(secrets.token_bytes(5)).decode()
+    return f"Team {code.replace('I', '8').replace('M', '9')}"
 
 
 class Team(Base):

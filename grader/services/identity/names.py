@@ -13,7 +13,7 @@ from functools import cache
 import idna
 import regex
 from confusable_homoglyphs import utils as confusables
-from sqlalchemy import exists, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
@@ -129,8 +129,12 @@ def is_taken(session: Session, *, name: str) -> bool:
 def is_taken_by_team(
     session: Session, *, competition: Competition, name: str, but_for: Team | None = None
 ) -> bool:
-    """Return whether a team other than `but_for` has a similar name; lock the competition first."""
-    alike = (Team.competition_id == competition.id) & (Team.name_key == name_key(name))
+    """Return whether a team other than `but_for` has a similar name or alias; lock the competition first."""
+    key, before_code = name_key(name), name_key("Team")
+    is_same = Team.name_key == key
+    if key.startswith(before_code):
+        is_same |= func.lower(Team.alias) == f"team {key.removeprefix(before_code)}"
+    alike = (Team.competition_id == competition.id) & is_same
     if but_for is not None:
         alike &= Team.id != but_for.id
     return bool(session.scalar(select(exists().where(alike))))

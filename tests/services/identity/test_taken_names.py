@@ -3,6 +3,7 @@
 import pytest
 
 from grader.models import User
+from grader.models.teams import random_alias
 from grader.services.identity import names
 from grader.services.identity.accounts import InvalidAccount
 from grader.services.teams import rosters, teams
@@ -31,6 +32,22 @@ def test_team_name_cannot_differ_only_in_punctuation(service):
         rename(service, competition, "bob", "Team-Alpha.")
     rename(service, competition, "bob", "Team Beta")
     rename(service, competition, "Team Alpha", "Team Alpha!")  # A name may resemble the team's own name.
+
+
+def test_team_name_cannot_look_like_the_alias_of_another_team(service):
+    competition = service.competition()
+    alias = service.submit(competition).submission.team.alias
+    service.submit(competition, user="bob")
+    for twin in (alias, alias.lower(), alias.replace(" ", "-"), alias.replace("e", "\u0435")):
+        with refused("team_name_taken"):
+            rename(service, competition, "bob", twin)
+    rename(service, competition, "ada", alias)
+
+
+@pytest.mark.parametrize("_", range(50))
+def test_key_of_an_alias_is_the_alias_in_lower_case(_):
+    word, code = random_alias().split()
+    assert names.name_key(f"{word} {code}") == names.name_key(word) + code.lower()
 
 
 def test_reserved_names_are_rejected_for_users_and_teams_with_the_reason(service):
