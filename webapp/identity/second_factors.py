@@ -210,7 +210,7 @@ def _expired() -> Refusal:
 
 
 def _wrong() -> Refusal:
-    message = "This code or passkey is wrong or was already used."
+    message = "This code or passkey is wrong."
     return Refusal("wrong_factor", ErrorKind.MISMATCH, message)
 
 
@@ -221,7 +221,7 @@ def _proof() -> Proof:
 def _is_proved(session: Any, user: User) -> bool:
     """Return whether the second factor is right; wrong ones are counted. Raises Refusal.
 
-    Passkeys cannot be guessed and are not counted.
+    Passkeys cannot be guessed and are not counted. The refusal of a used code undoes its count.
     """
     site, proof, now = current_site(), _proof(), db.now(session)
     counted = tuple[int, ...]()

@@ -106,7 +106,10 @@ def recovery_codes_left(session: Session, *, user: User) -> int:
 def verify(
     session: Session, *, user: User, proof: Proof, ceremony: "Ceremony | None", key: str, now: datetime
 ) -> bool:
-    """Return whether a code or a response is valid, and make sure that it is never accepted again."""
+    """Return whether a code or a response is valid, and make sure that it is never accepted again.
+
+    Raises Refusal for a code that was used before, which is not a wrong guess.
+    """
     logins.hold_factors(session, user=user)
     act = acting.of_site(session, Actor.of(user), now)
     if proof.passkey:
@@ -231,7 +234,11 @@ def _verify_passkey(act: Act, response: str, ceremony: "Ceremony") -> bool:
 
 
 def _verify_app(factor: SecondFactor, code: str, key: str, now: datetime) -> bool:
-    step = _matching_step(_app_secret(factor.user_id, factor.key_id, key), code, now, after=factor.counter)
+    secret = _app_secret(factor.user_id, factor.key_id, key)
+    step = _matching_step(secret, code, now, after=factor.counter)
+    if step is None and _matching_step(secret, code, now) is not None:
+        message = "You have already used this code. Wait until your app shows the next one."
+        raise Refusal("code_used", ErrorKind.MISMATCH, message)
     if step is None:
         return False
     factor.counter, factor.last_used_at = step, now

@@ -44,6 +44,13 @@ def test_strangers_are_locked_out_after_60_guesses_per_hour_from_any_address_but
     assert guess(service, guesser(address="10.9.9.9"), HOUR)
 
 
+def test_strangers_have_fewer_than_1000_guesses_a_day_and_the_owner_is_not_locked_out(service):
+    hours = [timedelta(hours=hour) for hour in range(24) for _ in range(60)]
+    tried = [guess(service, guesser(address=f"10.{n // 99}.{n % 99}.1"), at) for n, at in enumerate(hours)]
+    assert tried.count(True) == 500
+    assert guess(service, guesser(device="own"), hours[-1])
+
+
 def test_guesses_at_many_names_from_one_network_are_limited(service):
     for place in range(20):
         assert guess(service, guesser(f"Person {place}"))
