@@ -10,14 +10,18 @@ from pydantic import Field
 from grader.models import MAIN_BOARD, Competition, Role, SubmissionGrant, Team
 from grader.services.competitions import lookup, team_names
 from grader.services.competitions.acting import Act
+from grader.services.competitions.phases import phase
+from grader.services.leaderboards import team_results
 from grader.services.submissions import decisions
 from grader.services.teams import carry_over, divisions, grants, limits, moderation, team_search
 from grader.services.teams.carry_over import CarriedOver
+from grader.visibility import Viewer
 from webapp.http.api import ending
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Confirmation, Moment, Number, PageSize, Sent, Text
 from webapp.http.organizer_operations import Reasoned, Searched
+from webapp.http.site import site_link
 from webapp.presentation import formats
 from webapp.submissions.answers import Limits
 from webapp.surface import Ask, Surface
@@ -188,6 +192,17 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
         limits=Limits.model_validate(left),
         grants=[_grant_line(each, ask.competition) for each in given],
     )
+
+
+@TEAMS.read("/certificates", None, endpoint="certificates", page="teams/certificate.html")
+def certificates(ask: Ask) -> dict[str, Any]:
+    """Show the certificates of all teams on the private leaderboard, one per printed page."""
+    shown: dict[str, Any] = {"competition": ask.competition, "phase": phase(ask.competition, ask.now)}
+    return {
+        "awards": team_results.awards(ask.session, viewer=Viewer.ORGANIZER, **shown),
+        "revealed_at": ask.competition.revealed_at,
+        "link": site_link("leaderboards.private", slug=ask.competition.slug),
+    }
 
 
 @TEAMS.read("/grants", GrantList)

@@ -16,6 +16,7 @@ from grader.services.competitions.settings_model import division_names
 from grader.services.identity import names
 from grader.services.identity.api_tokens import Scope
 from grader.services.leaderboards import team_results
+from grader.services.leaderboards.score_history import unranked
 from grader.services.submissions import selections
 from grader.services.teams import divisions, invitations, limits, mergers, participations, rosters, teams
 from grader.services.teams.mergers import Sum
@@ -210,13 +211,12 @@ def team_of_link(ask: Ask, token: str) -> InvitingTeam:
 def certificate(ask: Ask, team_id: int) -> dict[str, Any]:
     """Show the certificate of a team on the private leaderboard."""
     competition, now = ask.competition, ask.now
-    found: dict[str, Any] = {
-        "competition": competition,
-        "team_id": team_id,
-        "phase": phases.phase(competition, now),
-    }
+    shown: dict[str, Any] = {"competition": competition, "phase": phases.phase(competition, now)}
+    awards = team_results.awards(ask.session, team_id=team_id, **shown)
+    if not awards:
+        raise unranked(team_id)
     return {
-        "award": team_results.award(ask.session, **found),
+        "awards": awards,
         "revealed_at": competition.revealed_at,
         "link": site_link("leaderboards.private", slug=competition.slug),
     }

@@ -1,4 +1,4 @@
-"""A team's results and its award after the reveal."""
+"""A team's results, and awards, after the reveal."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,14 +6,13 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Split, Submission, Team
+from grader.models import Competition, Split, Standing, Submission, Team
 from grader.ranking import order, selection
 from grader.ranking.selection import SubmissionKind
 from grader.services.competitions import lookup, team_names
 from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.board import BoardNotRevealed, members_of
 from grader.services.leaderboards.ranks import Standings
-from grader.services.leaderboards.score_history import unranked
 from grader.visibility import Field, Phase, Viewer, visible
 
 
@@ -120,21 +119,31 @@ class Award:
     score: str
 
 
-def award(session: Session, *, competition: Competition, team_id: int, phase: Phase) -> Award:
-    """Return a team's award; raise BoardNotRevealed, or Refusal if it has no private rank."""
+def awards(
+    session: Session,
+    *,
+    competition: Competition,
+    phase: Phase,
+    viewer: Viewer = Viewer.PUBLIC,
+    team_id: int | None = None,
+) -> list[Award]:
+    """Return the awards of one or all teams with a private rank, best first; raise BoardNotRevealed."""
     if not visible(Field.PRIVATE_RANK, Viewer.PUBLIC, phase, competition.feedback):
         raise BoardNotRevealed
     standings = Standings(session, lookup.live(competition).id, Split.PRIVATE)
-    ranked = standings.ranked_entry_of(team_id)
-    if ranked is None:
-        raise unranked(team_id)
-    entry, rank = ranked
-    team = session.get_one(Team, team_id)
-    are_hidden = team_names.are_hidden(competition)
-    return Award(
-        team=team_names.shown(team, competition),
-        members=() if are_hidden else members_of(session, team_id),
-        rank=rank,
-        team_count=standings.count_teams(),
-        score=shown_scores.scale(competition, Split.PRIVATE).text(entry.score_units),
-    )
+    ranked = standings.ranked_teams().add_columns(Standing.score_units).subquery()
+    query = select(Team, ranked.c.rank, ranked.c.score_units).join(ranked, ranked.c.team_id == Team.id)
+    if team_id is not None:
+        query = query.where(Team.id == team_id)
+    are_hidden, team_count = team_names.are_hidden(competition, viewer), standings.count_teams()
+    scale = shown_scores.scale(competition, Split.PRIVATE)
+    return [
+        Award(
+            team=team_names.shown(team, competition, viewer),
+            members=() if are_hidden else members_of(session, team.id),
+            rank=rank,
+            team_count=team_count,
+            score=scale.text(units),
+        )
+        for team, rank, units in session.execute(query.order_by(ranked.c.rank))
+    ]

@@ -78,7 +78,7 @@ def test_an_award_names_a_team_and_its_members_unless_they_stay_hidden(service, 
     with service.database.read() as session:
         ada = session.scalars(select(Team).where(Team.name == "ada")).one()
         given = {"competition": competition, "team_id": ada.id, "phase": Phase.REVEALED}
-        award = team_results.award(session, **given)
+        (award,) = team_results.awards(session, **given)
     is_hidden = anonymity is Anonymity.ALWAYS
     assert (award.team, award.members) == ((ada.alias, ()) if is_hidden else ("ada", ("ada",)))
 
