@@ -164,6 +164,11 @@ def safe(text: str) -> str:
     return f"'{text}" if is_formula else text
 
 
+def unsafe(text: str) -> str:
+    """Return a text without the apostrophe that `safe` adds."""
+    return text[1:] if text.startswith("'") and safe(text[1:]) == text else text
+
+
 def csv_lines(rows: Iterable[Iterable[object]], *, line_end: str = "\r\n") -> str:
     """Return rows as CSV, with all text made safe for spreadsheets."""
     text = io.StringIO()

@@ -120,6 +120,13 @@ def text_of(path: Path) -> str:
         raise click.ClickException(f"{path} is not UTF-8 (byte {error.start + 1:,} is invalid).") from None
 
 
+def roster_lines(path: Path) -> list[str]:
+    """Return the lines of a roster in UTF-8 or UTF-16."""
+    from grader.services.identity.roster_file import lines_of
+
+    return lines_of(path.read_bytes())
+
+
 def fields_of(_context: Any, _parameter: Any, words: Iterable[str]) -> dict[str, Any]:
     """Return the values by name; a path for @FILE, JSON as its value, and any other value as text.
 

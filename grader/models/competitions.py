@@ -288,7 +288,7 @@ class RosterEntry(Base):
     """A student on the roster of a class.
 
     `user` is None until the student joins. Only the organizers have stated the `email`. `link_sha256` is the
-    hash of the invitation's link.
+    hash of the invitation's link. `original` are the headings and cells of the row in the imported file.
     """
 
     __tablename__ = "roster_entry"
@@ -306,6 +306,7 @@ class RosterEntry(Base):
     email: Mapped[str | None] = mapped_column(String(254))
     section: Mapped[str] = mapped_column(String(64), default="")
     link_sha256: Mapped[str | None] = mapped_column(String(64), unique=True)
+    original: Mapped[list[list[str]]] = mapped_column(JSON, default=list, server_default="[]")
 
     user: Mapped[User | None] = relationship()
 

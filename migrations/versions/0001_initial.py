@@ -371,6 +371,7 @@ def upgrade() -> None:
         sa.Column("email", sa.String(254)),
         sa.Column("section", sa.String(64), nullable=False),
         sa.Column("link_sha256", sa.String(64), unique=True),
+        sa.Column("original", sa.JSON(), nullable=False, server_default="[]"),
         sa.UniqueConstraint("competition_id", "student_id", name="uq_roster_entry_competition_id_student_id"),
         sa.UniqueConstraint("competition_id", "user_id", name="uq_roster_entry_competition_id_user_id"),
         sqlite_autoincrement=True,

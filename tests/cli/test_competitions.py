@@ -184,8 +184,9 @@ def test_a_running_competition_is_managed(competition, service, tmp_path: Path):
 def test_a_roster_invites_students_and_grades_are_exported(competition, service, tmp_path: Path):
     service.competition()
     names = tmp_path / "names.txt"
-    names.write_text("dora", encoding="utf-8-sig")
-    made = competition("roster", "toxicity", names)
+    names.write_text("name\ndora", encoding="utf-16")
+    assert competition("roster", "toxicity", names).exit_code == 1  # without a terminal, nobody confirms
+    made = competition("roster", "toxicity", names, "--yes")
     assert made.stdout.splitlines()[1].startswith("dora,,,http"), made.output
     assert competition("export", "toxicity", "grades").exit_code == 0
     names.write_bytes("J\xfcrgen".encode("latin-1"))

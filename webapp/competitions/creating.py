@@ -11,7 +11,7 @@ from grader.models import Competition, Role
 from grader.services.competitions import acting, drafts, organizers
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import CompetitionSettings
-from grader.services.identity import names
+from grader.services.identity import class_rosters, names
 from grader.services.identity.api_tokens import Scope
 from grader.services.rescoring import versions
 from webapp.competitions import prose
@@ -34,6 +34,7 @@ class NewCompetition(Sent):
     owner: Annotated[Text, Field(description="The name of an additional owner; empty if there is none.")] = ""
     with_data: bool = False
     with_solution: bool = False
+    with_roster: Annotated[bool, Field(description="Copy the roster; only for owners of the source.")] = False
 
     @staticmethod
     def of_form(act: Act) -> dict[str, Any]:
@@ -94,6 +95,8 @@ def create_competition(act: Act, sent: NewCompetition) -> Draft:
         source = require_role(session, sent.source, Role.EDITOR)
         copied = acting.begin(session, competition=source, actor=act.actor)
         draft = drafts.clone(copied, slug=slug, title=sent.title, with_data=sent.with_data, owner=owner)
+        if sent.with_roster and organizers.reaches(g.organizer_role, Role.OWNER):
+            class_rosters.copy_all(session, source=source, draft=draft)
         if sent.with_solution:
             versions.copy_solution(copied, draft=draft)
         after_commit(prose.format_saved, draft.slug)

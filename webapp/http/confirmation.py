@@ -7,7 +7,7 @@ meantime, confirmation is requested again.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Flask, g, render_template, request
@@ -30,7 +30,7 @@ class Question:
     The confirmation is bound to `state`, or to the sentences if `state` is empty. An action with `is_final`
     cannot be undone. `links` are texts and URLs of related pages. With `can_change`, a button leads back to
     the form with the entered values; that page checks `wants_to_change`. `problems` are the fields that
-    need the confirmation.
+    need the confirmation. `template` renders the page with the further values `shown`.
     """
 
     heading: str
@@ -42,6 +42,8 @@ class Question:
     links: tuple[tuple[str, str], ...] = ()
     can_change: bool = False
     problems: Sequence[Mapping[str, Any]] = ()
+    template: str = "confirm.html"
+    shown: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def token(self) -> str:
@@ -102,7 +104,8 @@ def _ask(unconfirmed: Unconfirmed) -> ResponseReturnValue:
     context.identify()
     kept = [(name, value) for name, value in request.form.items(multi=True) if name not in _NOT_KEPT]
     page = render_template(
-        "confirm.html",
+        unconfirmed.question.template,
+        **unconfirmed.question.shown,
         question=unconfirmed.question,
         kept=kept,
         field=FIELD,

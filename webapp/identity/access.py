@@ -113,13 +113,13 @@ def join_class(token: str) -> ResponseReturnValue:
             return redirect(url_for("competitions.index"), 303)
         return redirect(url_for("entry.show", slug=joined.slug), 303)
     with reading() as session:
-        entry, competition, is_unused = class_rosters.find(session, token=token, now=db.now(session))
+        entry, competition, link = class_rosters.find(session, token=token, now=db.now(session))
     return render_template(
         "identity/join_class.html",
         student=entry.name,
         title=competition.full_title,
         token=token,
-        may_sign_up=is_unused and site.settings.sign_up is not SignUp.CLOSED,
+        may_sign_up=link.used_at is None and site.settings.sign_up is not SignUp.CLOSED,
     )
 
 

@@ -1,27 +1,33 @@
 """Rosters of classes: students, import with invitations (page and API)."""
 
 import base64
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from flask import Blueprint, request
+from flask import Blueprint, request, url_for
 from pydantic import Field
 
 from grader.models import Role, SectionUse
 from grader.services.closing import tables
 from grader.services.competitions.acting import Act
 from grader.services.identity import class_rosters, roster_file
+from grader.services.identity.class_rosters import Plan
+from grader.services.identity.roster_file import Meaning
 from grader.services.site.paging import PAGE_SIZE, page_of_list
-from grader.text import csv_lines
-from webapp.http.fields import Answer, Paged, Sent, Text
+from grader.text import counted, csv_lines
+from webapp.http.confirmation import Question, confirm
+from webapp.http.fields import Answer, Confirmation, Paged, Text
 from webapp.http.organizer_operations import DESK
 from webapp.http.site import current_site, site_link
+from webapp.presentation.form_fields import entered
 from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_roster", __name__, url_prefix="/competitions/<slug>/organize/roster")
+OPTIONS = {"by_mail", "own_accounts", "sections", "renew_links", "remove_missing"}
 HEADER = ("name", "student id", "section", "link")
 
 
-class RosterRequest(Sent):
+class RosterRequest(Confirmation):
     """Students to add to the roster or to change, and how they are invited."""
 
     students: Annotated[
@@ -43,6 +49,23 @@ class RosterRequest(Sent):
         bool, Field(description="Replace the links of the listed students who have not joined.")
     ] = False
     remove_missing: Annotated[bool, Field(description="Remove students who are not in the list.")] = False
+    columns: Annotated[
+        list[Meaning] | None,
+        Field(description="The meaning of each column; by default, headings and addresses are recognized."),
+    ] = None
+    has_headings: Annotated[
+        bool | None,
+        Field(description="Whether the first row has headings; by default, they are recognized."),
+    ] = None
+
+    @staticmethod
+    def of_form(_act: Act, **_: Any) -> dict[str, Any]:
+        """Return the fields of the form; the preview states columns and headings."""
+        fields = entered(RosterRequest) | {"columns": None, "has_headings": None}
+        if chosen := request.form.getlist("columns"):
+            columns = [meaning for each in chosen for meaning in each.split(",")]
+            fields |= {"columns": columns, "has_headings": request.form.get("has_headings") == "yes"}
+        return fields
 
 
 class StudentInvitation(Answer):
@@ -107,12 +130,23 @@ def _lines(**_: Any) -> list[str] | None:
 def import_students(act: Act, sent: RosterRequest, prepared: list[str] | None = None) -> RosterImport:
     """Import a roster: add or change students, and invite the new ones with one-time links.
 
-    Either all students are imported or none. Students who are not in the list stay on the roster.
+    The confirmation states the meaning of the columns and who would be added, changed and missing. Either all
+    students are imported or none. Students who are not in the list stay on the roster.
     """
     by_mail = sent.by_mail and current_site().settings.sends_mail()
-    fields = sent.model_dump(exclude={"students", "by_mail"})
     lines = sent.students if prepared is None else prepared
-    made, remarks = class_rosters.import_lines(act, lines=lines, by_mail=by_mail, **fields)
+    plan = class_rosters.plan(
+        act,
+        lines=lines,
+        columns=sent.columns,
+        has_headings=sent.has_headings,
+        sections=sent.sections,
+        remove_missing=sent.remove_missing,
+    )
+    if not plan.problems or request.blueprint != "api":
+        _ask(act, sent, plan, lines, by_mail=by_mail)
+    fields = sent.model_dump(include={"own_accounts", "renew_links"})
+    made, remarks = class_rosters.apply(act, plan, by_mail=by_mail, **fields)
     invitations = [
         StudentInvitation(
             student=each.entry.name,
@@ -123,3 +157,37 @@ def import_students(act: Act, sent: RosterRequest, prepared: list[str] | None = 
         for each in made
     ]
     return RosterImport(invitations=invitations, remarks=remarks)
+
+
+def _ask(act: Act, sent: RosterRequest, plan: Plan, lines: Sequence[str], *, by_mail: bool) -> None:
+    """Ask for a confirmation of the columns and effects; a page shows problems with them."""
+    sentences = list(plan.sentences)
+    if by_mail:
+        to = class_rosters.recipients(plan, own_accounts=sent.own_accounts, renew_links=sent.renew_links)
+        sentences.append(f"{counted(to, 'e-mail')} with a link will be sent.")
+    slug, roster = act.competition.slug, plan.roster
+    chosen = sent.model_dump(include=OPTIONS)
+    kept = {
+        "columns": ",".join(each.role for each in roster.columns),
+        "has_headings": "yes" if roster.has_headings else "no",
+        "students": "\n".join(lines),
+    }
+    ids = [[each.id for each in entries] for entries in (plan.changed, plan.missing)]
+    shown = {
+        "slug": slug,
+        "plan": plan,
+        "meanings": list(Meaning),
+        "options": {name: "yes" if value is True else value for name, value in chosen.items()},
+        "entered": kept,
+    }
+    confirm(
+        Question(
+            heading=f"Import {counted(len(roster.students), 'student')}?",
+            sentences=tuple(sentences),
+            button="Import",
+            back=url_for("organize_roster.index", slug=slug),
+            state=repr((sentences, kept, chosen, ids)),
+            template="teams/roster_preview.html",
+            shown=shown,
+        )
+    )

@@ -10,7 +10,7 @@ import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
 from grader.cli.output import CommandOutput
-from grader.cli.parameters import FILE, fields_option, text_of
+from grader.cli.parameters import FILE, fields_option, roster_lines, text_of
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted
 from grader.text import aligned, csv_lines
@@ -179,7 +179,7 @@ CALLS = {
                 "students",
                 type=FILE,
                 metavar="FILE",
-                callback=lambda *given: text_of(given[2]).splitlines(),
+                callback=lambda *given: roster_lines(given[2]),
             ),
             click.option("--mail", "by_mail", is_flag=True, help="E-mail the links to the students."),
             click.option(
@@ -194,7 +194,20 @@ CALLS = {
             ),
             click.option("--renew-links", is_flag=True, help="Replace unused links of students."),
             click.option("--remove-missing", is_flag=True, help="Remove students who are not in the file."),
+            click.option(
+                "--columns",
+                callback=lambda *given: given[2] and [each.strip() for each in given[2].split(",")],
+                help="The meaning of each column, separated by commas: name, first name, last name, e-mail, "
+                "student id, section or ignored; by default, headings and addresses are recognized.",
+            ),
+            click.option(
+                "--headings/--no-headings",
+                "has_headings",
+                default=None,
+                help="Whether the first row has headings.",
+            ),
         ),
+        asks=True,
     ),
 }
 ORGANIZERS = {

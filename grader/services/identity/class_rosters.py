@@ -1,13 +1,13 @@
 """Rosters of classes: import, invitations of students, use of the sections."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import delete, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, aliased, contains_eager, joinedload
 
 from grader.errors import ErrorKind, Refusal
 from grader.models import (
@@ -15,8 +15,10 @@ from grader.models import (
     Competition,
     DivisionChoice,
     LinkPurpose,
+    Organizer,
     Participation,
     RequestState,
+    Role,
     RosterEntry,
     SectionUse,
     Team,
@@ -25,8 +27,8 @@ from grader.models import (
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
-from grader.services.identity import kept_identities, names, one_time_links, roster_file
-from grader.services.identity.roster_file import Student
+from grader.services.identity import email_addresses, kept_identities, names, one_time_links, roster_file
+from grader.services.identity.roster_file import Meaning, Roster, Student
 from grader.services.site import letters
 from grader.services.site import mail_addresses as addresses
 from grader.services.site import mail_limits as limits
@@ -44,66 +46,240 @@ class ClassInvitation:
     token: str | None
 
 
-def import_lines(
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The effects of an import, for confirmation.
+
+    `matched` are the present entries of the roster's students, None for new ones, and `missing` the other
+    entries. `users` are the accounts of new students that are known from the owners' other competitions.
+    """
+
+    roster: Roster
+    use: SectionUse
+    matched: tuple[RosterEntry | None, ...]
+    changed: tuple[RosterEntry, ...]
+    missing: tuple[RosterEntry, ...]
+    removes_missing: bool
+    users: Mapping[str, User]
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def added(self) -> list[str]:
+        """The names of new students."""
+        pairs = zip(self.roster.students, self.matched, strict=True)
+        return [student.name for student, entry in pairs if entry is None]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The columns and the effects, each as a sentence."""
+        used = (each for each in self.roster.columns if each.role is not Meaning.IGNORED)
+        groups = (
+            ("Added", self.added),
+            ("Changed", [each.name for each in self.changed]),
+            (
+                "Removed" if self.removes_missing else "Not in the list, but still on the roster",
+                [each.name for each in self.missing],
+            ),
+        )
+        return [
+            f"Columns: {', '.join(f'{each.label} is the {each.role}' for each in used)}.",
+            *(
+                f"{words} ({len(people):,}): {listed(people, most=MOST_LISTED)}."
+                for words, people in groups
+                if people
+            ),
+            *self.notes,
+        ]
+
+
+def plan(
     act: Act,
     *,
     lines: Sequence[str],
+    columns: Sequence[Meaning] | None = None,
+    has_headings: bool | None = None,
     sections: SectionUse | None = None,
-    own_accounts: bool = False,
-    by_mail: bool = False,
-    renew_links: bool = False,
     remove_missing: bool = False,
+) -> Plan:
+    """Return the effects of an import without changes; raise OrganizerRefusal for malformed CSV.
+
+    `columns` are the roles that the host chose. `sections` is by default as before.
+    """
+    session, competition = act.session, act.competition
+    roster = roster_file.read(lines, roles=columns, has_headings=has_headings)
+    use = sections or competition.section_use or SectionUse.NOTHING
+    here = RosterEntry.competition_id == competition.id
+    stored = session.scalars(select(RosterEntry).where(here).options(joinedload(RosterEntry.user))).all()
+    matched, problems = _matched(stored, roster.students)
+    pairs = list(zip(roster.students, matched, strict=True))
+    missing = sorted({*stored} - {*matched}, key=lambda each: each.id)
+    staying = [] if remove_missing else missing
+    sizes = Counter([*(each.section for each in roster.students), *(each.section for each in staying)])
+    if sections not in (None, SectionUse.NOTHING) and not any(sizes):
+        problems.append("The roster has no sections. Add a column named section.")
+    new = [student for student, entry in pairs if entry is None]
+    users = _known(act, new, {each.user_id for each in stored})
+    notes = list(roster.notes)
+    if users:
+        found = counted(len(users), "new student")
+        notes.append(f"{found} are known from your other competitions and need no invitation.")
+    if stored and new and len(new) == len(roster.students):
+        notes.append("No student of the list is on the roster yet. Check ids and addresses.")
+    notes += _similar_ids(new, stored)
+    return Plan(
+        roster=roster,
+        use=use,
+        matched=tuple(matched),
+        changed=tuple(
+            entry for student, entry in pairs if entry and _values(entry, student) != _values(entry)
+        ),
+        missing=tuple(missing),
+        removes_missing=remove_missing,
+        users=users,
+        notes=tuple(notes),
+        problems=(*roster.problems, *problems, *_section_problems(act, use, sizes)),
+    )
+
+
+def apply(
+    act: Act, plan: Plan, *, own_accounts: bool = False, by_mail: bool = False, renew_links: bool = False
 ) -> tuple[list[ClassInvitation], list[str]]:
     """Add and change students; return invitations and notes; raise OrganizerRefusal or TooMuchMail.
 
     New students are invited, unless they join with their verified address (`own_accounts`). Only students who
-    join are linked to an account, so the result does not depend on who has one. `sections` is by default as
-    before. `renew_links` replaces the links of all listed students who have not joined.
+    have joined a competition of the owners are linked to an account, so the result does not depend on who has
+    one. `renew_links` replaces the links of all listed students who have not joined.
     """
+    if plan.problems:
+        raise roster_file.invalid(plan.problems)
     session, competition = act.session, act.competition
-    found, notes = roster_file.read(lines)
-    use = sections or competition.section_use or SectionUse.NOTHING
-    here = RosterEntry.competition_id == competition.id
-    stored = session.scalars(select(RosterEntry).where(here).options(joinedload(RosterEntry.user))).all()
-    matched, problems = _matched(stored, found)
-    missing = sorted({*stored} - {*matched}, key=lambda each: each.id)
-    staying = [] if remove_missing else missing
-    sizes = Counter([*(each.section for each in found), *(each.section for each in staying)])
-    if sections not in (None, SectionUse.NOTHING) and not any(sizes):
-        problems.append("The roster has no sections. Add a column named section.")
-    if problems := [*problems, *_section_problems(act, use, sizes)]:
-        raise roster_file.invalid(problems)
-    if remove_missing:
-        _revoke(session, missing)
-        session.execute(delete(RosterEntry).where(RosterEntry.id.in_([each.id for each in missing])))
-    entries = [known or RosterEntry(competition_id=competition.id) for known in matched]
-    for entry, student in zip(entries, found, strict=True):
-        entry.name, entry.section = student.name, student.section
-        entry.student_id = student.student_id or entry.student_id
-        entry.email = student.email or entry.email
-    changed = sum(each in session.dirty and session.is_modified(each) for each in entries)
-    competition.section_use = use
+    if plan.removes_missing:
+        _revoke(session, plan.missing)
+        session.execute(delete(RosterEntry).where(RosterEntry.id.in_([each.id for each in plan.missing])))
+    entries = [known or RosterEntry(competition_id=competition.id) for known in plan.matched]
+    for entry, student in zip(entries, plan.roster.students, strict=True):
+        entry.name, entry.student_id, entry.email, entry.section = _values(entry, student)
+        entry.original = [list(each) for each in student.original] or entry.original or []
+        if student.place in plan.users:
+            entry.user_id = plan.users[student.place].id
+    competition.section_use = plan.use
     session.add_all(entries)
     session.flush()
-    if use is SectionUse.TEAMS:
+    if plan.use is SectionUse.TEAMS:
         _place(session, competition, entries, act.now)
-    if use is SectionUse.DIVISIONS:
-        _divide(act, list(filter(None, sizes)))
-    new = {entry for entry, known in zip(entries, matched, strict=True) if known is None and not own_accounts}
-    wanted = [each for each in entries if each in new or (renew_links and each.user_id is None)]
-    invitations, limited = _invite(act, wanted, by_mail=by_mail)
-    added, removed = matched.count(None), len(missing) - len(staying)
-    after = {"added": added, "changed": changed, "removed": removed, "invited": len(invitations)}
-    act.record("roster.import", counted(len(found), "student"), after={**after, "sections": use})
-    verb = "Removed" if remove_missing else "Not in the list, but still on the roster"
-    unsent = "Not e-mailed, because too many links were sent to the address today"
-    notes.insert(0, f"{counted(added, 'student')} added, {changed:,} changed.")
-    notes += [
-        f"{words}: {listed([each.name for each in students], most=MOST_LISTED)}."
-        for words, students in ((verb, missing), (unsent, limited))
-        if students
+    if plan.use is SectionUse.DIVISIONS:
+        staying = () if plan.removes_missing else plan.missing
+        _divide(act, list(dict.fromkeys(each.section for each in (*entries, *staying) if each.section)))
+    wanted = [
+        entry
+        for entry, known in zip(entries, plan.matched, strict=True)
+        if entry.user_id is None and (renew_links or (known is None and not own_accounts))
     ]
+    invitations, limited = _invite(act, wanted, by_mail=by_mail)
+    removed = len(plan.missing) if plan.removes_missing else 0
+    after: dict[str, Any] = {"added": len(plan.added), "changed": len(plan.changed), "removed": removed}
+    after |= {"invited": len(invitations), "sections": plan.use}
+    act.record("roster.import", counted(len(entries), "student"), after=after)
+    notes = [f"{counted(len(plan.added), 'student')} added, {len(plan.changed):,} changed.", *plan.notes]
+    if plan.missing:
+        verb = "Removed" if plan.removes_missing else "Not in the list, but still on the roster"
+        notes.append(f"{verb}: {listed([each.name for each in plan.missing], most=MOST_LISTED)}.")
+    if limited:
+        unsent = "Not e-mailed, because too many links were sent to the address today"
+        notes.append(f"{unsent}: {listed([each.name for each in limited], most=MOST_LISTED)}.")
     return invitations, notes
+
+
+def recipients(plan: Plan, *, own_accounts: bool, renew_links: bool) -> int:
+    """Return the number of addresses to which an import with e-mail sends links."""
+    pairs = zip(plan.roster.students, plan.matched, strict=True)
+    return sum(
+        bool(student.email or (entry and entry.email))
+        for student, entry in pairs
+        if student.place not in plan.users
+        and (not own_accounts if entry is None else renew_links and entry.user_id is None)
+    )
+
+
+def original_columns(
+    session: Session, *, competition: Competition
+) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
+    """Return the headings of the last imported file, and the cells of its rows by the id of the entry."""
+    query = select(RosterEntry.id, RosterEntry.original).where(RosterEntry.competition_id == competition.id)
+    rows = {id_: original for id_, original in session.execute(query.order_by(RosterEntry.id)) if original}
+    if not rows:
+        return (), {}
+    headings = tuple(heading for heading, _ in rows[max(rows)])
+    return headings, {
+        id_: tuple(cell for _, cell in original)
+        for id_, original in rows.items()
+        if tuple(heading for heading, _ in original) == headings
+    }
+
+
+def copy_all(session: Session, *, source: Competition, draft: Competition) -> None:
+    """Copy the roster of a competition to a draft, with the accounts of the students who have joined."""
+    draft.section_use = source.section_use
+    names_of = ("user_id", "name", "student_id", "email", "section", "original")
+    for entry in session.scalars(select(RosterEntry).where(RosterEntry.competition_id == source.id)):
+        values = {name: getattr(entry, name) for name in names_of}
+        session.add(RosterEntry(competition_id=draft.id, **values))
+    session.flush()
+
+
+def _values(entry: RosterEntry | None, student: Student | None = None) -> tuple[Any, ...]:
+    """Return the name, id, address and section of an entry, or those after an import of the student."""
+    if student is None:
+        return (entry.name, entry.student_id, entry.email, entry.section) if entry else ()
+    student_id = student.student_id or (entry.student_id if entry else None)
+    return student.name, student_id, student.email or (entry.email if entry else None), student.section
+
+
+def _known(act: Act, students: Sequence[Student], present: set[int | None]) -> dict[str, User]:
+    """Return the accounts of new students by their place, found by id or address in other classes."""
+    other = aliased(Organizer)
+    owned = (
+        select(other.competition_id)
+        .join(Organizer, Organizer.user_id == other.user_id)
+        .where(Organizer.competition_id == act.competition.id, Organizer.role == Role.OWNER)
+        .where(other.role == Role.OWNER, other.competition_id != act.competition.id)
+    )
+    query = (
+        select(RosterEntry)
+        .join(RosterEntry.user)
+        .where(RosterEntry.competition_id.in_(owned), User.deleted_at.is_(None))
+        .order_by(RosterEntry.id)
+    )
+    by_id, by_email = dict[str, RosterEntry](), dict[str, RosterEntry]()
+    for each in act.session.scalars(query.options(contains_eager(RosterEntry.user))) if students else ():
+        by_id |= {each.student_id: each} if each.student_id else {}
+        by_email |= {addresses.key(each.email): each} if each.email else {}
+    users: dict[str, User] = {}
+    for student in students:
+        email = student.email and addresses.key(student.email)
+        entry = by_email.get(email or "") or by_id.get(student.student_id or "")
+        if entry and addresses.key(entry.email or "") != email:  # another class may use the same ids
+            entry = entry if names.name_key(entry.name) == names.name_key(student.name) else None
+        if entry and entry.user and entry.user_id not in present:
+            users[student.place] = entry.user
+            present.add(entry.user_id)
+    return users
+
+
+def _similar_ids(new: Sequence[Student], stored: Sequence[RosterEntry]) -> Iterator[str]:
+    """Yield a note on new ids that differ from stored ones only by leading zeros."""
+    known = {each.student_id.lstrip("0"): each.student_id for each in stored if each.student_id}
+    pairs = [
+        f"{each.student_id} and {known[each.student_id.lstrip('0')]}"
+        for each in new
+        if each.student_id and each.student_id.lstrip("0") in known
+    ]
+    if pairs:
+        yield (
+            f"{counted(len(pairs), 'new id')} differ from ids on the roster only by leading zeros, such as "
+            f"{pairs[0]}. Spreadsheet programs remove them. These students would be added again."
+        )
 
 
 def _matched(
@@ -205,10 +381,10 @@ def _revoke(session: Session, entries: Sequence[RosterEntry]) -> None:
             entry.link_sha256 = None
 
 
-def find(session: Session, *, token: str, now: datetime) -> tuple[RosterEntry, Competition, bool]:
-    """Return the entry of an invitation, its competition, and whether the link can still create an account.
+def find(session: Session, *, token: str, now: datetime) -> tuple[RosterEntry, Competition, AccountLink]:
+    """Return the entry of an invitation, its competition, and the link; raise Refusal.
 
-    Raises Refusal.
+    A used link has created an account, but can still link it to the student.
     """
     digest = one_time_links.sha256_of(token)
     valid = AccountLink.token_sha256 == digest, AccountLink.expires_at > now
@@ -216,7 +392,7 @@ def find(session: Session, *, token: str, now: datetime) -> tuple[RosterEntry, C
     entry = session.scalar(select(RosterEntry).where(RosterEntry.link_sha256 == digest))
     if link is None or entry is None:
         raise one_time_links.invalid()
-    return entry, session.get_one(Competition, entry.competition_id), link.used_at is None
+    return entry, session.get_one(Competition, entry.competition_id), link
 
 
 def claim(session: Session, *, token: str, user: User, secret: str, now: datetime) -> Competition:
@@ -226,13 +402,16 @@ def claim(session: Session, *, token: str, user: User, secret: str, now: datetim
     """
     _, found, _ = find(session, token=token, now=now)
     competition = lookup.lock(session, competition_id=found.id)
-    entry, _, _ = find(session, token=token, now=now)
+    entry, _, link = find(session, token=token, now=now)
     present = rosters.linked_student(session, competition=competition, user=user)
     if present is not None:
         message = f"You have already joined this class as {present.name}."
         raise Refusal("already_student", ErrorKind.CONFLICT, message)
     if entry.email:
         kept_identities.require_not_suspended(session, user=user, address=entry.email, secret=secret)
+    person = session.get_one(User, user.id)
+    if link.email and not person.email_verified_at and not email_addresses.owner(session, address=link.email):
+        email_addresses.confirm(session, user=person, address=link.email, secret=secret, now=now)
     _revoke(session, [entry])
     entry.user_id = user.id
     session.flush()

@@ -57,7 +57,12 @@ def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
             letters.send_to_address(
                 session, "address-changed", person.email, user=person, address=address, now=now
             )
-    person.email, person.email_key, person.email_verified_at = address, addresses.key(address), now
-    kept_identities.keep_new(session, user=person, secret=secret)
+    confirm(session, user=person, address=address, secret=secret, now=now)
     one_time_links.spend(session, link=link, now=now)
     return person
+
+
+def confirm(session: Session, *, user: User, address: str, secret: str, now: datetime) -> None:
+    """Store a verified address of a user; raise Refusal if it belongs to a suspended person."""
+    user.email, user.email_key, user.email_verified_at = address, addresses.key(address), now
+    kept_identities.keep_new(session, user=user, secret=secret)

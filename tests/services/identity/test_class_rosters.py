@@ -1,31 +1,36 @@
 """Rosters: import, invitations, sections as teams or divisions, entry, deletion."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select
 
 from grader.models import (
     AuditEntry,
+    CompetitionState,
     EntryMode,
     Identity,
     Mail,
     Participation,
     RequestState,
+    Role,
     RosterEntry,
     SectionUse,
     Team,
     TeamMember,
     User,
 )
-from grader.services.competitions import drafts
+from grader.services.closing import tables
+from grader.services.competitions import drafts, lookup, organizers
 from grader.services.identity import accounts, class_rosters, sign_ups, suspensions
+from grader.services.identity.class_rosters import ClassInvitation
 from grader.services.site import mail_limits as limits
 from grader.services.site.counting import DAY, RateLimit
 from grader.services.site.log import Actor
 from grader.services.site.mail_limits import TooMuchMail
 from grader.services.teams import participations
 from tests.fixtures.refusals import refused
+from tests.fixtures.service import TESTS
 
 pytestmark = pytest.mark.both_databases
 
@@ -33,13 +38,18 @@ SECRET = "s"
 CLASS = ["name,email,id,section", "Ada,Ada@example.org,1,A", "Bob,bob@example.org,2,A", "Cem,,3,B"]
 
 
+def import_lines(act, *, own_accounts=False, by_mail=False, renew_links=False, **options):
+    plan = class_rosters.plan(act, **options)
+    given = {"own_accounts": own_accounts, "by_mail": by_mail, "renew_links": renew_links}
+    return class_rosters.apply(act, plan, **given)
+
+
 @pytest.fixture
 def load(service):
     """Import lines into a competition; return the new accounts and the notes."""
 
     def run(competition, lines=CLASS, **options):
-        given = {"competition": competition, "lines": lines} | options
-        return service.act(class_rosters.import_lines, **given)
+        return service.act(import_lines, competition=competition, lines=lines, **options)
 
     return run
 
@@ -183,6 +193,101 @@ def test_a_second_import_adds_and_changes_but_removes_only_on_demand(service, lo
     _, notes = load(competition, lines, remove_missing=True)
     assert notes[1:] == ["Removed: Bob."]
     assert sorted(entries(service, competition)) == ["Ada Lovelace", "Cem", "Dan"]
+
+
+def test_a_plan_lists_columns_and_people_and_changes_nothing(service, load):
+    competition = service.competition()
+    load(competition)
+    lines = ["name,id,Group,Phone", "Ada,1,B,7", "Dan,4,B,8"]
+    plan = service.act(class_rosters.plan, competition=competition, lines=lines)
+    assert plan.sentences == [
+        "Columns: 'name' is the name, 'id' is the student id, 'Group' is the section.",
+        "Added (1): Dan.",
+        "Changed (1): Ada.",
+        "Not in the list, but still on the roster (2): Bob and Cem.",
+        "Ignored columns: 'Phone'.",
+    ]
+    assert sorted(entries(service, competition)) == ["Ada", "Bob", "Cem"]
+
+
+def test_a_plan_warns_of_ids_without_their_leading_zeros(service, load):
+    competition = service.competition()
+    load(competition, ["name,id", "Ada,007", "Bea,0008"])
+    lines = ["name,id", "Ada,7", "Bea,8"]
+    plan = service.act(class_rosters.plan, competition=competition, lines=lines)
+    assert any("No student of the list is on the roster yet" in each for each in plan.notes)
+    assert any("2 new ids" in each and "7 and 007" in each for each in plan.notes)
+
+
+def test_an_exported_roster_is_imported_without_changes(service, load):
+    competition = service.competition()
+    load(competition, ["name,id,section", "Ada,@bo,=Lab 1", "Bea,+49,-Lab 2"])
+    with service.database.read() as session:
+        here = lookup.get(session, slug=competition.slug)
+        kind = {"kind": tables.TableKind.GRADES, "format_": tables.Format.CSV}
+        lines = "".join(tables.write(session, competition=here, **kind)).splitlines()
+    plan = service.act(class_rosters.plan, competition=competition, lines=lines)
+    assert (plan.problems, plan.added, plan.changed, plan.missing) == ((), [], (), ())
+
+
+def own(service, competition, name: str):
+    given = {"user": service.user(name), "role": Role.OWNER, "actor": TESTS}
+    service.act(organizers.add, competition=competition, **given)
+
+
+def test_students_of_the_owners_other_classes_are_recognized_by_address_or_by_id_and_name(
+    service, load, claim
+):
+    first, second, foreign = (service.competition(slug) for slug in ("first", "second", "foreign"))
+    for competition, owner in ((first, "olga"), (second, "olga"), (foreign, "otto")):
+        own(service, competition, owner)
+    for invitation in load(first)[0]:
+        claim(invitation, f"user {invitation.entry.name}")
+    lines = ["name,email,id", "Ada L.,ada@example.org,", "Eve,,2", "Cem,,3"]
+    lines[1] += "9"
+    made, notes = load(second, lines)
+    assert [each.entry.name for each in made] == ["Eve"]  # another class may use the same ids
+    assert "2 new students are known" in " ".join(notes)
+    linked = {name: each.user_id for name, each in entries(service, second).items()}
+    users = [service.user(name).id for name in ("user Ada", "user Cem")]
+    assert linked == {"Ada L.": users[0], "Cem": users[1], "Eve": None}
+    assert len(load(foreign, lines)[0]) == 3
+
+
+def test_a_mailed_invitation_verifies_the_address_of_an_account_without_one(service, load, claim):
+    load(service.competition(), by_mail=True)
+    (_, ada), (_, bob) = mails(service)
+    verify(service, "bob", "own@example.org")
+    for token, name in ((ada, "ada"), (bob, "bob")):
+        claim(ClassInvitation(None, token), name)
+    with service.database.read() as session:
+        found = {name: session.get_one(User, service.user(name).id) for name in ("ada", "bob")}
+    assert (found["ada"].email_key, found["ada"].email_verified_at) == ("ada@example.org", service.now)
+    assert found["bob"].email == "own@example.org"
+
+
+def test_the_original_columns_are_kept_and_copied_with_the_roster(service, load, claim):
+    competition, draft = service.competition(), service.competition("draft")
+    (ada, *_), _ = load(competition, ["Student,SIS User ID,Total", "Ada,007,8", "Bea,008,"])
+    claim(ada, "ada")
+    with service.database.write() as session:
+        class_rosters.copy_all(session, source=competition, draft=draft)
+    for each in (competition, draft):
+        with service.database.read() as session:
+            headings, cells = class_rosters.original_columns(session, competition=each)
+        assert headings == ("Student", "SIS User ID", "Total")
+        assert list(cells.values()) == [("Ada", "007", "8"), ("Bea", "008", "")]
+        assert entries(service, each)["Ada"].user_id == service.user("ada").id
+
+
+def test_an_invitation_to_a_draft_says_when_the_competition_opens(service, load):
+    competition = service.competition()
+    with service.database.write() as session:
+        here = lookup.get(session, slug=competition.slug)
+        here.state, here.opens_at = CompetitionState.DRAFT, datetime(2026, 5, 1, 9, tzinfo=UTC)
+    load(competition, by_mail=True)
+    with service.database.read() as session:
+        assert "It opens on 2026-05-01 09:00 UTC." in session.scalars(select(Mail.body)).first()
 
 
 def test_conflicts_with_the_roster_are_listed_and_change_nothing(service, load):

@@ -3,6 +3,8 @@
 import pytest
 
 from grader.services.identity import roster_file
+from grader.services.identity.roster_file import Meaning
+from grader.text import csv_lines
 from tests.fixtures.refusals import refused
 
 TEXT = 'Name;E-Mail;Student ID;Section\n"Müller, Ada";ada@example.org;007;A\nBob;;08;\n'
@@ -10,8 +12,10 @@ TEXT = 'Name;E-Mail;Student ID;Section\n"Müller, Ada";ada@example.org;007;A\nBo
 
 def found(text: str | bytes) -> list[tuple[str, str | None, str | None, str]]:
     lines = roster_file.lines_of(text if isinstance(text, bytes) else text.encode())
-    students, _ = roster_file.read(lines)
-    return [(each.name, each.email, each.student_id, each.section) for each in students]
+    roster = roster_file.read(lines)
+    if roster.problems:
+        raise roster_file.invalid(roster.problems)
+    return [(each.name, each.email, each.student_id, each.section) for each in roster.students]
 
 
 def faults(text: str | bytes) -> str:
@@ -45,8 +49,77 @@ def test_usual_names_of_columns_are_recognized(header: str):
 
 def test_first_and_last_names_are_joined_and_other_columns_are_ignored_with_a_note():
     lines = ["Last name,Phone,First name,Country", "Lovelace,1,Ada,UK"]
-    students, notes = roster_file.read(lines)
-    assert (students[0].name, notes) == ("Ada Lovelace", ["Ignored columns: 'Phone' and 'Country'."])
+    roster = roster_file.read(lines)
+    assert roster.students[0].name == "Ada Lovelace"
+    assert roster.notes == ("Ignored columns: 'Phone' and 'Country'.",)
+    assert roster.students[0].original[1] == ("Phone", "1")
+
+
+@pytest.mark.parametrize(
+    ("lines", "meanings"),
+    [
+        (
+            "Vorname;Nachname;ID-Nummer;E-Mail-Adresse;Gruppen",
+            "first name,last name,student id,e-mail,section",
+        ),
+        ("Name;Vorname;Matrikel-Nr.", "last name,first name,student id"),
+        ("First Name,Last Name,SID,Email,Sections", "first name,last name,student id,e-mail,section"),
+        ("OrgDefinedId,Username,Last Name,First Name", "student id,ignored,last name,first name"),
+        ("Student,ID,SIS User ID,Section", "name,ignored,student id,section"),
+        ("student_id,name,email,section,team", "student id,name,e-mail,section,ignored"),
+        ("Ism,Familiya", "first name,last name"),
+        ("Nombre,Apellidos", "first name,last name"),
+        ("Nom;Prénom", "last name,first name"),
+        ("Ism", "name"),
+        ("Nom", "name"),
+        ("Students", "name"),
+        ("Name|E-mail 1|Student number (7 digits)", "name,e-mail,student id"),
+    ],
+)
+def test_headings_of_common_systems_and_languages_are_no_students(lines: str, meanings: str):
+    roster = roster_file.read([lines, ";".join("Ada") if ";" in lines else "Ada,Bea"])
+    assert ",".join(each.role for each in roster.columns) == meanings
+    assert roster.has_headings
+
+
+def test_rows_that_systems_add_are_left_out_unless_they_have_an_id_or_an_address():
+    lines = [
+        "Machine Learning 101",
+        "Student,Section,SID",
+        "    Points Possible,,",
+        "Date,A,7",
+        '"Student, Test",B,',
+        "Class Average,,",
+        "Ada,A,8",
+    ]
+    roster = roster_file.read(lines)
+    assert [each.name for each in roster.students] == ["Date", "Ada"]
+    assert all(f"line {line}" in roster.notes[0] for line in (1, 3, 5, 6))
+
+
+def test_a_column_with_addresses_is_never_ignored_silently():
+    (work,) = roster_file.read(["Name,Work", "Ada,a@b.org"]).students
+    assert work.email == "a@b.org"
+    both = ["Name,Work,Home", "Ada,a@b.org,c@d.org"]
+    roster = roster_file.read(both)
+    assert roster.problems == ("Several columns contain e-mail addresses. Choose one.",)
+    assert "'Work' and 'Home'" in roster.notes[1]
+    chosen = [Meaning.NAME, Meaning.IGNORED, Meaning.EMAIL]
+    assert roster_file.read(both, roles=chosen).students[0].email == "c@d.org"
+
+
+def test_the_host_chooses_columns_and_headings_that_are_not_recognized():
+    lines = ["Foo,Bar", "Ada,Lovelace"]
+    assert "no column for names" in roster_file.read(lines).problems[0]
+    roster = roster_file.read(lines, roles=[Meaning.FIRST, Meaning.LAST], has_headings=True)
+    assert [each.name for each in roster.students] == ["Ada Lovelace"]
+    assert len(roster_file.read(["Talaba", "Ada"]).students) == 2
+    assert len(roster_file.read(["Talaba", "Ada"], has_headings=True).students) == 1
+
+
+def test_our_own_export_is_read_unchanged():
+    cells = [["name", "student id", "section"], ["Ada", "@bo", "=Lab 1"], ["Bea", "+4912", "-Lab 2"]]
+    assert found(csv_lines(cells)) == [("Ada", None, "@bo", "=Lab 1"), ("Bea", None, "+4912", "-Lab 2")]
 
 
 def test_a_list_of_names_needs_no_header():
@@ -75,9 +148,9 @@ def test_all_faults_are_listed_with_their_lines():
     [
         (b"name\nM\xfcller\n", "Line 2 is not valid UTF-8"),
         (b"PK\x03\x04....", "ZIP archive"),
-        (b"Ada,a@b.org,1\n", "no column is recognized"),
+        (b"Ada,a@b.org,1\n", "no column for names"),
         (b"e-mail,id\na@b.org,1\n", "no column for names"),
-        (b"name,id,student id\nAda,1,2\n", "several columns mean student id"),
+        (b"name,id,ID\nAda,1,2\n", "Several columns mean student id"),
         (b'name\n"Ada\n', "not valid CSV"),
         (b"", "has 0 students"),
         (b"name\n", "has 0 students"),

@@ -40,7 +40,7 @@ def olga(arena) -> Desk:
 def test_a_class_with_divisions_and_grades(olga: Desk):
     arena, truth = olga.arena, olga.arena.truth
     sent = {"file": (io.BytesIO(roster().encode("utf-16")), "roster.csv"), "sections": "divisions"}
-    page = olga.person.post(f"{PAGE}/students", sent)
+    page = olga.person.confirm(f"{PAGE}/students", sent)
     assert page.status_code == 201, page.text
     assert "300 students added, 0 changed." in page.text
     assert "Ignored columns: &#39;Phone&#39;." in page.text
@@ -123,11 +123,49 @@ def test_a_new_student_signs_up_and_returns_to_the_invitation(olga: Desk):
     assert browser.get(path).status_code == 404
 
 
-def test_the_page_shows_the_secrets_once_and_keeps_the_entered_values(olga: Desk):
+def test_the_page_shows_a_preview_first_and_the_secrets_once(olga: Desk):
     refused = olga.person.post(f"{PAGE}/students", {"students": "Fay\nAdmin"})
-    assert (refused.status_code, ">Fay\nAdmin</textarea>" in refused.text.replace("\r", "")) == (422, True)
-    made = olga.person.post(f"{PAGE}/students", {"students": "Fay\nGus"})
+    assert (refused.status_code, "Admin: The name" in refused.text, ">Import<" in refused.text) == (
+        409, True, False
+    )  # fmt: skip
+    assert "\nFay\nAdmin</textarea>" in refused.text.replace("\r", "")
+    preview = olga.person.post(f"{PAGE}/students", {"students": "Talaba\nFay\nGus"}).text
+    assert "Import 3 students?" in preview and "is the name" in preview
+    sent = {"students": "Talaba\nFay\nGus", "columns": "name", "has_headings": "yes"}
+    made = olga.person.confirm(f"{PAGE}/students", sent)
     assert (made.status_code, len(re.findall(r"/class/[\w-]+", made.text))) == (201, 2)
     assert "/class/" not in olga.person.browser.get(PAGE).text
     eva = olga.arena.person("Eva")
     assert eva.post(f"{PAGE}/students", {"students": "Zoe"}).status_code == 403
+
+
+def test_nothing_is_imported_if_the_confirmed_roster_has_changed(olga: Desk):
+    lines = ["name,e-mail", "Fay,fay@example.org"]
+    asked = olga("POST", f"{DESK}/students", json={"students": lines}, expect=409).json
+    (question,) = asked["questions"]
+    assert question["sentences"][0] == "Columns: 'name' is the name, 'e-mail' is the e-mail."
+    changed = {"students": [*lines, "Gus,gus@example.org"], "confirm": asked["confirm"]}
+    olga("POST", f"{DESK}/students", json=changed, expect=409)
+    assert grades(olga) == []
+
+
+def test_the_owner_prints_all_certificates_after_the_reveal(olga: Desk):
+    page = "/competitions/toxicity/organize/teams/certificates"
+    for name, noise in (("Ann", 1), ("Bob", 3)):
+        olga.arena.submit(olga.arena.person(name), olga.arena.truth.predictions(noise=noise))
+    olga.work()
+    assert olga.person.browser.get(page).status_code == 403
+    olga.arena.reveal()
+    text = olga.person.browser.get(page).text
+    assert text.count('<article class="certificate') == 2
+    assert text.index("<bdi>Ann</bdi>") < text.index("<bdi>Bob</bdi>")
+    assert olga.arena.person("Eva").browser.get(page).status_code == 403
+
+
+def test_an_owner_copies_the_roster_to_the_next_competition(olga: Desk):
+    olga("POST", f"{DESK}/students", json={"students": ["name,id", "Eve,7"]}, expect=201)
+    for slug, copies in (("next", True), ("other", False)):
+        sent = {"slug": slug, "title": slug, "source": "toxicity", "with_roster": copies}
+        olga("POST", f"{API}/competitions", json=sent, expect=201)
+        page = olga.person.browser.get(f"/competitions/{slug}/organize/roster").text
+        assert ("Eve" in page) is copies
