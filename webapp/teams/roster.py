@@ -163,7 +163,8 @@ def _ask(act: Act, sent: RosterRequest, plan: Plan, lines: Sequence[str], *, by_
     """Ask for a confirmation of the columns and effects; a page shows problems with them."""
     sentences = list(plan.sentences)
     if by_mail:
-        to = class_rosters.recipients(plan, own_accounts=sent.own_accounts, renew_links=sent.renew_links)
+        given = sent.model_dump(include={"own_accounts", "renew_links"})
+        to = sum(row.is_invited(**given) and row.values[2] is not None for row in plan.rows)
         sentences.append(f"{counted(to, 'e-mail')} with a link will be sent.")
     slug, roster = act.competition.slug, plan.roster
     chosen = sent.model_dump(include=OPTIONS)
@@ -172,7 +173,7 @@ def _ask(act: Act, sent: RosterRequest, plan: Plan, lines: Sequence[str], *, by_
         "has_headings": "yes" if roster.has_headings else "no",
         "students": "\n".join(lines),
     }
-    ids = [[each.id for each in entries] for entries in (plan.changed, plan.missing)]
+    ids = [each.entry and each.entry.id for each in plan.rows], [each.id for each in plan.missing]
     shown = {
         "slug": slug,
         "plan": plan,

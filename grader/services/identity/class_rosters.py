@@ -1,10 +1,10 @@
 """Rosters of classes: import, invitations of students, use of the sections."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, aliased, contains_eager, joinedload
@@ -46,51 +46,44 @@ class ClassInvitation:
     token: str | None
 
 
+class ImportRow(NamedTuple):
+    """A student, the present entry, and the account that is known from the owners' other competitions."""
+
+    student: Student
+    entry: RosterEntry | None
+    user: User | None
+
+    @property
+    def values(self) -> tuple[str, str | None, str | None, str]:
+        """The name, id, address and section after the import."""
+        student, entry = self.student, self.entry
+        student_id, email = (entry.student_id, entry.email) if entry else (None, None)
+        return student.name, student.student_id or student_id, student.email or email, student.section
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the import changes a present entry."""
+        entry = self.entry
+        return entry is not None and self.values != (entry.name, entry.student_id, entry.email, entry.section)
+
+    def is_invited(self, *, own_accounts: bool, renew_links: bool) -> bool:
+        """Return whether the student gets a link, with these options of the import."""
+        if self.entry is None:
+            return self.user is None and not own_accounts
+        return self.entry.user_id is None and renew_links
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The effects of an import, for confirmation.
-
-    `matched` are the present entries of the roster's students, None for new ones, and `missing` the other
-    entries. `users` are the accounts of new students that are known from the owners' other competitions.
-    """
+    """The effects of an import, for confirmation; `missing` are the entries that are not in the list."""
 
     roster: Roster
     use: SectionUse
-    matched: tuple[RosterEntry | None, ...]
-    changed: tuple[RosterEntry, ...]
+    rows: tuple[ImportRow, ...]
     missing: tuple[RosterEntry, ...]
     removes_missing: bool
-    users: Mapping[str, User]
-    notes: tuple[str, ...]
+    sentences: tuple[str, ...]
     problems: tuple[str, ...]
-
-    @property
-    def added(self) -> list[str]:
-        """The names of new students."""
-        pairs = zip(self.roster.students, self.matched, strict=True)
-        return [student.name for student, entry in pairs if entry is None]
-
-    @property
-    def sentences(self) -> list[str]:
-        """The columns and the effects, each as a sentence."""
-        used = (each for each in self.roster.columns if each.role is not Meaning.IGNORED)
-        groups = (
-            ("Added", self.added),
-            ("Changed", [each.name for each in self.changed]),
-            (
-                "Removed" if self.removes_missing else "Not in the list, but still on the roster",
-                [each.name for each in self.missing],
-            ),
-        )
-        return [
-            f"Columns: {', '.join(f'{each.label} is the {each.role}' for each in used)}.",
-            *(
-                f"{words} ({len(people):,}): {listed(people, most=MOST_LISTED)}."
-                for words, people in groups
-                if people
-            ),
-            *self.notes,
-        ]
 
 
 def plan(
@@ -112,34 +105,32 @@ def plan(
     here = RosterEntry.competition_id == competition.id
     stored = session.scalars(select(RosterEntry).where(here).options(joinedload(RosterEntry.user))).all()
     matched, problems = _matched(stored, roster.students)
-    pairs = list(zip(roster.students, matched, strict=True))
+    new = [student for student, entry in zip(roster.students, matched, strict=True) if entry is None]
+    users = _known(act, new, {each.user_id for each in stored})
+    rows = [ImportRow(*pair, users.get(pair[0].place)) for pair in zip(roster.students, matched, strict=True)]
     missing = sorted({*stored} - {*matched}, key=lambda each: each.id)
-    staying = [] if remove_missing else missing
-    sizes = Counter([*(each.section for each in roster.students), *(each.section for each in staying)])
+    sizes = Counter([each.section for each in (*roster.students, *(() if remove_missing else missing))])
     if sections not in (None, SectionUse.NOTHING) and not any(sizes):
         problems.append("The roster has no sections. Add a column named section.")
-    new = [student for student, entry in pairs if entry is None]
-    users = _known(act, new, {each.user_id for each in stored})
-    notes = list(roster.notes)
-    if users:
-        found = counted(len(users), "new student")
-        notes.append(f"{found} are known from your other competitions and need no invitation.")
-    if stored and new and len(new) == len(roster.students):
-        notes.append("No student of the list is on the roster yet. Check ids and addresses.")
-    notes += _similar_ids(new, stored)
-    return Plan(
-        roster=roster,
-        use=use,
-        matched=tuple(matched),
-        changed=tuple(
-            entry for student, entry in pairs if entry and _values(entry, student) != _values(entry)
-        ),
-        missing=tuple(missing),
-        removes_missing=remove_missing,
-        users=users,
-        notes=tuple(notes),
-        problems=(*roster.problems, *problems, *_section_problems(act, use, sizes)),
-    )
+    used = (f"{each.label} is the {each.role}" for each in roster.columns if each.role is not Meaning.IGNORED)
+    groups = {
+        "Added": [each.name for each in new],
+        "Changed": [each.student.name for each in rows if each.is_changed],
+        "Already known from your other competitions, so they need no link": [
+            each.student.name for each in rows if each.user
+        ],
+        "Removed" if remove_missing else "Not in the list, but still on the roster": [
+            each.name for each in missing
+        ],
+    }
+    people = [
+        f"{words} ({len(some):,}): {listed(some, most=MOST_LISTED)}."
+        for words, some in groups.items()
+        if some
+    ]
+    sentences = [f"Columns: {', '.join(used)}.", *people, *roster.notes, *_warnings(new, matched, stored)]
+    problems = [*roster.problems, *problems, *_section_problems(act, use, sizes)]
+    return Plan(roster, use, tuple(rows), tuple(missing), remove_missing, tuple(sentences), tuple(problems))
 
 
 def apply(
@@ -157,12 +148,15 @@ def apply(
     if plan.removes_missing:
         _revoke(session, plan.missing)
         session.execute(delete(RosterEntry).where(RosterEntry.id.in_([each.id for each in plan.missing])))
-    entries = [known or RosterEntry(competition_id=competition.id) for known in plan.matched]
-    for entry, student in zip(entries, plan.roster.students, strict=True):
-        entry.name, entry.student_id, entry.email, entry.section = _values(entry, student)
-        entry.original = [list(each) for each in student.original] or entry.original or []
-        if student.place in plan.users:
-            entry.user_id = plan.users[student.place].id
+    changed = sum(row.is_changed for row in plan.rows)
+    entries, wanted = list[RosterEntry](), list[RosterEntry]()
+    for row in plan.rows:
+        entries.append(row.entry or RosterEntry(competition_id=competition.id))
+        wanted += entries[-1:] * row.is_invited(own_accounts=own_accounts, renew_links=renew_links)
+        entry = entries[-1]
+        entry.name, entry.student_id, entry.email, entry.section = row.values
+        entry.original = [list(each) for each in row.student.original] or entry.original or []
+        entry.user_id = row.user.id if row.user else entry.user_id
     competition.section_use = plan.use
     session.add_all(entries)
     session.flush()
@@ -171,35 +165,20 @@ def apply(
     if plan.use is SectionUse.DIVISIONS:
         staying = () if plan.removes_missing else plan.missing
         _divide(act, list(dict.fromkeys(each.section for each in (*entries, *staying) if each.section)))
-    wanted = [
-        entry
-        for entry, known in zip(entries, plan.matched, strict=True)
-        if entry.user_id is None and (renew_links or (known is None and not own_accounts))
-    ]
     invitations, limited = _invite(act, wanted, by_mail=by_mail)
-    removed = len(plan.missing) if plan.removes_missing else 0
-    after: dict[str, Any] = {"added": len(plan.added), "changed": len(plan.changed), "removed": removed}
-    after |= {"invited": len(invitations), "sections": plan.use}
+    after: dict[str, Any] = {
+        "added": sum(row.entry is None for row in plan.rows),
+        "changed": changed,
+        "removed": len(plan.missing) if plan.removes_missing else 0,
+        "invited": len(invitations),
+        "sections": plan.use,
+    }
     act.record("roster.import", counted(len(entries), "student"), after=after)
-    notes = [f"{counted(len(plan.added), 'student')} added, {len(plan.changed):,} changed.", *plan.notes]
-    if plan.missing:
-        verb = "Removed" if plan.removes_missing else "Not in the list, but still on the roster"
-        notes.append(f"{verb}: {listed([each.name for each in plan.missing], most=MOST_LISTED)}.")
-    if limited:
-        unsent = "Not e-mailed, because too many links were sent to the address today"
-        notes.append(f"{unsent}: {listed([each.name for each in limited], most=MOST_LISTED)}.")
-    return invitations, notes
-
-
-def recipients(plan: Plan, *, own_accounts: bool, renew_links: bool) -> int:
-    """Return the number of addresses to which an import with e-mail sends links."""
-    pairs = zip(plan.roster.students, plan.matched, strict=True)
-    return sum(
-        bool(student.email or (entry and entry.email))
-        for student, entry in pairs
-        if student.place not in plan.users
-        and (not own_accounts if entry is None else renew_links and entry.user_id is None)
-    )
+    unsent = "Not e-mailed, because too many links were sent to the address today: "
+    return invitations, [
+        *plan.sentences,
+        *([f"{unsent}{listed([each.name for each in limited], most=MOST_LISTED)}."] if limited else []),
+    ]
 
 
 def original_columns(
@@ -207,15 +186,11 @@ def original_columns(
 ) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
     """Return the headings of the last imported file, and the cells of its rows by the id of the entry."""
     query = select(RosterEntry.id, RosterEntry.original).where(RosterEntry.competition_id == competition.id)
-    rows = {id_: original for id_, original in session.execute(query.order_by(RosterEntry.id)) if original}
-    if not rows:
-        return (), {}
-    headings = tuple(heading for heading, _ in rows[max(rows)])
-    return headings, {
-        id_: tuple(cell for _, cell in original)
-        for id_, original in rows.items()
-        if tuple(heading for heading, _ in original) == headings
-    }
+    pairs = [
+        (id_, tuple(zip(*original, strict=True))) for id_, original in session.execute(query) if original
+    ]
+    headings = max(pairs)[1][0] if pairs else ()
+    return headings, {id_: cells for id_, (names_, cells) in pairs if names_ == headings}
 
 
 def copy_all(session: Session, *, source: Competition, draft: Competition) -> None:
@@ -226,14 +201,6 @@ def copy_all(session: Session, *, source: Competition, draft: Competition) -> No
         values = {name: getattr(entry, name) for name in names_of}
         session.add(RosterEntry(competition_id=draft.id, **values))
     session.flush()
-
-
-def _values(entry: RosterEntry | None, student: Student | None = None) -> tuple[Any, ...]:
-    """Return the name, id, address and section of an entry, or those after an import of the student."""
-    if student is None:
-        return (entry.name, entry.student_id, entry.email, entry.section) if entry else ()
-    student_id = student.student_id or (entry.student_id if entry else None)
-    return student.name, student_id, student.email or (entry.email if entry else None), student.section
 
 
 def _known(act: Act, students: Sequence[Student], present: set[int | None]) -> dict[str, User]:
@@ -267,18 +234,18 @@ def _known(act: Act, students: Sequence[Student], present: set[int | None]) -> d
     return users
 
 
-def _similar_ids(new: Sequence[Student], stored: Sequence[RosterEntry]) -> Iterator[str]:
-    """Yield a note on new ids that differ from stored ones only by leading zeros."""
+def _warnings(
+    new: Sequence[Student], matched: Sequence[RosterEntry | None], stored: Sequence[RosterEntry]
+) -> Iterator[str]:
+    """Warn of an import that would add everybody again, and of ids without leading zeros."""
+    if stored and matched and not any(matched):
+        yield "No student of the list is on the roster yet. Check ids and addresses."
     known = {each.student_id.lstrip("0"): each.student_id for each in stored if each.student_id}
-    pairs = [
-        f"{each.student_id} and {known[each.student_id.lstrip('0')]}"
-        for each in new
-        if each.student_id and each.student_id.lstrip("0") in known
-    ]
-    if pairs:
+    ids = [each.student_id for each in new if each.student_id and each.student_id.lstrip("0") in known]
+    if ids:
         yield (
-            f"{counted(len(pairs), 'new id')} differ from ids on the roster only by leading zeros, such as "
-            f"{pairs[0]}. Spreadsheet programs remove them. These students would be added again."
+            f"Ids that differ from ids on the roster only by leading zeros ({len(ids):,}): {ids[0]} and "
+            f"{known[ids[0].lstrip('0')]}, for example. These students would be added again."
         )
 
 

@@ -139,7 +139,7 @@ def read(
         guessed, problems = [*roles, *[Meaning.IGNORED] * width][:width], []
     for role in dict.fromkeys(each for each in guessed if each in SPELLINGS and guessed.count(each) > 1):
         problems.append(f"Several columns mean {role}. Choose one.")
-    if Meaning.NAME not in guessed and not {Meaning.FIRST, Meaning.LAST} <= {*guessed}:
+    if width and Meaning.NAME not in guessed and not {Meaning.FIRST, Meaning.LAST} <= {*guessed}:
         problems.append(f"There is no column for names. {_EXPECTED}")
     columns = tuple(
         RosterColumn(headings[place] if headings else "", guessed[place], next(filter(None, cells), ""))
