@@ -1,7 +1,6 @@
 """Kaggle protocol: uploads received whole, submission, list, details, remaining limits."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from flask import g, request
@@ -19,8 +18,6 @@ from grader.services.submissions import accepting
 from grader.services.submissions import uploads as announced
 from grader.services.submissions.accepting import Opened
 from grader.services.submissions.refusal import refusal
-from grader.services.submissions.situation import SentFile
-from grader.services.submissions.uploads import UnknownUpload
 from grader.storage import blobs
 from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
 from grader.visibility import Viewer, visible_fields
@@ -77,7 +74,7 @@ def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
             size_bytes=size_bytes,
             now=db.now(session),
         )
-    _delete_unnamed(forgotten)
+    uploads.delete_unnamed(forgotten)
     return {"token": token, "createUrl": address("kaggle.receive", token=token)}
 
 
@@ -112,7 +109,7 @@ def receive(token: str) -> ResponseReturnValue:
             upload = announced.receive(session, token=token, file=file, now=db.now(session))
         superfluous -= {upload.sha256 or ""}
     finally:
-        _delete_unnamed(superfluous)
+        uploads.delete_unnamed(superfluous)
     return {}, 200
 
 
@@ -128,33 +125,18 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
     A file that the team has already submitted is accepted, as on Kaggle.
     """
     token, is_test = sent.text("blobFileTokens"), sent.flag("sandbox", default=False)
-    try:
-        with writing() as session:
-            competition = competition_of(session, sent.text("competitionName"))
-            if is_test and g.organizer_role is None:
-                message = (
-                    "Only organizers can send test submissions (--sandbox), which do not count toward "
-                    "any limit and do not compete. To find problems in a file without using a "
-                    "submission, check it on the Submissions page."
-                )
-                raise Refusal("no_sandbox", ErrorKind.FORBIDDEN, message)
-            upload = announced.use(
-                session, token=token, user=g.user, competition=competition, now=db.now(session)
+    with writing() as session:
+        competition = competition_of(session, sent.text("competitionName"))
+        if is_test and g.organizer_role is None:
+            message = (
+                "Only organizers can send test submissions (--sandbox), which do not count toward any limit "
+                "and do not compete. To find problems in a file without using a submission, check it on the "
+                "Submissions page."
             )
-            accepted = uploads.enter(
-                session,
-                competition,
-                file=SentFile(
-                    upload.sha256 or "",
-                    upload.size_bytes,
-                    again=True,
-                    idempotency_key=announced.key_of(token),
-                ),
-                file_name=upload.name,
-                description=sent.text("submissionDescription"),
-            )
-    except BlobMissing as error:  # the file was rejected, or its blob is missing after a restore
-        raise UnknownUpload from error
+            raise Refusal("no_sandbox", ErrorKind.FORBIDDEN, message)
+        accepted = uploads.enter_kept(
+            session, competition, token, again=True, description=sent.text("submissionDescription")
+        )
     uploads.hinted(accepted)
     kind = "test submission" if g.organizer_role else "submission"
     message = f"Successfully submitted to {competition.title} as {kind} #{accepted.submission.id}.\n"
@@ -266,10 +248,3 @@ def _hold(session: Any, blob: StoredBlob) -> None:
         blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
     except BlobMissing as error:
         raise StorageUnavailable(str(error)) from error
-
-
-def _delete_unnamed(names: set[str]) -> None:
-    """Delete replaced blobs, so that repeated uploads cannot fill the disk."""
-    if names:
-        site = current_site()
-        blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta())

@@ -16,7 +16,7 @@ from grader.services.submissions.accepting import AcceptedUpload
 from grader.services.submissions.situation import SentFile
 from webapp.http import api, auth, errors
 from webapp.http.api import operation
-from webapp.http.context import reading, situation_in
+from webapp.http.context import competition_of, reading, situation_in, writing
 from webapp.http.fields import FileForm
 from webapp.submissions import submission_list, uploads
 from webapp.submissions.answers import Accepted, Checked, DescribeRequest, SubmissionForm
@@ -52,19 +52,17 @@ def submit_form(slug: str) -> ResponseReturnValue:
     if request.method == "GET":
         return redirect(url_for("submissions.index", slug=slug))
     try:
-        upload = uploads.arrived()
         if request.form.get("check") == "only":
-            return _checked(slug, upload)
-        competition = uploads.require_acceptable(slug, upload)
-        checked = uploads.check_if_free(competition, upload)
-        if checked is not None and checked.problems:
-            raise FileHasProblems(checked.problems)
-        accepted = uploads.accept(competition, upload)
+            return _checked(slug, uploads.arrived())
+        if token := request.form.get("upload"):
+            accepted, is_checked = _accept_kept(slug, token), True
+        else:
+            accepted, is_checked = _accept_sent(slug)
     except ParticipantError as error:
         if error.kind not in SHOWN_HERE:
             raise
         return _refused(slug, error)
-    if checked is None:
+    if not is_checked:
         flash(NOT_CHECKED)
     sent = accepted.submission
     location = url_for("submissions.show", slug=slug, submission_id=sent.id)
@@ -72,6 +70,26 @@ def submit_form(slug: str) -> ResponseReturnValue:
         answer = {"id": sent.id, "status": sent.status.value, "location": location}
         return answer, 201, {"Location": location}
     return redirect(location, 303)
+
+
+def _accept_sent(slug: str) -> tuple[AcceptedUpload, bool]:
+    """Check and submit the file of this request; return also whether it could be checked."""
+    upload = uploads.arrived()
+    competition = uploads.require_acceptable(slug, upload)
+    checked = uploads.check_if_free(competition, upload)
+    if checked is not None and checked.problems:
+        raise FileHasProblems(checked.problems)
+    return uploads.accept(competition, upload), checked is not None
+
+
+def _accept_kept(slug: str, token: str) -> AcceptedUpload:
+    """Submit a file that was sent when it was checked."""
+    with writing() as session:
+        competition = competition_of(session, slug)
+        accepted = uploads.enter_kept(
+            session, competition, token, again=False, description=request.form.get("description", "")
+        )
+    return uploads.hinted(accepted)
 
 
 @api.blueprint.post("/competitions/<slug>/submissions")
@@ -137,7 +155,10 @@ def _refused(slug: str, error: ParticipantError) -> ResponseReturnValue:
 
 
 def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
-    """Return the result of checking a file to the page's script, without using a submission."""
+    """Return the result of checking a file to the page's script, without using a submission.
+
+    A file without problems is stored, and its token submits it, so that it is sent only once.
+    """
     with reading() as session:
         state = situation_in(session, slug, file=SentFile(upload.file.sha256, upload.file.size_bytes))
     refused = refusal.refusal(state)
@@ -151,4 +172,6 @@ def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
         row_count=lookup.live(state.competition).solution.row_count,
         **submission_list.context(state, None),
     )
-    return {"is_clean": refused is None and not (checked and checked.problems), "html": html}, 200
+    is_clean = refused is None and not (checked and checked.problems)
+    token = uploads.keep(state.competition, upload) if is_clean and checked else None
+    return {"is_clean": is_clean, "html": html, "upload": token}, 200

@@ -28,7 +28,7 @@ from grader.services.submissions import accepting, rejected_files, uploads
 from grader.services.submissions.accepting import AcceptedUpload
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.situation import SentFile
-from grader.services.submissions.uploads import IDLE_AFTER
+from grader.services.submissions.uploads import IDLE_AFTER, UnknownUpload
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing
 from grader.worker import checking
@@ -181,6 +181,52 @@ def _store_and_record(competition: Competition, upload: Upload) -> AcceptedUploa
             description=upload.description,
         )
     return hinted(accepted)
+
+
+def keep(competition: Competition, upload: Upload) -> str | None:
+    """Store a checked file, and return the token that submits it; None if it was just deleted."""
+    site, size_bytes = current_site(), upload.file.size_bytes
+    upload.stream.seek(0)
+    sha256 = site.storage.put(upload.stream, sha256=upload.file.sha256).sha256
+    try:
+        with writing() as session:
+            blobs.hold(session, storage=site.storage, sha256=sha256)
+            token, forgotten = uploads.announce(
+                session,
+                user=g.user,
+                competition=competition,
+                name=upload.file_name,
+                size_bytes=size_bytes,
+                now=db.now(session),
+                sha256=sha256,
+            )
+    except BlobMissing:  # An identical old blob without references was deleted at the same time.
+        return None
+    delete_unnamed(forgotten)
+    return token
+
+
+def enter_kept(
+    session: Any, competition: Competition, token: str, *, again: bool, description: str
+) -> AcceptedUpload:
+    """Record the submission of an uploaded file, only once for a token. Call `hinted` after the commit.
+
+    Raises UnknownUpload or Refusal.
+    """
+    upload = uploads.use(session, token=token, user=g.user, competition=competition, now=db.now(session))
+    key = uploads.key_of(token)
+    file = SentFile(upload.sha256 or "", upload.size_bytes, again=again, idempotency_key=key)
+    try:
+        return enter(session, competition, file=file, file_name=upload.name, description=description)
+    except BlobMissing as error:  # the file was rejected, or its blob is missing after a restore
+        raise UnknownUpload from error
+
+
+def delete_unnamed(names: set[str]) -> None:
+    """Delete replaced blobs, so that repeated uploads cannot fill the disk."""
+    if names:
+        site = current_site()
+        blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta())
 
 
 def accept_again(act: Act, submission_id: int, *, description: str) -> AcceptedUpload:

@@ -1,4 +1,4 @@
-"""Announced uploads of submissions: announcement, arrival, expiry, limits per user."""
+"""Uploads before their submission: announcement, arrival, expiry, limits per user."""
 
 import hashlib
 import secrets
@@ -39,8 +39,12 @@ def announce(
     name: str,
     size_bytes: int,
     now: datetime,
+    sha256: str | None = None,
 ) -> tuple[str, set[str]]:
-    """Start an upload; return its token and the blobs of the person's unused files that were deleted."""
+    """Start an upload; return its token and the blobs of the person's unused files that were deleted.
+
+    A file that has been received already has a `sha256`.
+    """
     counting.hold_lock(session, f"announced uploads of {user.id}")
     forgotten = _make_room(session, user, size_bytes)
     token = secrets.token_urlsafe(32)
@@ -51,6 +55,7 @@ def announce(
             competition_id=competition.id,
             name=one_line(name.replace("\\", "/").rpartition("/")[2], NAME_MAX_LENGTH) or "file",
             size_bytes=size_bytes,
+            sha256=sha256,
             created_at=now,
             expires_at=now + KEPT,
         )

@@ -289,7 +289,13 @@ def test_a_check_before_the_submission_uses_no_submission(arena, make_ann):
     assert not bad["is_clean"] and "3 problems. No submission was used. 5 subm" in main_text(bad["html"])
     clean = post(ann, file, as_json=True, check="only").json
     assert clean["is_clean"] and "valid predictions for all 400 ids" in main_text(clean["html"])
-    post(ann, file)
+    bob = arena.person("Bob")
+    unknown = bob.post(f"{HERE}/submit", {"upload": clean["upload"]}, headers={"Accept": "application/json"})
+    assert (unknown.status_code, unknown.json["error"]) == (404, "unknown_upload")
+    for _ in range(2):  # A repeated request submits the checked file only once.
+        sent = ann.post(f"{HERE}/submit", {"upload": clean["upload"], "description": "one"})
+        assert sent.headers["Location"] == f"{HERE}/submissions/1"
+    assert ann.browser.get(f"{HERE}/submissions/1/file").data == file
     again = post(ann, file, as_json=True, check="only").json
     assert not again["is_clean"] and "Submit anyway" in again["html"]
     assert "4 of 5" in ann.browser.get(f"{HERE}/submissions").text

@@ -1,15 +1,16 @@
-// The upload form: drag and drop, the size limit, a check as soon as a file is chosen (if the form has `data-check`), the
-// upload progress, and the reason for a rejection. A rejected file stays chosen.
+// The upload form: drag and drop, the size limit, the upload progress, and the reason for a rejection. A rejected file stays
+// chosen. If the form has `data-check`, a file is uploaded and checked as soon as it is chosen, and submitted by its token.
 const form = document.querySelector("form[data-upload]");
 const drop = form.querySelector(".drop");
 const input = form.querySelector("input[type=file]");
 const button = form.querySelector(":scope > button") ?? document.querySelector(`button[form=${form.id}]`);
 const progress = form.querySelector("progress");
 const status = form.querySelector("[data-upload-status]");
-// Larger files are checked only when they are submitted, so that they are uploaded only once.
-const LARGEST_CHECKED_BYTES = 25e6;
 const megabytes = (bytes) => (bytes < 1e5 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
-let checking = null;
+let checking = null; // the request of the running check
+let token = null; // of the uploaded file, if it has no problems
+const WAITS = "It will be submitted after its check, unless it has problems.";
+let isWanted = false; // whether Submit was pressed during the check
 
 function say(sentence, isFault = false) {
   status.textContent = sentence;
@@ -21,7 +22,9 @@ function choose() {
   const limit = Number(form.dataset.maxBytes);
   const isTooLarge = Boolean(file) && file.size > limit;
   checking?.abort();
-  checking = null;
+  checking = token = null;
+  isWanted = false;
+  progress.hidden = true;
   button.disabled = isTooLarge;
   hide("refusal");
   hide("check");
@@ -29,7 +32,7 @@ function choose() {
   else if (isTooLarge) say(`The file is ${megabytes(file.size)}; the limit is ${megabytes(limit)}.`, true);
   else {
     say(`${file.name}, ${megabytes(file.size)}`);
-    if ("check" in form.dataset && file.size <= LARGEST_CHECKED_BYTES) check(file);
+    if ("check" in form.dataset) check(file);
   }
 }
 
@@ -76,33 +79,49 @@ function addCopyButton(list) {
   list.after(copy);
 }
 
-// Checks a file without submitting it. Errors of the check itself are ignored, because submitting the file reports them.
-async function check(file) {
-  const mine = new AbortController();
-  checking = mine;
-  say(`${file.name}, ${megabytes(file.size)}: checking`);
+// Uploads the form with its progress. fetch does not report it.
+function upload(body, whenDone, words) {
+  const request = new XMLHttpRequest();
+  request.open("POST", form.action || window.location.href);
+  request.responseType = "json";
+  request.setRequestHeader("Accept", "application/json");
+  request.upload.addEventListener("progress", ({ loaded, total }) => {
+    progress.max = total;
+    progress.value = loaded;
+    say((loaded < total ? `${megabytes(loaded)} of ${megabytes(total)} uploaded` : words) + (isWanted ? `. ${WAITS}` : ""));
+  });
+  for (const end of ["load", "error"]) request.addEventListener(end, () => whenDone(request));
+  progress.hidden = false;
+  request.send(body);
+  return request;
+}
+
+// Uploads and checks a file without submitting it. Errors of the check itself are ignored, because Submit reports them.
+function check(file) {
   const sent = new FormData(form);
   sent.set("check", "only");
-  let found = null;
-  try {
-    const answer = await fetch(form.action, {
-      method: "POST", body: sent, headers: { Accept: "application/json" }, signal: mine.signal,
-    });
-    found = await answer.json();
-  } catch {
-    found = null;
-  }
-  if (checking !== mine) return; // Another file has been chosen in the meantime.
-  checking = null;
-  say(`${file.name}, ${megabytes(file.size)}`);
-  button.disabled = found?.is_clean === false;
-  if (found?.html) show(found.html, found.error ? "refusal" : "check");
-  else if (found?.message) say(found.message, true);
-  document.dispatchEvent(new Event("checked"));
+  checking = upload(sent, (request) => {
+    if (checking !== request) return; // Another file has been chosen in the meantime.
+    const found = request.response;
+    checking = null;
+    token = found?.upload ?? null;
+    progress.hidden = true;
+    say(`${file.name}, ${megabytes(file.size)}`);
+    button.disabled = found?.is_clean === false;
+    if (found?.html) show(found.html, found.error ? "refusal" : "check");
+    else if (found?.message) say(found.message, true);
+    if (isWanted && !button.disabled && !found?.error) send();
+    isWanted = false;
+  }, "Uploaded. Checking the file");
 }
 
 function finish(request) {
   const answer = request.response ?? {};
+  if (token && request.status === 404) { // The upload has expired.
+    token = null;
+    send();
+    return;
+  }
   if (request.status === 201) {
     window.location.assign(answer.location);
     return;
@@ -120,29 +139,21 @@ function finish(request) {
 }
 
 function send() {
-  const request = new XMLHttpRequest(); // because fetch does not report upload progress
-  request.open("POST", form.action || window.location.href);
-  request.responseType = "json";
-  request.setRequestHeader("Accept", "application/json");
-  request.upload.addEventListener("progress", ({ loaded, total }) => {
-    progress.max = total;
-    progress.value = loaded;
-    say(loaded < total ? `${megabytes(loaded)} of ${megabytes(total)} uploaded` : form.dataset.sent ?? "Uploaded. Checking the file");
-  });
-  request.addEventListener("load", () => finish(request));
-  request.addEventListener("error", () => finish(request));
-  progress.hidden = false;
+  const body = new FormData(form);
+  if (token) {
+    body.delete("file");
+    body.set("upload", token);
+  }
   button.disabled = true;
   hide("refusal");
-  request.send(new FormData(form));
+  upload(body, finish, token ? "Submitting the file" : form.dataset.sent ?? "Uploaded. Checking the file");
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (checking) {
-    // Submit after the running check has ended, unless it finds problems.
-    button.disabled = true;
-    document.addEventListener("checked", () => { if (!button.disabled) send(); }, { once: true });
+    button.disabled = isWanted = true;
+    say(`${status.textContent}. ${WAITS}`);
   } else send();
 });
 choose();
