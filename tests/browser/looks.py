@@ -52,6 +52,10 @@ def seen(page: Page, look: Literal["light", "dark"]) -> Iterator[str]:
     too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     if too_wide > 0:
         yield f"the page is {too_wide} px wider than the window"
+    ticking = ":is([role=status], [role=alert], [aria-live]) time:is([data-form=left], [data-form=ago])"
+    for selector in (ticking, "time[tabindex]"):
+        if count := page.locator(selector).count():
+            yield f"{count} elements match {selector}"
     for violation in Axe().run(page, options=LOOKS[look][1]).response["violations"]:
         if violation["impact"] in MINDED:
             for node in violation["nodes"][:2]:

@@ -1,4 +1,4 @@
-// Converts the times on a page from UTC to the reader's time zone and shows UTC on hover and focus. Every time names its
+// Converts the times on a page from UTC to the reader's time zone and shows UTC on hover. Every time names its
 // zone. Times of the forms `ago` and `left` are durations and are updated every second.
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -107,9 +107,7 @@ function localize(root) {
     const { form } = element.dataset;
     const isUtc = moment.getTimezoneOffset() === 0;
     element.dataset.utc = `${moment.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-    // UTC is shown only on hover here. In tables, focusable times would add many tab stops.
-    if (element.closest("table, a, button, summary")) element.title = form || !isUtc ? `${full.format(moment)}; ${element.dataset.utc}` : element.dataset.utc;
-    else { element.removeAttribute("title"); element.tabIndex = 0; }
+    element.title = form || !isUtc ? `${full.format(moment)}; ${element.dataset.utc}` : element.dataset.utc;
     if (form) say(element, forms[form](moment));
     else if (!isUtc) say(element, full.format(moment));
   }
