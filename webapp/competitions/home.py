@@ -54,7 +54,7 @@ def of_stranger(view: CompetitionView) -> NextStep:
         return NextStep("How it is scored", _to("competitions.evaluation", view))
     if view.phase in (Phase.CLOSED, Phase.REVEALED) or not view.is_entry_open:
         return _board(view)
-    aim = _to("entry.show" if view.must_ask else "submissions.index", view)
+    aim = _to("entry.show" if view.must_ask else "competitions.show", view)
     return NextStep("Log in to join", url_for("account.log_in", next=aim))
 
 
