@@ -289,7 +289,7 @@ def test_a_competition_with_a_metric_in_python_runs_from_its_draft_to_its_bundle
         answer = desks[0]("GET", refused).json
         assert (answer["status"], [each["message"] for each in answer["problems"]]) == ("rejected", [message])
     page = main_text(desks[0].person.browser.get("/competitions/any/data"))
-    assert "A submission predicts prediction." in page and "label" not in page
+    assert "A submission has the columns id, prediction." in page and "label" not in page
 
     (column,) = olga("GET", f"{DESK}/settings").json["settings"]["metric"]["python"]["predictions"]
     assert column == {"name": "prediction", "kind": "number"}

@@ -116,10 +116,10 @@ class CompetitionView:
                 "little bias as possible against rows that mention an identity."
             )
         metric = self.metric()
-        names = listed([name for name, _ in metric.columns])
+        names = [formats.column_name(name) for name, _ in metric.columns if name != "prediction"]
         return (
-            f"For each row of the test set, predict {names}. Submissions are scored by "
-            f"{metric.about.title}; the {metric.about.direction} score is the best."
+            f"For each row of the test set, predict {listed(names) or 'one value'}. Submissions are scored "
+            f"by {metric.about.title}; the {metric.about.direction} score is the best."
         )
 
     @property

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from urllib.parse import urlsplit
 from zlib import crc32
 
@@ -16,6 +17,7 @@ from grader.services.leaderboards import group_tables
 
 # No part of a link may end the attribute or hide the host.
 _LINK = re.compile(r"https?://[^\s<>\"'\\]+", re.IGNORECASE)
+_DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 UNITS = ("bytes", "kB", "MB", "GB")
 # All shades have one hue and differ in lightness, so they can be told apart without color vision. Each cell
 # also shows its number. The classes are narrow near 1, where good models differ.
@@ -32,6 +34,25 @@ def count(number: int) -> str:
 def counted(number: int, word: str, plural: str | None = None) -> str:
     """Format a count with its noun: `1 file`, `3 files`, `1,200 entries`."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
+
+
+def number(text: str, digits: int | None = None) -> str:
+    """Group the digits of a displayed number: `28,797.34311`.
+
+    With `digits`, shorten its decimals to as many significant digits: `28,797.3`. A text that is not a
+    decimal number, such as `9.00720e+10`, is returned unchanged.
+    """
+    if not _DECIMAL.fullmatch(text):
+        return text
+    value, places = Decimal(text), len(text.partition(".")[2])
+    if digits is not None and value:
+        places = min(places, max(digits - value.adjusted() - 1, 0))
+    return f"{'+' if text.startswith('+') else ''}{value:,.{places}f}"
+
+
+def column_name(name: str) -> str:
+    """Return the display name of a column: `psychiatric or mental illness`."""
+    return " ".join(name.replace("_", " ").split()) or name
 
 
 def with_links(text: str) -> Markup:
@@ -121,13 +142,25 @@ def capitalized(sentence: str) -> str:
 
 def init_app(app: Flask) -> None:
     """Register the formats as template filters."""
-    for filter_ in (capitalized, count, initials, size, percent, moment, short_moment, ordinal, span):
+    for filter_ in (
+        capitalized,
+        column_name,
+        count,
+        number,
+        initials,
+        size,
+        percent,
+        moment,
+        short_moment,
+        ordinal,
+        span,
+    ):
         app.add_template_filter(filter_)
     app.add_template_filter(color_class)
     app.add_template_filter(auc)
     app.add_template_filter(shade)
     app.add_template_filter(with_links)
-    app.add_template_filter(group_tables.text, "group_value")
+    app.add_template_filter(group_value)
     app.add_template_filter(error_text)
     app.add_template_global(counted)
     app.jinja_env.globals["shade_legend"] = LEGEND
@@ -136,6 +169,11 @@ def init_app(app: Flask) -> None:
 def auc(value: float | None, form: str = ".2f") -> str:
     """Format an AUC, or a difference of AUCs."""
     return "undefined" if value is None else format(value, form)
+
+
+def group_value(value: float) -> str:
+    """Format the value of a group: `0.870`, `12,300`."""
+    return number(group_tables.text(value))
 
 
 def shade(value: float | None) -> str:

@@ -18,6 +18,7 @@ from grader.services.submissions.comparison import Contender, Difference
 from webapp.http import lookups
 from webapp.http.fields import Number, Sent
 from webapp.presentation import formats
+from webapp.presentation.formats import column_name, number
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, terms_of
 from webapp.submissions.answers import ComparisonRequest, SplitDifference, SubmissionComparison
 from webapp.submissions.submission_list import OWN
@@ -44,9 +45,9 @@ def compared(
         one, other = candidate.results.get(split), baseline.results.get(split)
         if one is None or other is None:
             continue
-        difference = one.scale.signed_text(one.score_units - other.score_units)
+        difference = number(one.scale.signed_text(one.score_units - other.score_units))
         sentence = _sentence((candidate.label, baseline.label), one, other, found.get(split))
-        lines = [("Score", one.score, other.score, difference), *_lines(one, other)]
+        lines = [("Score", number(one.score), number(other.score), difference), *_lines(one, other)]
         table = {"caption": name, "head": head, "lines": lines}
         shown.append({"key": split, "difference": difference, "sentence": sentence, "table": table})
     return shown
@@ -68,7 +69,12 @@ def _lines(one: SplitResult, other: SplitResult) -> list[tuple[str, ...]]:
     ]
     values.sort(key=lambda each: -abs(round(each[1] - each[2], each[3])))
     return [
-        (name, term_text(after, digits), term_text(before, digits), _signed(after - before, digits))
+        (
+            name,
+            number(term_text(after, digits)),
+            number(term_text(before, digits)),
+            number(_signed(after - before, digits)),
+        )
         for name, after, before, digits in (*terms, *values)
     ]
 
@@ -76,13 +82,13 @@ def _lines(one: SplitResult, other: SplitResult) -> list[tuple[str, ...]]:
 def _values(result: SplitResult) -> dict[str, tuple[float, int]]:
     """Return the displayed values of identities or groups, with their decimals."""
     of_identities = {
-        f"{row.name} {NAMES[term.key]}": (value, 2)
+        f"{column_name(row.name)} {NAMES[term.key]}": (value, 2)
         for row in result.identities
         for term in IDENTITY_TERMS
         if (value := row.cells[term.key]) is not None
     }
     return of_identities | {
-        f"{each.name} {table.column}": (each.score, group_tables.decimals(each.score))
+        f"{each.name} {column_name(table.column)}": (each.score, group_tables.decimals(each.score))
         for table in result.groups
         for each in table.groups
     }
@@ -93,14 +99,15 @@ def _sentence(names: tuple[str, str], one: SplitResult, other: SplitResult, foun
     units = one.score_units - other.score_units
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
-    difference = one.scale.size_text(units)
+    difference = number(one.scale.size_text(units))
     if one.scale.shown_decimals is not None:
         relation = f"{difference} {'higher' if one.scale.value(units) > 0 else 'lower'}"
         return f"The displayed score of {names[0]} is {relation} than that of {names[1]}."
     said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
     if found is not None:
         verdict = "more than chance explains" if found.is_clear else "within chance"
-        said += f", ± {found.standard_error} on the same rows: {verdict} (95 % margin: {found.margin})"
+        error, margin = number(found.standard_error), number(found.margin)
+        said += f", ± {error} on the same rows: {verdict} (95 % margin: {margin})"
     return f"{formats.capitalized(said)}."
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fairboard.losses import Loss
 from grader.services.leaderboards.submission_results import SplitResult
-from webapp.presentation.formats import counted
+from webapp.presentation.formats import column_name, counted, number
 from webapp.presentation.terms import ClassNames, phrase, words_of
 
 SHOWN = 9  # at most, and at least three for each term
@@ -53,7 +53,8 @@ class WaterfallView:
         def add(name: str, css: str, units: int, mark: str = "") -> None:
             """Add a bar that ends at `top`."""
             x, length = (f"{100 * part / total:.1f}" for part in (top - units - result.score_units, units))
-            change, rest = result.scale.signed_text(-units), result.scale.text(top - units)
+            change = number(result.scale.signed_text(-units))
+            rest = number(result.scale.text(top - units))
             bars.append(WaterfallBar(name, css, change, rest, x, length, mark))
 
         for term, losses in parts.items():
@@ -64,7 +65,12 @@ class WaterfallView:
             for each in shown:
                 if each.group in cells:
                     marks[each.group, term] = f"g{len(marks)}"
-                add(each.group, "part" if title else "", each.units, marks.get((each.group, term), ""))
+                add(
+                    column_name(each.group),
+                    "part" if title else "",
+                    each.units,
+                    marks.get((each.group, term), ""),
+                )
                 top -= each.units
             chance = [each for each in losses if each not in above_chance and each.group]
             rest = "within chance" if "score" in result.errors else ""
@@ -75,8 +81,8 @@ class WaterfallView:
                     add(label, "part rest" if title else "rest", units)
                     top -= units
             top -= sum(each.units for each in losses if not each.group)
-        best = result.scale.text(result.best_units)
-        return cls(_sentence(result, classes, whose), best, result.score, tuple(bars), marks)
+        best = number(result.scale.text(result.best_units))
+        return cls(_sentence(result, classes, whose), best, number(result.score), tuple(bars), marks)
 
 
 def _by_term(result: SplitResult) -> dict[str, list[Loss]]:
@@ -91,7 +97,12 @@ def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
     """Describe the largest loss, and the largest part of it, in the competition's words."""
     name, losses = next(iter(_by_term(result).items()))
     term = next((each for each in result.about.terms if each.name == name), None)
-    first, size = losses[0], result.scale.size_text
+    first = losses[0]
+
+    def size(units: int) -> str:
+        """Return the size of a loss."""
+        return number(result.scale.size_text(units))
+
     whole = f"{size(sum(each.units for each in losses))} of the score"
     is_clear = first in result.losses
     if term and not (is_clear and first.group):
@@ -103,7 +114,7 @@ def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
         return "No group is named until the standard error of the score is known."
     equal = sum(each.units == first.units for each in losses)
     words = result.about.group_words
-    group = first.group + (
+    group = column_name(first.group) + (
         f" or {counted(equal - 1, *(f'other {word}' for word in words))}" if equal > 1 else ""
     )
     part = f"{group} ({size(first.units)} of the score{' each' if equal > 1 else ''})"

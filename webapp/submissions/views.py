@@ -8,6 +8,7 @@ from grader.services.submissions.selections import Reason
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES, Term, terms_of
 
+SHORT = 6  # significant digits of large figures
 TERM_SCALES = (0.95, 0.9, 0.8, 0.5)  # possible lower ends of the terms' bars
 
 REASONS = {
@@ -33,7 +34,8 @@ def figures(summary: Overview, *, is_organizers: bool = False) -> tuple[LargeFig
     weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
     notes = [f"standard error {error_text(error)}"] if error else []
     notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
-    score = LargeFigure("Public score", summary.public.score, formats.capitalized("; ".join(notes)))
+    shown = formats.number(summary.public.score, SHORT)
+    score = LargeFigure("Public score", shown, formats.capitalized("; ".join(notes)))
     return (score, _change(summary, whose), *_rank(summary, whose))
 
 
@@ -41,7 +43,7 @@ def _change(summary: Overview, whose: str) -> LargeFigure:
     if summary.gain_units is None or summary.best_before_units is None:
         return LargeFigure("Change", "First", f"{whose} first score")
     scale = summary.public.scale if summary.public else SCALE
-    gain, before = summary.gain_units, scale.text(summary.best_before_units)
+    gain, before = summary.gain_units, formats.number(scale.text(summary.best_before_units), SHORT)
     which = f" (#{summary.best_before_id})"
     if gain > 0:
         note = f"{whose} best{'' if summary.rank else ' at the time'}; previous best {before}{which}"
@@ -49,7 +51,7 @@ def _change(summary: Overview, whose: str) -> LargeFigure:
         note = f"equal to {whose} earlier best{which}"
     else:
         note = f"below {whose} previous best, {before}{which}"
-    return LargeFigure("Change", scale.signed_text(gain), note)
+    return LargeFigure("Change", formats.number(scale.signed_text(gain), SHORT), note)
 
 
 def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
@@ -86,7 +88,7 @@ def shown_terms(result: SplitResult) -> list[TermView]:
     return [
         TermView(
             term,
-            term_text(value, decimals),
+            formats.number(term_text(value, decimals), SHORT),
             low,
             f"{100 * (value - low) / (1 - low):.1f}" if is_shaded else "",
             term.key == result.weakest_term,

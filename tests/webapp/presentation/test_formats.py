@@ -21,6 +21,23 @@ def test_sizes(size_bytes: int, text: str):
 
 
 @pytest.mark.parametrize(
+    ("text", "exact", "short"),
+    [
+        ("28797.34311", "28,797.34311", "28,797.3"),
+        ("-1234567.50000", "-1,234,567.50000", "-1,234,568"),
+        ("+1250.00000", "+1,250.00000", "+1,250.00"),
+        ("10000000000.00000", "10,000,000,000.00000", "10,000,000,000"),
+        ("0.93412", "0.93412", "0.93412"),
+        ("0.000001234567", "0.000001234567", "0.00000123457"),
+        ("9.00720e+10", "9.00720e+10", "9.00720e+10"),
+        ("", "", ""),
+    ],
+)
+def test_digits_of_numbers_are_grouped_and_only_decimals_are_shortened(text: str, exact: str, short: str):
+    assert (formats.number(text), formats.number(text, 6)) == (exact, short)
+
+
+@pytest.mark.parametrize(
     ("number", "text"),
     [
         (1, "1st"),
