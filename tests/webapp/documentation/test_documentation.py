@@ -62,7 +62,7 @@ def test_the_site_serves_only_the_built_folder(arena, site: Path, monkeypatch: p
     browser = arena.app.test_client()
     for path in ("", "/participants", "/search.json", "/notebooks/from-data-to-rank.ipynb"):
         assert browser.get(f"/docs{path}").status_code == 200, path
-    for path in ("/none", "/images/..%2f..%2fglossary.md", "/notebooks", "/../pages.py"):
+    for path in ("/none", "/images/..%2f..%2fapi.md", "/notebooks", "/../pages.py"):
         assert browser.get(f"/docs{path}").status_code == 404, path
 
 
