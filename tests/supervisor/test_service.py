@@ -5,7 +5,6 @@ import random
 import shutil
 import sqlite3
 import sys
-import time
 
 import pytest
 
@@ -117,26 +116,6 @@ def test_administrator_from_the_settings_can_log_in_and_replaces_the_setup_link(
     written = running.process.stdout.read() + running.log()
     assert "/setup/" not in written
     assert "battery" not in written
-
-
-@pytest.mark.long
-def test_score_does_not_wait_for_the_lease_of_killed_workers(make_service, files):
-    """Use a lease of several hours, longer than any timeout, and print the time until the score.
-
-    The short version without a supervisor is in `tests/faults/test_kills.py`.
-    """
-    patient = {"FAIRBOARD_SCORING_TIME_LIMIT_SECONDS": "36000", "FAIRBOARD_SWEEP_AFTER_SECONDS": "36000"}
-    running = make_service(patient).start().wait_until_ready()
-    solution, submission = files
-    token = set_up_competition(running, solution)
-    with blocked_scoring(running, token, submission) as sent:
-        begin = time.monotonic()
-        running.child("worker@%h").kill()
-        found = running.wait_until_scored(sent, token)
-
-    print(f"{time.monotonic() - begin:.1f} s from kill -9 of the worker to the score.")
-    assert found["status"] == "scored"
-    assert "1 claim of dead processes was released" in running.log()
 
 
 def open_for_writing(fifo):

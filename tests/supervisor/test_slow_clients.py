@@ -59,15 +59,3 @@ def test_pages_and_uploads_work_during_hundreds_of_slow_requests(honest: Honest,
         honest.go_on_for(3)
         assert sum(crowd.held.values()) == sum(CROWD.values())
     assert honest.uploads >= VISITORS
-
-
-@pytest.mark.long
-def test_honest_requests_succeed_for_a_minute_while_slow_ones_are_dropped(honest: Honest, web):
-    """Print the response times; `benchmarks/slow_clients.py` compares them with other servers."""
-    with SlowClients(web.address, CROWD).besieging() as crowd:
-        honest.go_on_for(60)
-    within = sum(each < 1 for each in honest.seconds)
-    print(f"{len(honest.seconds)} honest requests, {within} of them within 1 s; {crowd.opened}")
-    assert honest.uploads >= VISITORS
-    # The dropped clients have reconnected.
-    assert sum(crowd.opened.values()) > sum(CROWD.values())

@@ -12,7 +12,6 @@ from sklearn.metrics import (
     accuracy_score,
     f1_score,
     mean_absolute_error,
-    r2_score,
     root_mean_squared_error,
 )
 from sqlalchemy import select
@@ -20,7 +19,6 @@ from sqlalchemy import select
 from grader.models import Score, ScoringVersion, Split
 from grader.receipts import Receipt
 from grader.receipts.verification import verify
-from grader.sandbox import layers
 from grader.services.leaderboards import group_tables
 from tests.fixtures.arena import main_text, without_form_tokens
 from tests.fixtures.databases import set_clock
@@ -274,54 +272,6 @@ def assert_public_board(olga, expected, decimals):
     assert {row["worst_group"]["column"] for row in rows} == {"region"}
 
 
-@pytest.mark.skipif(bool(layers().refusal), reason=str(layers().refusal))
-def test_a_competition_with_a_metric_in_python_runs_from_its_draft_to_its_bundle(arena, clock):
-    task = Distances()
-    olga, desks, numbers = opened(arena, task)
-    public = [task.score(team, IS_PUBLIC) for team in range(3)]
-    assert_public_board(olga, public, 3)
-    for value, message in ((-1, "Predictions must not be negative."), (1e6, "The metric raises an error.")):
-        lines = submission(task, 0).decode().splitlines()
-        data = "\n".join([*lines[:-1], f"{ROWS - 1},{value}", ""]).encode()
-        sent = {"data": data, "content_type": "text/csv"}
-        refused = desks[0]("POST", f"{HERE}/submissions", **sent, expect=201).json["url"]
-        olga.work()
-        answer = desks[0]("GET", refused).json
-        assert (answer["status"], [each["message"] for each in answer["problems"]]) == ("rejected", [message])
-    page = main_text(desks[0].person.browser.get("/competitions/any/data"))
-    assert "A submission has the columns id, prediction." in page and "label" not in page
-
-    (column,) = olga("GET", f"{DESK}/settings").json["settings"]["metric"]["python"]["predictions"]
-    assert column == {"name": "prediction", "kind": "number"}
-
-    # A metric.py with other decimals, whose highest score is the best.
-    other = task.source.replace("return float(", "return -2 * float(")
-    check = upload_metric(olga, other, title="Closeness", direction="highest", decimals="2")
-    rescore(olga, settings=check)
-    changes = [round(-2 * each, 2) - round(each, 3) for each in public]
-    assert all(f"{each:+.3f}" in difference_page(olga, 2) for each in changes)
-    olga("POST", f"{DESK}/rescoring/2/publish", json={})
-    olga.work()
-    assert_public_board(olga, [-2 * each for each in public], 2)
-    olga("POST", f"{DESK}/rescoring/1/rollback", json={"reason": "Once."})
-    assert_public_board(olga, public, 3)
-
-    rescore(olga, solution=corrected(olga, task))
-    olga("POST", f"{DESK}/rescoring/3/publish", json={})
-    public = [task.score(team, IS_PUBLIC) for team in range(3)]
-    assert_public_board(olga, public, 3)
-
-    clock.append(datetime(2030, 2, 2, tzinfo=UTC))
-    revealed(olga)
-    files = unpacked(olga("GET", f"{DESK}/exports/results.zip").data)
-    shown = [row["score_shown"] for row in csv.DictReader(files["standings.csv"].splitlines())]
-    assert shown == [f"{task.score(team, rows):.3f}" for rows in (IS_PUBLIC, ~IS_PUBLIC) for team in range(3)]
-    for team, number in enumerate(numbers):
-        sent = Receipt.from_json(desks[team]("GET", f"{API}/submissions/{number}/receipt").data)
-        checks = verify(sent, submission=submission(task, team), solution=files["solution.csv"].encode())
-        assert len(checks) > 1 and all(each.holds for each in checks), checks
-
-
 def unpacked(bundle):
     """Return the texts of a bundle by name, without its folder."""
     with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
@@ -484,46 +434,6 @@ def test_pages_and_answers_show_terms_and_groups_of_another_metric(arena, clock)
     assert "south region" in compared and f"#{numbers[0]} is" in compared and "better than" in compared
 
 
-def test_reported_metrics_are_shown_with_the_score_and_a_rescoring_changes_them(arena, clock):
-    task = Numbers()
-    task.predicted[2] = np.full(ROWS, -1e100)
-    olga, desks, numbers = opened(arena, task, reported=["mae", "r2", "rmsle"], weight=0.5)
-    truth, predicted = task.truth[IS_PUBLIC], task.predicted[0][IS_PUBLIC]
-    expected = {"mae": mean_absolute_error(truth, predicted), "r2": r2_score(truth, predicted)}
-    rows = [row for row in olga("GET", f"{HERE}/leaderboard").json["rows"] if row["rank"]]
-    assert [row["team"] for row in rows] == list(TEAMS)
-    scores = [grouped(task, team, IS_PUBLIC, 0.5) for team in range(2)]
-    assert [row["score"] for row in rows[:2]] == pytest.approx(scores, abs=1e-5)
-    assert [*rows[0]["terms"]] == ["overall", "mae", "r2", "rmsle"]
-    assert {name: rows[0]["terms"][name] for name in expected} == pytest.approx(expected, abs=1e-5)
-    # A file that is outside the domain of a reported metric has a score and no value of this metric.
-    assert (rows[2]["terms"]["r2"] < -1e190, "rmsle" in rows[2]["terms"]) == (True, False)
-    table = csv.DictReader(olga("GET", "/competitions/any/leaderboard.csv").text.splitlines())
-    lines = {row["team"]: row for row in table}
-    assert [lines["Ann"][name] for name in expected] == [f"{each:.5f}" for each in expected.values()]
-    assert lines["Cem"]["mae"] == "1.00000e+100" and lines["Cem"]["rmsle"] == ""
-    for sort, best in (("mae", "Ann"), ("r2", "Ann"), ("rmsle", "Ann")):
-        assert olga("GET", f"{HERE}/leaderboard?sort={sort}").json["rows"][0]["team"] == best
-    details = olga("GET", HERE).json["metric"]
-    assert (details["reported"], details["terms"][1:]) == (["mae", "r2", "rmsle"], ["mae", "r2", "rmsle"])
-
-    ann = desks[0].person.browser
-    page = main_text(ann.get("/competitions/any/evaluation"))
-    assert "MAE Mean absolute error (MAE): reported, does not count; the lowest value is the best." in page
-    for path in ("leaderboard", f"submissions/{numbers[0]}"):
-        assert f"{expected['mae']:.5f}" in main_text(ann.get(f"/competitions/any/{path}"))
-    losses = desks[0]("GET", f"{API}/submissions/{numbers[0]}/losses").text
-    assert not any(f'"{name}"' in losses for name in (*expected, "rmsle"))
-
-    rescore(olga, settings=checked_settings(olga, reported=["pearson", "r2"]))
-    assert "Reported metrics mae, r2, rmsle pearson, r2" in difference_page(olga, 2)
-    before, after = ([each.score for each in stored_scores(arena, number)] for number in (1, 2))
-    assert before == after
-    olga("POST", f"{DESK}/rescoring/2/publish", json={})
-    rows = olga("GET", f"{HERE}/leaderboard").json["rows"]
-    assert [*rows[0]["terms"]] == ["overall", "pearson", "r2"]
-
-
 def test_nothing_before_the_reveal_depends_on_the_private_targets(make_arena, clock):
     seen = []
     for is_other in (False, True):
@@ -572,42 +482,3 @@ def assert_named_boards(olga, arena, version=1, split=Split.PUBLIC):
         assert page["board"] == key and [row["team"] for row in rows] == [TEAMS[team] for team in ranking]
         assert [row["score"] for row in rows] == [round(values[team], 5) for team in ranking]
         yield key, [TEAMS[team] for team in ranking]
-
-
-def test_named_leaderboards_in_several_directions_follow_a_rescoring_to_the_bundle(arena, clock):
-    task = Numbers()
-    olga, (ann, *_), _ = opened(arena, task, feedback="score", reported=["mae"])
-    wrong = olga("PATCH", f"{DESK}/settings", json={"boards": "A = nothing\nB"}, expect=409).json
-    assert [each["fields"] for each in wrong["problems"]] == [["boards"], ["boards"]]
-    olga("PATCH", f"{DESK}/settings", json={"boards": BOARDS})
-    listed = ann("GET", HERE).json["boards"]
-    assert [(each["key"], each["direction"]) for each in listed] == [
-        ("small-errors", "lowest"),
-        ("fairness", "lowest"),
-        ("reverse", "highest"),
-        ("both", "lowest"),
-    ]
-    # In this mode, everyone sees the score, but no other value before the reveal.
-    before = dict(assert_named_boards(olga, arena))
-    assert ann("GET", f"{HERE}/leaderboard?board=reverse").json["rows"]
-    for key, name in (("small-errors", "Small errors"), ("fairness", "Fairness"), ("both", "Both")):
-        for path in (f"{HERE}/leaderboard?board={key}", f"/competitions/any/leaderboard.csv?board={key}"):
-            assert name in ann("GET", path, expect=403).text
-        assert ann.person.browser.get(f"/competitions/any/leaderboard?board={key}").status_code == 403
-    ann("GET", f"{HERE}/leaderboard?board=nothing", expect=404)
-    rescore(olga, solution=corrected(olga, task))
-    page = difference_page(olga, 2)
-    olga("POST", f"{DESK}/rescoring/2/publish", json={})
-    after = dict(assert_named_boards(olga, arena, 2))
-    for each in listed:
-        moved = sum(a != b for a, b in zip(before[each["key"]], after[each["key"]], strict=True))
-        assert f"{each['name']}: {moved} of 3 teams change rank on the public leaderboard" in page
-    metric = olga("GET", f"{DESK}/rescoring/settings").json["metric"] | {"reported": []}
-    sent = {"identities": [], "metric": metric}
-    refused = olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=409).json
-    assert refused["error"] == "boards_need_values"
-
-    clock.append(datetime(2030, 2, 2, tzinfo=UTC))
-    olga.work()
-    olga("POST", f"{DESK}/close/reveal")
-    assert len(list(assert_named_boards(ann, arena, 2, Split.PRIVATE))) == 4

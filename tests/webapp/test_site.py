@@ -145,12 +145,6 @@ def test_errors_are_html_for_browsers_and_json_for_api_clients(arena):
     assert browser.get("/nothing").mimetype == "text/html"
 
 
-def test_an_unsupported_method_returns_405_with_the_allowed_ones(arena):
-    answer = arena.app.test_client().delete("/healthz")
-    assert answer.status_code == 405
-    assert "GET" in answer.headers["Allow"]
-
-
 def test_every_page_marks_the_current_navigation_entry(arena):
     arena.competition()
     text = arena.app.test_client().get("/competitions/toxicity/leaderboard").text

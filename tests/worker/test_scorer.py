@@ -3,13 +3,11 @@
 import logging
 import math
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
-from sklearn.metrics import f1_score
 from sqlalchemy import select, update
 
 from grader.models import (
@@ -26,8 +24,7 @@ from grader.models import (
 from grader.services.site import leased_rows
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import Claim
-from grader.storage.disk_cache import DiskCache
-from grader.worker.calculator import EncodedCache, PreparedSolution
+from grader.worker.calculator import PreparedSolution
 from grader.worker.scorer import Scorer
 from tests.fixtures.service import write_predictions, write_solution
 
@@ -184,33 +181,6 @@ def test_scores_of_any_metric_are_stored_and_ranked_in_its_direction(service):
         )
         shown = [(each.submission_id, version.scale.text(each.score_units)) for each in ranked]
         assert shown == [(each.submission_id, f"{each.score:.5f}") for each in by_score]
-
-
-def test_text_classes_are_scored_with_the_terms_of_their_metric(service, tmp_path: Path):
-    classes = ["civil", "toxic"]
-    competition, _ = with_metric(service, {"name": "macro_f1", "classes": classes})
-    rows = [line.split(",") for line in write_solution().decode().split()[1:]]
-    guesses = [(int(label) + (place % 3 == 0)) % 2 for place, (_, label, *_) in enumerate(rows)]
-    lines = [
-        "id,prediction",
-        *(f"{row[0]},{classes[guess]}" for row, guess in zip(rows, guesses, strict=True)),
-    ]
-    csv = "\n".join(reversed([*lines[1:], "id,prediction"])).encode()
-    cache = EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=10**7))
-    for _ in range(2):  # the second time from the cache
-        accepted = service.submit(competition, csv=csv)
-        assert Scorer(service.database, service.storage, lease=LEASE, ranks=cache).run(*accepted.job_ids)
-    public = [place for place, row in enumerate(rows) if row[-1] == "Public"]
-    truth, given = [int(rows[place][1]) for place in public], [guesses[place] for place in public]
-    expected = f1_score(truth, given, average=None)
-    with service.database.read() as session:
-        one, other = session.scalars(select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id))
-        assert one.terms == pytest.approx(dict(zip(("f1_civil", "f1_toxic"), expected, strict=True)))
-        assert one.score == pytest.approx(expected.mean())
-        assert np.sum(one.evidence["cells"]) == len(public)
-        assert (one.score, one.terms, one.evidence) == (
-            other.score, other.terms, other.evidence
-        )  # fmt: skip
 
 
 def test_predictions_for_which_a_metric_is_undefined_are_rejected_with_line_and_value(service):

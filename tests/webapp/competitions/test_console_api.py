@@ -1,7 +1,5 @@
 """Organizers' API: lists, and actions on submissions, teams and announcements."""
 
-import json
-
 import pytest
 
 from grader.models import Role
@@ -23,18 +21,6 @@ def olga(arena) -> Desk:
     return olga
 
 
-def test_submissions_are_searched_and_marked(olga: Desk):
-    found = olga("GET", f"{DESK}/submissions?q=bob").json["submissions"]
-    assert [(each["id"], each["team"], each["status"]) for each in found] == [(olga.sent[1], "Bob", "scored")]
-    assert found[0]["private_score"]
-    shared = olga("GET", f"{DESK}/submissions?shared=true").json["submissions"]
-    assert sorted(each["id"] for each in shared) == olga.sent
-    here = f"{DESK}/submissions/{olga.sent[0]}"
-    assert olga("POST", f"{here}/kind", json={"kind": "hidden"}).json["kind"] == "hidden"
-    assert olga("POST", f"{here}/kind", json={"kind": "normal"}).json["kind"] == "normal"
-    assert olga("POST", f"{here}/retry", expect=409).json["error"] == "nothing_failed"
-
-
 def test_announcements_are_posted(olga: Desk):
     posted = olga("POST", f"{DESK}/announcements", json={"title": "New", "body": "Text"}, expect=201).json
     assert posted["edited_at"] is None
@@ -48,11 +34,3 @@ def test_announcements_are_posted(olga: Desk):
     olga("DELETE", f"{DESK}/announcements/{posted['id']}", expect=204)
     olga("PATCH", f"{DESK}/announcements/{posted['id']}", json={"title": "Late"}, expect=404)
     assert olga("GET", f"{DESK}/announcements").json["announcements"][0]["withdrawn_at"]
-
-
-def test_exports_are_returned_as_json_and_csv(olga: Desk):
-    rows = json.loads(olga("GET", f"{DESK}/exports/submissions.json").text)
-    assert len(rows["rows"]) == 2
-    assert olga("GET", f"{DESK}/exports/scores.csv?version=1").text.count("\n") > 2
-    assert olga("GET", f"{DESK}/exports/scores.csv?bom=1").data.startswith(b"\xef\xbb\xbf")
-    olga("GET", f"{DESK}/exports/scores.csv?version=9", expect=404)

@@ -60,14 +60,6 @@ def test_only_users_who_may_download_a_file_see_its_preview(site):
     assert "sunday" not in site.ann.browser.get(HERE).text
 
 
-def test_a_replaced_file_has_no_preview_before_its_check(site):
-    add(site, "train.csv", TRAIN.replace(b"sunday", b"third"))
-    page = site.root.browser.get(HERE).text
-    assert "sunday" not in page and "third" not in page
-    site.work()
-    assert "third" in site.ann.browser.get(HERE).text
-
-
 def test_one_zip_contains_all_files_that_a_user_may_download(site):
     add(site, "held.csv", b"x\n1\n")
     hold(site, "held.csv")

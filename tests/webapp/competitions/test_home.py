@@ -2,11 +2,9 @@
 
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
-from grader.models import EntryMode
 from grader.prose.markdown import MAX_LENGTH, cut, first_line
 from grader.services.competitions import acting, lookup
 from grader.services.site.log import Actor
@@ -102,23 +100,6 @@ def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
     assert re.search("Your rank . disqualified", words(home)) and "Select submissions" not in home
     assert "You: disqualified" in words(ann.browser.get("/").text)
     assert "left today" not in ann.browser.get("/").text
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"opens_at": 2}, "How it is scored"),
-        ({"opens_at": -9, "closes_at": -1}, "See the leaderboard"),
-        ({"opens_at": -9, "closes_at": 9, "entry_deadline": -1}, "See the leaderboard"),
-        ({"opens_at": 2, "entry_mode": EntryMode.APPROVAL}, "Join"),
-    ],
-)
-def test_the_button_of_a_new_participant_matches_the_settings(arena, settings: dict[str, Any], expected: str):
-    now = arena.now()
-    arena.competition(
-        **{name: now + days * DAY if isinstance(days, int) else days for name, days in settings.items()}
-    )
-    assert button(arena.person("Ann").browser.get(HERE).text)[0] == expected
 
 
 def test_the_panel_shows_the_viewers_rank_and_gap_and_marks_the_row(arena):

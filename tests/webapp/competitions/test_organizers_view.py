@@ -65,11 +65,3 @@ def test_only_organizers_see_the_private_leaderboard_between_settling_and_reveal
     assert "Only organizers see this page until the reveal" in page
     assert "leaderboard/private" in site.vera.browser.get(f"{HERE}/leaderboard").text
     assert "leaderboard/private" not in site.ann.browser.get(f"{HERE}/leaderboard").text
-
-
-def test_organizers_see_and_sort_by_terms_that_are_hidden_from_participants(site):
-    board = f"{HERE}/leaderboard?sort=bpsn_auc"
-    assert site.vera.browser.get(board).status_code == 200
-    assert site.ann.browser.get(board).status_code == 400
-    assert "bpsn_auc" in site.vera.browser.get(f"{HERE}/leaderboard.csv").text
-    assert "bpsn_auc" not in site.ann.browser.get(f"{HERE}/leaderboard.csv").text

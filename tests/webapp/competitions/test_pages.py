@@ -8,7 +8,6 @@ from html import unescape
 
 import pytest
 from click.testing import CliRunner
-from markupsafe import escape
 
 from grader.cli import main
 from grader.models import Competition, ScoringVersion
@@ -57,19 +56,6 @@ def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena, ann):
     assert "Public score 0.50000 Change First your first score" in main_text(
         ann.browser.get(f"{HERE}/submissions/{submission_id}")
     )
-
-
-def test_a_live_page_returns_304_until_its_read_model_changes(arena, ann):
-    submission_id = arena.submit(ann, arena.truth.predictions())
-    for path in (f"{HERE}/submissions", f"{HERE}/submissions/{submission_id}"):
-        first = ann.browser.get(path, headers={"Accept": "application/json"})
-        known = {"Accept": "application/json", "If-None-Match": first.headers["ETag"]}
-        again = ann.browser.get(path, headers=known)
-        assert (again.status_code, again.data) == (304, b"")
-        assert f'data-etag="{escape(first.headers["ETag"])}"' in ann.browser.get(path).text
-    arena.score_all()
-    assert ann.browser.get(path, headers=known).json["status"] == "scored"
-    assert "data-live" not in ann.browser.get(path).text
 
 
 def test_a_rescoring_before_the_reveal_is_not_shown_as_news_after_it():

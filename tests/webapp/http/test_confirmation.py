@@ -59,22 +59,6 @@ def test_a_confirmation_of_one_version_publishes_no_other(
     assert ">ready<" in page(eva, f"{ROOT}/rescoring/3")
 
 
-def test_api_clients_are_asked_the_same_questions_as_pages(
-    arena, people: dict[str, Any], check: Callable[..., int]
-):
-    begin(people, check())
-    eva, path = people["Eva"], f"{ROOT}/rescoring/2"
-    client, sent = arena.app.test_client(), {"headers": eva.bearer}
-    told = eva.post(f"{path}/drop", headers={"Accept": "application/json"})
-    for body in ({}, {"json": {"confirm": "forged"}}):
-        asked = client.delete(f"/api/v1{path}", **sent, **body)
-        assert (asked.status_code, asked.json["error"]) == (409, "unconfirmed")
-        assert asked.json["questions"] == told.json["questions"]
-    assert client.delete(f"/api/v1{path}", **sent, json={"agreed": "x"}).json["error"] == "unreadable"
-    confirmed = {"confirm": asked.json["confirm"]}
-    assert client.delete(f"/api/v1{path}", **sent, json=confirmed).status_code == 204
-
-
 def test_actions_that_cannot_be_undone_change_nothing_before_they_are_confirmed(arena, people):
     ann, bob, vic = (people[name] for name in ("Ann", "Bob", "Vic"))
     arena.give_role(ann, Role.OWNER)

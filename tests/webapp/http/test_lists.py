@@ -33,17 +33,6 @@ def with_page(address: str, page: object) -> str:
     return f"{address}{'&' if '?' in address else '?'}page={page}"
 
 
-@pytest.mark.both_databases
-def test_an_api_page_past_the_end_is_empty_and_has_no_next_page(people):
-    ann, _ = people
-    api = ann.arena.app.test_client()
-    for address in LISTS:
-        assert len(api.get(address, headers=ann.bearer).json["rows"]) == 1, address
-        for page in (2, 99, 2**31 - 1):
-            past = api.get(with_page(address, page), headers=ann.bearer)
-            assert (past.status_code, past.json["rows"], past.json["next"]) == (200, [], None), address
-
-
 def test_an_invalid_page_number_returns_400_and_names_the_parameter(people):
     ann, root = people
     api = ann.arena.app.test_client()

@@ -14,7 +14,7 @@ from grader.services.competitions import lookup
 from grader.services.identity import api_tokens
 from grader.services.site.log import Actor
 from grader.services.solutions import data_files
-from grader.services.submissions import rejected_files, uploads
+from grader.services.submissions import uploads
 from grader.storage import disk
 
 API = "/api/v1"
@@ -91,16 +91,6 @@ def test_a_repeated_request_submits_an_upload_once(arena, ann):
     assert get(ann, link).data == file
 
 
-def test_repeated_uploads_of_a_file_use_disk_space_once(arena, ann):
-    before = {blob.sha256 for blob in arena.storage.blobs()}
-    _, url = begin(ann, 10)
-    for number in range(5):
-        assert put(ann, url, b"%010d" % number).status_code == 200
-    assert put(ann, url, b"567").status_code == 422
-    after = {blob.sha256 for blob in arena.storage.blobs()} - before
-    assert after == {hashlib.sha256(b"0000000004").hexdigest()}
-
-
 def test_an_empty_file_is_complete_once_it_is_received(ann):
     token, url = begin(ann, 0)
     assert call(ann, "CreateSubmission", **SLUG, blobFileTokens=token).status_code == 409
@@ -167,23 +157,6 @@ def test_a_nearly_full_disk_deletes_idle_uploads_before_rejecting_a_file(
     assert put(ann, url, b"", "bytes */5").status_code == 404
     monkeypatch.setattr(disk, "is_short", lambda *_, **__: True)
     assert put(bob, begin(bob, 10)[1], b"0123456789").status_code == 507
-
-
-def test_a_nearly_full_disk_deletes_rejected_files_but_no_upload_in_progress(
-    arena, ann, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(rejected_files, "UNTOUCHED_FOR", timedelta())
-    wrong, file = b"id,prediction\n1,x\n", b"x" * 500
-    url = begin(ann, len(file))[1]
-    rejected_id = arena.submit(ann, wrong)
-    arena.score_all()
-    assert put(ann, url, file).status_code == 200
-    with arena.database.write() as session:
-        session.get(Submission, rejected_id).finished_at -= uploads.IDLE_AFTER
-    name, stored = hashlib.sha256(wrong).hexdigest(), arena.storage.blobs
-    monkeypatch.setattr(disk, "is_short", lambda *_, **__: name in {blob.sha256 for blob in stored()})
-    arena.submit(ann, arena.truth.predictions(seed=1))
-    assert put(ann, url, b"", f"bytes */{len(file)}").status_code == 200
 
 
 def test_a_download_supports_ranges(ann):

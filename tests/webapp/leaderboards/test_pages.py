@@ -4,22 +4,19 @@ import csv
 import io
 import re
 from codecs import BOM_UTF8
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
 
-from grader.models import Competition, Score, Split, Standing, Submission, SubmissionKind, Team
+from grader.models import Score, Split, Standing, Submission, Team
 from grader.ranking.order import error_text
-from grader.services.competitions import acting, lookup
-from grader.services.site.log import Actor
-from grader.services.submissions import decisions
+from grader.services.competitions import lookup
 from grader.visibility import Feedback
 
 HERE = "/competitions/toxicity"
 BOARD = f"{HERE}/leaderboard"
 API = f"/api/v1{BOARD}"
-MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -171,60 +168,6 @@ def test_unknown_columns_orders_and_divisions_are_errors(arena, crowd, query: st
     assert arena.app.test_client().get(f"{BOARD}?{query}").status_code == 400
     answer = _json(arena, f"{API}?{query}")
     assert (answer.status_code, answer.json["error"]) == (400, error)
-
-
-@pytest.fixture
-def divided(arena, crowd):
-    """The crowd in two divisions: Ann and the even teams are Students."""
-    with arena.database.write() as session:
-        session.scalars(select(Competition)).one().divisions = "Students\nOpen & free"
-        for team in session.scalars(select(Team)):
-            is_even = team.name == "Ann" or int(team.name.split()[1]) % 2 == 0
-            team.division = "Students" if is_even else "Open & free"
-    return crowd
-
-
-def test_a_division_has_its_own_ranks_and_pages(arena, divided):
-    inside = f"{API}?division=Open%20%26%20free"
-    first = _json(arena, f"{inside}&per_page=20").json
-    assert [row["rank"] for row in first["rows"]] == list(range(1, 21))
-    assert {row["division"] for row in first["rows"]} == {"Open & free"}
-    assert (first["team_count"], first["page_count"], first["own"]) == (29, 2, None)
-    following = _json(arena, first["next"]).json
-    assert [row["rank"] for row in following["rows"]] == list(range(21, 30))
-    assert following["next"] is None
-    searched = _json(arena, f"{inside}&q=Team 1&sort=team&order=desc").json
-    names = [row["team"] for row in searched["rows"]]
-    assert names == sorted(names, key=str.casefold, reverse=True)
-    assert names == [f"Team {number}" for number in (19, 17, 15, 13, 11, 1)]
-    assert {row["team"]: row["rank"] for row in first["rows"]}.items() >= {
-        (row["team"], row["rank"]) for row in searched["rows"]
-    }
-    lines = list(csv.DictReader(io.StringIO(divided.browser.get(f"{BOARD}.csv?division=Students").text)))
-    assert (len(lines), {line["division"] for line in lines}) == (31, {"Students"})
-    whole = {row["team"]: row["rank"] for row in _json(arena, f"{API}?per_page=200").json["rows"]}
-    students = sorted((line["team"] for line in lines), key=whole.__getitem__)
-    assert [line["team"] for line in lines] == students
-
-
-def test_a_benchmark_is_listed_by_score_without_a_rank(arena, crowd):
-    other = arena.person("Orla")
-    benchmark = arena.submit(other, arena.truth.predictions(noise=1.5), description="Word n-grams")
-    arena.score_all()
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
-        decisions.mark(act, submission_id=benchmark, kind=SubmissionKind.BENCHMARK)
-    board = _json(arena, API).json
-    assert board["team_count"] == 60
-    place, row = next((place, row) for place, row in enumerate(board["rows"]) if row["is_benchmark"])
-    assert (row["rank"], row["team"]) == (None, "Word n-grams")
-    before, after = board["rows"][:place], board["rows"][place + 1 :]
-    assert all(each["score"] >= row["score"] for each in before)
-    assert all(each["score"] <= row["score"] for each in after)
-    assert [each["rank"] for each in before + after] == list(range(1, 51))
-    assert '<small class="pill">benchmark</small>' in crowd.browser.get(BOARD).text
-    assert any(each["is_benchmark"] for each in _json(arena, f"{API}?q=gram&sort=team").json["rows"])
 
 
 def test_the_csv_has_all_teams_and_no_formula(arena, crowd):

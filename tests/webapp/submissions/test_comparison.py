@@ -69,16 +69,6 @@ def test_own_submissions_are_shown_side_by_side_with_a_standard_error_on_request
     assert len(re.findall("on the same rows:", arena.ann.browser.get(where).text)) == 2
 
 
-def test_submissions_of_others_or_of_another_competition_cannot_be_compared(arena):
-    first, second = entered(arena)
-    assert arena.bob.browser.get(f"{WHERE}?candidate={first}&baseline={second}").status_code == 404
-    arena.competition("elsewhere", title="Elsewhere")
-    assert (
-        arena.ann.browser.get(f"/competitions/elsewhere/submissions/compare?candidate={first}").status_code
-        == 404
-    )
-
-
 @pytest.mark.parametrize(
     ("feedback", "shows"),
     [

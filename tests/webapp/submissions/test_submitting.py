@@ -110,18 +110,6 @@ def test_the_check_uses_no_submission_reports_everything_and_reads_no_label(
     assert set(opened) == {solution.row_ids_sha256}
 
 
-def test_a_large_file_is_checked_and_submitted(arena, make_ann):
-    ann, api = make_ann(), arena.app.test_client()
-    # A request of this size is stored on disk.
-    large = arena.truth.predictions() + b"\n" * 1_000_000
-    # The form is encoded here because the test client would keep a file open.
-    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="p.csv"\r\n\r\n'
-    sent = {"data": head + large + b"\r\n--b--\r\n", "content_type": "multipart/form-data; boundary=b"}
-    assert api.post(f"{API}/check", **sent, headers=ann.bearer).json["problems"] == []
-    assert api.post(f"{API}/submissions", **sent, headers=ann.bearer).status_code == 201
-    assert ann.browser.get(f"{HERE}/submissions/1/file").data == large
-
-
 def test_an_identical_file_is_reported_and_can_be_submitted_anyway(arena, make_ann):
     ann, file = make_ann(), arena.truth.predictions()
     assert post(ann, file).status_code == 303
@@ -140,13 +128,6 @@ def test_an_identical_file_is_reported_and_can_be_submitted_anyway(arena, make_a
     assert (program.status_code, program.json["error"]) == (409, "identical_file")
     assert program.json["submission"] == 2
     assert send(arena, ann, file, again="true").status_code == 201
-
-
-def test_a_repeated_request_returns_the_first_submission(arena, make_ann):
-    ann, key = make_ann(max_daily_submissions=1), {"Idempotency-Key": "5b1d"}
-    first, repeated = (send(arena, ann, b"1", key) for _ in range(2))
-    assert (first.status_code, repeated.status_code) == (201, 200)
-    assert first.json["id"] == repeated.json["id"]
 
 
 def test_a_failed_metric_shows_its_output_only_to_organizers(arena, make_ann):
@@ -235,32 +216,6 @@ def test_selecting_a_third_submission_offers_to_replace_one(arena, make_ann):
     assert done.headers["Location"] == f"{HERE}/submissions/3"
 
 
-def test_a_submission_after_the_reveal_is_late(arena, make_ann):
-    ann = make_ann()
-    arena.submit(ann, arena.truth.predictions(noise=3))
-    arena.score_all()
-    arena.reveal()
-    assert "new submissions are late" in ann.browser.get(f"{HERE}/submissions").text
-    late = arena.submit(ann, arena.truth.predictions(noise=1.1))
-    arena.score_all()
-    answer = arena.app.test_client().get(f"/api/v1/submissions/{late}", headers=ann.bearer).json
-    assert answer["kind"] == "late"
-    assert answer["private_score"]
-    assert "Would rank 1st late files are not ranked" in main_text(
-        ann.browser.get(f"{HERE}/submissions/{late}")
-    )
-
-
-def test_a_user_who_has_not_joined_is_rejected_and_nothing_is_stored(arena, make_ann):
-    ann = make_ann(rules="Be fair.")
-    blobs = {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
-    refused = send(arena, ann, b"1")
-    assert (refused.status_code, refused.json["error"]) == (403, "not_joined")
-    assert blobs == {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
-    page = main_text(ann.browser.get(f"{HERE}/submissions"))
-    assert "You have not joined this competition yet. Join it on its " in page
-
-
 def test_a_rejected_file_with_deleted_bytes_is_reported_everywhere(arena, make_ann):
     ann, client = make_ann(), arena.app.test_client()
     number = send(arena, ann, BROKEN).json["id"]
@@ -313,13 +268,3 @@ def test_a_countdown_replaces_the_form_when_no_submission_is_left(arena, make_an
     assert re.search(r'<p class="until"><time datetime="[^"]+T00:00:00\+00:00" data-form="left"', page)
     refused = post(ann, arena.truth.predictions(seed=5), as_json=True, check="only")
     assert (refused.status_code, refused.json["error"]) == (429, "daily_limit_reached")
-
-
-def test_the_page_reloads_after_the_next_score_when_too_many_are_pending(arena, make_ann):
-    ann = make_ann(max_pending_submissions=1)
-    arena.submit(ann, arena.truth.predictions())
-    page = ann.browser.get(f"{HERE}/submissions").text
-    assert "Waiting for your scores" in page and "data-reload" in page
-    arena.score_all()
-    page = ann.browser.get(f"{HERE}/submissions").text
-    assert "data-upload" in page and "data-reload" not in page
