@@ -1,4 +1,4 @@
-"""Shares of pairs of files that are called different, and the coverage of bootstrap intervals.
+"""Benchmark of false differences between files, and of the coverage of bootstrap intervals.
 
     .venv/bin/python benchmarks/differences.py [--pairs 1000] [--draws 300]
 

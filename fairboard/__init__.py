@@ -1,4 +1,4 @@
-"""Metrics of unintended bias, and 23 other metrics, overall and by group.
+"""Unintended bias metrics and 23 other metrics, overall and by group.
 
 Only NumPy is required. `score` computes any metric. `bias_report` measures a model, and `bias_bootstrap`
 estimates how far its values, or the differences to those of a baseline, depend on the rows. To score many

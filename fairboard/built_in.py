@@ -1,4 +1,4 @@
-"""The common part of the built-in metrics: options, truth, rows of a split, score."""
+"""Base classes of the built-in metrics: options, truth, split rows, score."""
 
 import hashlib
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""Metrics of predicted classes and of predicted probabilities of classes."""
+"""Classification metrics for predicted classes and class probabilities."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

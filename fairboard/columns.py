@@ -1,4 +1,4 @@
-"""Metrics that are the mean of another metric over several predicted columns."""
+"""Metrics averaged over several predicted columns."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self

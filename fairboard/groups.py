@@ -30,7 +30,7 @@ Group = tuple[str, str]  # a column and a value
 
 @dataclass(frozen=True, slots=True)
 class GroupRules:
-    """How groups enter the score.
+    """Rules for groups in the score.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class GroupRules:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PreparedGroups:
-    """The overall data of a split, and that of each group with the places of its rows in the split.
+    """The data of a split and of each group, with the positions of the group's rows.
 
     `skipped` are the reasons for groups in which the metric is undefined.
     """

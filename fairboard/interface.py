@@ -1,4 +1,4 @@
-"""Interface of a metric: the data it needs, its values, and how exact they are.
+"""Metric interface: required data, values, and exactness.
 
 The platform depends only on this module. `fairboard.metrics` lists the built-in metrics.
 """
@@ -30,7 +30,7 @@ class Direction(enum.StrEnum):
 
 
 class Exactness(enum.StrEnum):
-    """How far a score can be reproduced.
+    """Reproducibility of a score.
 
     `counts`: integers, identical to the last bit on every machine. `sums`: numbers of rows, added exactly, so
     that the score does not depend on the order of the rows; identical on machines with the same CPU features.
@@ -260,7 +260,7 @@ class Metric(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GroupLine:
-    """The number of rows of a group, by what is counted, and its values; undefined ones are None."""
+    """A group's row counts and values; undefined values are None."""
 
     name: str
     counts: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Standard errors and differences of scores, from influences of rows or groups of rows.
+"""Standard errors of scores and score differences, from the influences of rows or row groups.
 
 An influence is the contribution of a row, or of a group of rows, to the deviation of a value from its
 expected value. The standard error is the root of the sum of their squares. Two files on the same rows are

@@ -1,4 +1,4 @@
-"""All metrics by name, and the score of predictions with any of them."""
+"""All metrics by name, and a function that scores predictions with any of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

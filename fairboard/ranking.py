@@ -1,4 +1,4 @@
-"""Metrics of the order of predictions, and of lists of classes."""
+"""Ranking metrics for predictions and for lists of classes."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Metrics of predicted numbers."""
+"""Regression metrics."""
 
 import math
 from collections.abc import Sequence

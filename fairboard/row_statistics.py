@@ -1,4 +1,4 @@
-"""Exact sums of numbers per row.
+"""Exact sums of per-row statistics.
 
 A score is a function of means of row statistics, for example the square root of the mean squared error. The
 sums are exact, so the score does not depend on the order of the rows.

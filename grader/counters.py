@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms of all processes on a machine, kept in files for the metrics.
+"""Counters, gauges and histograms of all processes on a machine, stored in files for Prometheus.
 
 Each running process writes to files with a number of its own, which a lock reserves until the process ends.
 The next process with this number continues the counters, so no count is lost when a process is killed, and

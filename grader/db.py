@@ -134,7 +134,7 @@ def stored_enum(values: type[enum.StrEnum], *, name: str, is_checked: bool = Tru
 
 
 class Timeouts(NamedTuple):
-    """Time limits of PostgreSQL's transactions, in seconds; 0 means no limit.
+    """PostgreSQL transaction time limits, in seconds; 0 means no limit.
 
     Only read transactions have a limit per statement, because rescorings may write for minutes.
     """
@@ -355,7 +355,7 @@ def _lower(text: str | None) -> str | None:
 
 
 class _Turns:
-    """The queue of this process's writers, in which one thread at a time polls SQLite's write lock.
+    """The queue of writers in this process; one thread at a time polls SQLite's write lock.
 
     The pauses between attempts decrease. SQLite's own pauses increase, which favors latecomers: among 100
     writers, some waited for seconds.

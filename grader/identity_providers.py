@@ -1,4 +1,4 @@
-"""Identity providers for single sign-on: settings in TOML, and claims of their users."""
+"""Identity providers for single sign-on: TOML settings and user claims."""
 
 import enum
 import re

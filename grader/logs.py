@@ -115,7 +115,7 @@ def announce(text: str) -> None:
 
 
 class LineLogger(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes each event of ours, and the warnings of libraries, as one line."""
+    """Writes each event of the project, and library warnings, as one line."""
 
     def __init__(self, process: str, log_format: str) -> None:
         logging.Handler.__init__(self)  # the stream is not fixed

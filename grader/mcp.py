@@ -1,4 +1,4 @@
-"""Model Context Protocol server with tools for participants, which work in one folder."""
+"""Model Context Protocol server with participant tools that work in one folder."""
 
 from collections.abc import Callable
 from functools import wraps

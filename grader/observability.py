@@ -1,4 +1,4 @@
-"""Configuration of the logs of a process from the settings."""
+"""Log configuration for a process."""
 
 from grader import logs
 from grader.settings import LogLevel, Settings

@@ -1,4 +1,4 @@
-"""Files scored with any built-in metric: targets, groups, predictions, and values on each split."""
+"""Scoring of files with any built-in metric: targets, groups, predictions, and values by split."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -51,7 +51,7 @@ class RequiredFactor(enum.StrEnum):
 
 
 class HostMetrics(enum.StrEnum):
-    """Who may upload metrics that are written in Python."""
+    """The users who may upload metrics written in Python."""
 
     ADMINISTRATORS = "administrators"
     ORGANIZERS = "organizers"

@@ -75,7 +75,7 @@ class Step(enum.StrEnum):
 
 
 class Anonymity(enum.StrEnum):
-    """Until when aliases replace the names of teams, for everyone except organizers and the team itself."""
+    """The period in which aliases replace team names, except for organizers and the team itself."""
 
     NONE = "none"
     UNTIL_REVEAL = "until_reveal"

@@ -1,4 +1,4 @@
-"""Host names in ASCII, origins of sites, and addresses of clients."""
+"""ASCII host names, site origins, and client addresses."""
 
 import pytest
 

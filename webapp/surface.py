@@ -47,7 +47,7 @@ READS: "dict[str, Read]" = {}
 
 
 class Access(Enum):
-    """Who may use a surface that does not belong to the organizers of a competition."""
+    """The audience of a surface that does not belong to a competition's organizers."""
 
     PUBLIC = "public"
     USER = "user"
@@ -59,7 +59,7 @@ SCOPES = {Access.PUBLIC: None, Access.USER: Scope.READ, Access.ADMIN: Scope.ADMI
 
 @dataclass
 class Ask:
-    """A request for a read model: session, competition, time, and for a page the refused act's error.
+    """A request for a read model: session, competition, time and, on pages, the error of a rejected act.
 
     `given` are the URL parameters. `is_page` is false if the model is returned as JSON. `shown` are values
     for the template beside the read model, and `state` further data on which the ETag of the JSON depends.

@@ -1,4 +1,4 @@
-"""Intervals of all values of a bias report, by the bootstrap."""
+"""Bootstrap intervals for all values of a bias report."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple

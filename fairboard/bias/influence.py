@@ -1,4 +1,4 @@
-"""Influences of rows on the score of the bias metric and on its terms."""
+"""Row influences on the bias score and its terms."""
 
 import math
 from collections.abc import Mapping

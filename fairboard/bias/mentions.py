@@ -1,4 +1,4 @@
-"""Identities of texts, from lists of terms."""
+"""Identity detection in texts with term lists."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""The bias metric behind the interface of all metrics."""
+"""The bias metric with the common metric interface."""
 
 import sys
 from collections.abc import Mapping, Sequence

@@ -21,7 +21,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class PreparedSplit:
-    """The positive rows of one split and the rows that mention each identity.
+    """The positive rows and the rows that mention each identity, for one split.
 
     Instances are created by `prepare`. They are immutable and can be pickled.
 

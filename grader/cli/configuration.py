@@ -1,4 +1,4 @@
-"""Settings and data folder of a command, with errors as sentences; imports no database."""
+"""Settings and data folder for commands, with readable errors; imports no database code."""
 
 import os
 import re

@@ -25,7 +25,7 @@ WHOLE = 200  # characters; longer than any first sentence
 
 @dataclass(frozen=True)
 class CliEntry:
-    """The module below `grader.cli`, summary and extra of a command; its name there if it differs."""
+    """A command's module in `grader.cli`, summary, extra, and attribute name if it differs."""
 
     module: str
     summary: str

@@ -1,4 +1,4 @@
-"""Access to the local installation: database, schema check, errors as sentences."""
+"""Access to the local installation: database, schema check, readable errors."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -34,7 +34,7 @@ def _target_of(_context: Any, _parameter: Any, value: str | None) -> str | None:
 
 
 class _BackupGroup(CommandGroup):
-    """A group whose name alone, or with a target, makes a backup."""
+    """A command group that makes a backup if it is called without a subcommand."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # A word without a slash or colon is a command, possibly misspelled, rather than a target.

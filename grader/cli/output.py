@@ -71,7 +71,7 @@ def left(limits: Any) -> str:
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """What a command prints: JSON, or lines on stdout and stderr; and its exit code.
+    """The output of a command (JSON, or lines on stdout and stderr), and its exit code.
 
     `text` is a document that is printed unchanged unless stdout is a terminal.
     """

@@ -24,7 +24,7 @@ _SHA256 = re.compile(r'"([0-9a-f]{64})"')
 
 
 class CountedFile(BufferedReader):
-    """A file that reports the bytes that have been read, and the size, to `on_progress`."""
+    """A file that reports the number of bytes read, and its size, to `on_progress`."""
 
     def __init__(self, path: Path, on_progress: OnProgress | None) -> None:
         try:

@@ -14,7 +14,7 @@ FINAL = frozenset({"scored", "rejected", "failed"})
 
 
 class ApiRecord(dict[str, Any]):
-    """An object of the API: its fields are also attributes, and those that end in ``_at`` are times."""
+    """An API object whose fields are also attributes; fields that end in ``_at`` are times."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:

@@ -1,4 +1,4 @@
-"""Hidden values of a solution, and what a data file discloses about them."""
+"""Hidden values of a solution, and the disclosures of a data file about them."""
 
 import enum
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Tables of a data file: CSV or JSON Lines, plain, compressed with gzip or in a ZIP archive."""
+"""Tables in a data file: CSV or JSON Lines, plain, compressed with gzip or in a ZIP archive."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ MOST_CONTROL = 0.01  # share in texts, for example in comments from the web; bin
 
 
 class GivenUp(Exception):
-    """A part of the file is not checked; the message completes "x was not checked:"."""
+    """A part of the file was not checked; the message completes "x was not checked:"."""
 
 
 # Exceptions that readers raise for damaged input. An incorrect archive directory can cause almost any error,

@@ -1,4 +1,4 @@
-"""Backup stores in a folder or a bucket: the objects of all backups, and a record of each complete one.
+"""Backup store in a folder or bucket: objects of all backups, and a record for each complete one.
 
 A target contains two blob storages, `objects` and `backups`. A record is written last and lists the objects
 that its backup needs. Content that several backups need is stored once.

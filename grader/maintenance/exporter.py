@@ -1,4 +1,4 @@
-"""Metrics in Prometheus' text format: the counters of all processes, and the state of the site."""
+"""Prometheus exporter: counters of all processes, and the state of the site."""
 
 import logging
 import math

@@ -1,1 +1,1 @@
-"""Metrics of competitions by name, metric.py of organizers, and expressions of leaderboards."""
+"""Competition metrics by name, custom metrics (metric.py), and leaderboard expressions."""

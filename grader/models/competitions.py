@@ -57,7 +57,7 @@ class EntryMode(enum.StrEnum):
 
 
 class DivisionChoice(enum.StrEnum):
-    """The people who choose the division of a team."""
+    """The role that chooses a team's division."""
 
     TEAM = "team"
     ORGANIZERS = "organizers"
@@ -79,7 +79,7 @@ class SectionUse(enum.StrEnum):
 
 
 class Color(enum.StrEnum):
-    """The colors of competitions; `auto` derives the color from the slug."""
+    """Competition colors; `auto` derives the color from the slug."""
 
     AUTO = "auto"
     TEAL = "teal"
@@ -93,7 +93,7 @@ class Color(enum.StrEnum):
 
 
 class _WithTexts:
-    """A row with Markdown texts and their cached HTML, which is cleared when a text changes."""
+    """Mixin for rows with Markdown texts and their cached HTML, which is cleared on changes."""
 
     formatted: Mapped[dict[str, Any] | None] = mapped_column(NULLABLE_JSON, deferred=True)
 

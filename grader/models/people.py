@@ -148,7 +148,7 @@ class RecoveryCode(Base):
 
 
 class FactorPurpose(enum.StrEnum):
-    """The reasons for asking for a second factor."""
+    """The purposes of a second-factor check."""
 
     LOG_IN = "log_in"
     CHANGE = "change"

@@ -104,7 +104,7 @@ class ScoringVersion(Base):
 
 
 class Split(enum.StrEnum):
-    """The splits on which scores are computed."""
+    """The splits used for scoring."""
 
     PUBLIC = "public"
     PRIVATE = "private"

@@ -1,4 +1,4 @@
-"""Tables of the site: audit log, e-mail, backups."""
+"""Site tables: audit log, e-mail, backups."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Building blocks of reports: sections of tables and charts, and the texts of their values."""
+"""Report building blocks: sections with tables and charts, and value formats."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Charts of reports: distributions, equality curves, rates and fractions."""
+"""Report charts: distributions, equality curves, rates and fractions."""
 
 from itertools import pairwise
 

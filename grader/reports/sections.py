@@ -1,4 +1,4 @@
-"""The sections of a report, each from the data frames of one analysis."""
+"""Report sections, each created from the data frames of one analysis."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Locked-down processes for functions that organizers write; imports nothing of the project."""
+"""Sandboxed processes for organizers' functions; imports no other code of the project."""
 
 from grader.sandbox.client import (
     CallLimits,

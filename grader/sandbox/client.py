@@ -1,4 +1,4 @@
-"""The parent's side: starts a zygote, sends requests, limits time and memory, checks replies."""
+"""Sandbox client: starts a zygote, sends requests, limits time and memory, validates replies."""
 
 import enum
 import json
@@ -35,7 +35,7 @@ _KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH")
 
 
 class CallStatus(enum.StrEnum):
-    """How a call ended. The first six are the status bytes of `functions`, in their order."""
+    """The outcome of a call. The first six are the status bytes of `functions`, in order."""
 
     OK = "ok"
     MESSAGE = "message"  # the only one with a text for participants
@@ -105,7 +105,7 @@ class CallOutcome:
 
 
 class SandboxClient:
-    """Calls functions in locked children of a zygote, which starts with the first call.
+    """Calls functions in sandboxed processes forked by a zygote, which starts with the first call.
 
     Any number of threads, and processes forked after `start`, may call at the same time. Each call has its
     own child, so no call waits for another one. If the zygote has died, or a source uses more packages, the

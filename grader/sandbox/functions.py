@@ -1,4 +1,4 @@
-"""The call of an organizer's function in a locked child, and the bytes of the reply.
+"""Call of an organizer's function in a sandboxed process, and the bytes of the reply.
 
 The reply is a log, the numbers as float64, and one status byte, which cannot carry anything but text for the
 organizers, numbers and one of a few codes.
@@ -34,7 +34,7 @@ _FOR_PARTICIPANTS = {"ParticipantVisibleError", "InvalidSubmissionError"}
 
 
 class _WrongResult(TypeError):
-    """The function returned something else than it should."""
+    """The function returned an unexpected value."""
 
 
 class _Log(io.TextIOBase):

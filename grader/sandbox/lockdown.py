@@ -1,4 +1,4 @@
-"""Lock-down of a process: only computation, and writing to one open pipe.
+"""Process lockdown: permits only computation and writing to one open pipe.
 
 The layers are independent, so that a fault in one of them opens nothing. Only seccomp is indispensable.
 Executed as a program, this module locks itself, tries what must fail, and prints the layers in force.

@@ -1,4 +1,4 @@
-"""A process that has imported the packages for metrics, and forks a locked child for each call.
+"""Zygote process that imports the metric packages and forks a sandboxed process for each call.
 
 The client starts it with a built environment, so that it inherits no secrets. It reads no request itself:
 only the child does. A socket per call tells the zygote that the client has given up, and the client how the
@@ -51,7 +51,7 @@ class _HiddenPackages:
 
 
 class _ArrayUnpickler(pickle.Unpickler):
-    """An unpickler of builtins and arrays; a class of the project would be imported in each child."""
+    """An unpickler limited to builtins and arrays, so that no project code is imported."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] != "numpy":

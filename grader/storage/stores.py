@@ -1,4 +1,4 @@
-"""Blobs named by their SHA-256 hashes, and blob storage in a local folder.
+"""Blob storage by SHA-256 hash: interface, and storage in a local folder.
 
 A blob is complete before a row refers to it. Local storage writes a temporary file, syncs it, renames it and
 syncs the folder. In a bucket, a PUT is atomic. Storing the same bytes again only resets the blob's age.

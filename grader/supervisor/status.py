@@ -1,4 +1,4 @@
-"""Checks of `fairboard doctor` for the supervisor and its queue."""
+"""`fairboard doctor` checks for the supervisor and its queue."""
 
 from collections.abc import Iterator
 

@@ -73,7 +73,7 @@ def create_app(settings: Settings) -> Celery:
 
 
 class Hints:
-    """Sends hints from any thread, but none for some seconds after a failure, so no caller waits long."""
+    """Sends hints from any thread; pauses for some seconds after a failure, so no caller waits long."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -103,7 +103,7 @@ def sandbox() -> TimedSandbox:
 
 @dataclass(frozen=True, eq=False)
 class FileChecker:
-    """A metric that organizers wrote, with which files are checked against made-up labels."""
+    """A custom metric that checks files against generated labels."""
 
     metric: PythonMetric
     truth: Columns

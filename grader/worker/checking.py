@@ -1,4 +1,4 @@
-"""Checks of files before their submission, without access to labels and splits."""
+"""File checks before submission, without access to labels and splits."""
 
 import logging
 import shutil

@@ -1,4 +1,4 @@
-"""Formatting of organizers' texts, and their stored HTML."""
+"""Conversion of organizers' texts to stored HTML."""
 
 import logging
 import signal

@@ -1,4 +1,4 @@
-"""Calls of functions on untrusted input, in processes with limits and without access to the site.
+"""Function calls on untrusted input, in processes with limits and without access to the site.
 
 The processes are forked from a server that the first call starts, without the settings in its environment.
 """

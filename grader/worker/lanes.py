@@ -1,4 +1,4 @@
-"""The lanes of the sweeper: when each is due, and what its forked process does."""
+"""Sweeper lanes: their schedules and the functions of their forked processes."""
 
 import logging
 import smtplib
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 class Turn:
-    """A turn of a lane in a process of its own; it takes rows until none is due or its time is over."""
+    """A lane's turn in its own process; it handles rows until none is due or its time is over."""
 
     is_stopped = False
 

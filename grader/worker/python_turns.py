@@ -1,4 +1,4 @@
-"""Turns of metrics written in Python: one competition's files, or one user's checks, at a time.
+"""Scheduling of custom metrics: one competition's files, or one user's checks, at a time.
 
 There are two lanes. A competition or user whose last work was slow uses only the first, until several files
 in a row were fast. Therefore, fast work waits for at most one slow file of each other.
@@ -65,7 +65,7 @@ class _Use:
 
 
 class PythonTurns:
-    """The use of the lanes by competitions and users, known to the process that forks the lanes."""
+    """The lanes in use by competitions and users, as known to the sweeper process."""
 
     def __init__(self) -> None:
         self._uses: dict[Subject, _Use] = {}

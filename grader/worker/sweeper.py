@@ -1,4 +1,4 @@
-"""The loop for background work: it forks a process for each lane with work.
+"""Sweeper loop, which forks a process for each lane with work.
 
 Jobs are rows. A forked process claims its own rows, so any process may be killed at any time.
 """

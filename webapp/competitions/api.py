@@ -84,7 +84,7 @@ class NamedRules(Answer):
 
 
 class NamedLeaderboard(Answer):
-    """A leaderboard that ranks by a value of the host's choice instead of the score."""
+    """A leaderboard that ranks by a value chosen by the organizers instead of the score."""
 
     key: str
     name: str

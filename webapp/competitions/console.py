@@ -86,7 +86,7 @@ class Task(NamedTuple):
 
 
 class NextAct(NamedTuple):
-    """A sentence about the competition's state, and the next action; `url` is empty if there is none.
+    """The competition's state as a sentence, and the next action; without an action, `url` is empty.
 
     `missing` lists the reasons why a draft cannot be published.
     """

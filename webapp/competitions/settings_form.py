@@ -1,4 +1,4 @@
-"""Form fields of settings: sections of the setup page, shown and entered values."""
+"""Settings form fields: sections of the setup page, displayed and entered values."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping

@@ -70,7 +70,7 @@ class SettingsShown(SettingsSent):
 
 
 class CompetitionSettingsRequest(SettingsSent):
-    """The settings of a competition, and the confirmation of dates less than a day away."""
+    """The settings of a competition, and the confirmation of dates within the next day."""
 
     model_config = ConfigDict(title="SettingsRequest")
 

@@ -1,1 +1,1 @@
-"""Documentation: a command that builds the chapters in docs/ as static pages, and their URLs."""
+"""Documentation: a build command for the static pages of the chapters in docs/, and their URLs."""

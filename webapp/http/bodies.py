@@ -17,7 +17,7 @@ MOST_FIELDS = 2_000
 
 
 class FairboardRequest(Request):
-    """A request that closes its files even if rejected."""
+    """A request that closes its files even if it is rejected."""
 
     def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
         stream = SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - `close` closes it

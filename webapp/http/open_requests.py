@@ -1,4 +1,4 @@
-"""The user's open requests and disqualifications, loaded once per request."""
+"""The user's open requests and disqualifications, loaded once per HTTP request."""
 
 from flask import Flask, g
 

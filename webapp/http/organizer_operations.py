@@ -1,4 +1,4 @@
-"""Models that several of the organizers' operations share."""
+"""API models shared by several organizer operations."""
 
 from typing import Any
 

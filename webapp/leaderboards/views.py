@@ -1,4 +1,4 @@
-"""Rows of a leaderboard page, and leaderboards as CSV files."""
+"""Leaderboard page rows, and leaderboards as CSV files."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ def columns(board: Board, classes: ClassNames, terms: Sequence[Term]) -> list[tu
 
 
 class Rows:
-    """What the rows of a page show beside their values, which depends on the other rows."""
+    """Row attributes that depend on the other rows of the page: bars, gaps and shades."""
 
     def __init__(self, board: Board) -> None:
         self._board = board

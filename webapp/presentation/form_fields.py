@@ -1,4 +1,4 @@
-"""Form fields: the entered values of a form by the names of a model."""
+"""Form fields: conversion of entered values for a pydantic model."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -228,7 +228,7 @@ def prepare_rescoring(act: Act, sent: RescoringRequest) -> Any:
 
 
 class SettingsRequest(MetricRequest):
-    """The changed settings as the page's form sends them."""
+    """The changed settings in the format of the page's form."""
 
     @staticmethod
     def of_form(act: Act) -> dict[str, Any]:

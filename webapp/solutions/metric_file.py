@@ -16,7 +16,7 @@ from webapp.solutions.receiving import NamedBlob
 
 
 class MetricFileForm(FileForm):
-    """A metric.py, an optional sample submission, and the changed parameters of the metric."""
+    """A metric.py, an optional sample submission, and changed metric parameters."""
 
     sample: Annotated[Any, Binary] = None
     title: Text = ""

@@ -48,7 +48,7 @@ class SubmissionQuery(Searched):
 
 
 class OrganizersSubmission(Answer):
-    """A submission as organizers see it, with its public and private scores."""
+    """A submission with its public and private scores, for organizers."""
 
     id: int
     team_id: int

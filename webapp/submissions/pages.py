@@ -1,4 +1,4 @@
-"""A submission and its acts: scores, file, receipt, description, final selection."""
+"""Submission page and API: scores, file, receipt, description, final selection."""
 
 from typing import Any
 

@@ -28,7 +28,7 @@ class JoinRequest(Sent):
 
 
 class Entry(Answer):
-    """Whether the user takes part, and the accepted version of the rules."""
+    """The user's participation, and the accepted version of the rules."""
 
     entry: EntryState
     accepted_rules_version: int | None
@@ -92,7 +92,7 @@ class EntryRequestList(Answer):
 
 
 class EntryDecision(Sent):
-    """The decision whether to admit a user, by name."""
+    """The decision on a user's request to join, by user name."""
 
     name: Text
     admit: bool

@@ -1,4 +1,4 @@
-"""Rosters of classes: students, import with invitations (page and API)."""
+"""Class rosters (page and API): students, import with invitations."""
 
 import base64
 from collections.abc import Sequence

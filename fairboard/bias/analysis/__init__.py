@@ -1,4 +1,4 @@
-"""Bias analyses from the literature as functions that return data frames; they need pandas.
+"""Bias analyses from the literature, as functions that return pandas data frames.
 
 `Data` contains labels and identities. Functions that measure a model take the predictions as the second
 argument.

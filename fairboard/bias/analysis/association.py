@@ -1,4 +1,4 @@
-"""Associations of identities with labels and predictions, and the audit of data.
+"""Associations of identities with labels and predictions, for data audits.
 
 Hann, Kalil and Payne, "Analyzing Identity Mention Bias in Toxic Comment Classification": Figures 1 to 5 and
 the means in section 4.2.

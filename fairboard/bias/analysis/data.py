@@ -1,4 +1,4 @@
-"""Labels and identities of rows, and the pairs behind the AUCs of a model."""
+"""Row labels and identities, and the pairs behind a model's AUCs."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The effect of the exponent of the power means on the score."""
+"""Effect of the power mean exponent on the score."""
 
 from collections.abc import Iterable
 from dataclasses import replace

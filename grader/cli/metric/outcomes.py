@@ -1,4 +1,4 @@
-"""Scores of a file as JSON, tables and text, for the bias metric and all other built-in ones."""
+"""File scores as JSON, tables and text, for all built-in metrics."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""`fairboard metric check`: the setup check of a metric.py, with the same sandbox as on a site."""
+"""`fairboard metric check`: the setup check of a metric.py, in the same sandbox as on a site."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Commands that use the database of this machine's site rather than its API."""
+"""Commands that use the local site's database instead of its API."""
 
 from datetime import timedelta
 from urllib.parse import urlencode

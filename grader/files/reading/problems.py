@@ -1,4 +1,4 @@
-"""Problems and notes of files, worded by problems.toml, and the FileRejected error."""
+"""File problems and notes, with texts from problems.toml, and the FileRejected error."""
 
 import tomllib
 from collections.abc import Callable, Iterator, Sequence

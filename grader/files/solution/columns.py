@@ -1,4 +1,4 @@
-"""Columns of a table: which to read, the allowed numbers, and the values that were read."""
+"""Table columns: selection, allowed numbers, and values."""
 
 from array import array
 from collections.abc import Iterable

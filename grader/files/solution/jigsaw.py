@@ -1,4 +1,4 @@
-"""Kaggle's published test files of Jigsaw Unintended Bias in Toxicity Classification as a solution."""
+"""Kaggle's published Jigsaw test files as a solution."""
 
 from io import BytesIO
 from pathlib import Path

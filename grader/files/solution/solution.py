@@ -1,4 +1,4 @@
-"""The reader of solutions: true values of any metric, identities or groups, splits, and predictions."""
+"""Solution reader: true values for any metric, identities or groups, splits, and predictions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Columns of predictions: numbers in a range, classes, lists of classes, or texts."""
+"""Prediction columns: numbers in a range, classes, lists of classes, or texts."""
 
 import sys
 from collections.abc import Mapping, Sequence

@@ -42,7 +42,7 @@ The solution is not published. The exact results can disclose labels, so do not 
 
 
 class _Buffer(RawIOBase):
-    """The bytes that a ZipFile has written since they were last taken."""
+    """A buffer for the bytes that a ZipFile has written since the last read."""
 
     def __init__(self) -> None:
         self._written: list[bytes] = []

@@ -1,4 +1,4 @@
-"""The named leaderboards of a competition under a scoring version, their scales and their visibility."""
+"""Named leaderboards of a competition under a scoring version: scales and visibility."""
 
 from collections.abc import Collection, Iterable
 

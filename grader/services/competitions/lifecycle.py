@@ -1,4 +1,4 @@
-"""Publication, archiving and unarchiving of competitions; what a draft lacks.
+"""Publication, archiving and unarchiving of competitions; missing items of a draft.
 
 The phases scheduled, open and closed depend only on the time. For the reveal, see `closing`.
 """

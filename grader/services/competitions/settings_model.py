@@ -1,4 +1,4 @@
-"""Settings of a competition: types, defaults, limits; settings.toml contains their keys and texts.
+"""Competition settings: types, defaults, limits; settings.toml contains their keys and texts.
 
 The service, the form, the TOML file and docs/competition-settings.md are derived from this model. Its fields
 are in the order of competition files; settings.toml is in the order of the setup page.

@@ -1,4 +1,4 @@
-"""Warnings about valid settings: dates past or less than a day away, feedback steps that are too small."""
+"""Warnings about valid settings: dates in the past or within a day, too small feedback steps."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Displayed names of teams: aliases in an anonymous competition.
+"""Team display names: aliases in anonymous competitions.
 
 Organizers and the team itself see the name with the alias next to it, and everyone else only the alias.
 Members and everything else that can identify a team are hidden together with its name.

@@ -1,4 +1,4 @@
-"""Rosters of classes: import, invitations of students, use of the sections."""
+"""Class rosters: import, student invitations, use of sections."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ class ClassInvitation:
 
 
 class ImportRow(NamedTuple):
-    """A student, the present entry, and the account that is known from the owners' other competitions."""
+    """A student, the current entry, and the account known from the owners' other competitions."""
 
     student: Student
     entry: RosterEntry | None

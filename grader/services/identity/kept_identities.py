@@ -1,4 +1,4 @@
-"""Keyed hashes of identities and addresses, by which several accounts of one person are recognized.
+"""Keyed hashes of identities and addresses, which identify several accounts of one person.
 
 Three rules use them: who is suspended gets no other account, who was rejected from a competition stays
 rejected, and who has a counting file in a competition has no second team. They hold after a deletion.

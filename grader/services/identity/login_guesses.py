@@ -1,4 +1,4 @@
-"""Limits on wrong passwords and wrong codes of second factors, per account and per network.
+"""Limits on wrong passwords and second-factor codes, per account and per network.
 
 Attempts from devices on which the account has logged in before, and in its sessions, have budgets of their
 own, so no one can lock users out there. Unknown names are counted like existing ones, so a lock does not

@@ -29,7 +29,7 @@ IDENTITY_PENDING = timedelta(minutes=30)  # to choose the name of a new account
 
 
 class SecondFactorAsked(ParticipantError):
-    """The account has a second factor, which was not proved."""
+    """The account has a second factor that has not been verified."""
 
     public_name = "second_factor_asked"
     kind = ErrorKind.LOGIN_NEEDED

@@ -1,4 +1,4 @@
-"""OpenID Connect client: Authlib's, with the checks that it leaves to the application.
+"""OpenID Connect client based on Authlib, with the checks that Authlib leaves to applications.
 
 Issuers are configured by the operator, so requests to private networks are allowed. Requests hold no
 transaction.

@@ -1,4 +1,4 @@
-"""Password rules, changes of passwords, and password hashing with limited concurrency."""
+"""Password rules, password changes, and password hashing with limited concurrency."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reader for class rosters: headings of common systems and languages, roles of columns, summary rows."""
+"""Class roster reader: headings in common systems and languages, column roles, summary rows."""
 
 import csv
 import enum
@@ -93,7 +93,7 @@ class RosterColumn:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The columns and students of a file, remarks on it, and the problems for which it cannot be imported."""
+    """The columns and students of a file, with remarks, and the problems that prevent the import."""
 
     columns: tuple[RosterColumn, ...]
     has_headings: bool

@@ -57,7 +57,7 @@ def _unknown(message: str = "This second factor does not exist anymore.") -> Ref
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The input of a user who proves a second factor: a typed code, or a passkey's response as JSON."""
+    """The input for a second-factor check: a typed code, or a passkey's response as JSON."""
 
     code: str = ""
     passkey: str = ""

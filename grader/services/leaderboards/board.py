@@ -1,4 +1,4 @@
-"""Pages of leaderboards: ranks, filters and order in SQL, benchmarks, access checks."""
+"""Leaderboard pages: ranks, filters and order in SQL, benchmarks, access checks."""
 
 import enum
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The displayed values of groups: the worst group, the gap, and where the score is lost."""
+"""Displayed group values: the worst group, the gap, and the losses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Standard errors of the scores of files that count, computed by a background job after the scoring.
+"""Standard errors of counted scores, computed by a background job after scoring.
 
 Before the reveal, only the files on public leaderboards have errors, and only those of their public scores.
 Errors of the other files would show which of the selected files is better on the private rows.

@@ -66,7 +66,7 @@ class Compared(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """The numbers of missing results and of lost scores under a scoring version."""
+    """The number of missing results and lost scores under a scoring version."""
 
     unfinished: int
     lost: int

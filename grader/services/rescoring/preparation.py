@@ -40,7 +40,7 @@ CREATED_BY_MAX_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """Numbers of jobs by state; `per_second` is None if no job finished in the last minute."""
+    """The number of jobs by state; `per_second` is None if no job finished in the last minute."""
 
     total: int
     done: int

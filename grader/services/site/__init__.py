@@ -1,1 +1,1 @@
-"""The site: audit log, mail, background jobs, monitoring, and helpers of all services."""
+"""Site services: audit log, e-mail, background jobs, monitoring, and shared helpers."""

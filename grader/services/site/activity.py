@@ -25,7 +25,7 @@ REASON_COUNT = 8
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of people and teams, of files by status, and the total size of the files.
+    """The number of people, teams and files by status, and the total file size.
 
     `asking` and `held` count the open tasks of organizers: requests to join and held-back data files.
     """
@@ -40,7 +40,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The numbers of files on one UTC day."""
+    """The number of files on one UTC day."""
 
     day: date
     accepted: int

@@ -22,7 +22,7 @@ KEPT = DAY
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """A maximum number of actions within a period of at most `KEPT`."""
+    """The maximum number of actions within a period of at most `KEPT`."""
 
     count: int
     within: timedelta

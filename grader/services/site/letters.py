@@ -1,4 +1,4 @@
-"""E-mails generated from the templates in `letters.toml`."""
+"""E-mails rendered from the templates in `letters.toml`."""
 
 import tomllib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""State of the site for the metrics and `fairboard doctor`: queues and counts."""
+"""Site state for Prometheus and `fairboard doctor`: queues and counts."""
 
 import enum
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ IS_SHOWN = OrganizerJob.dismissed_at.is_(None)
 
 @dataclass(slots=True)
 class Queue:
-    """The numbers of rows by state, and the time since which the oldest open row has waited.
+    """The number of rows by state, and the time at which the oldest open row started to wait.
 
     Only the queue of rescorings counts its finished jobs.
     """

@@ -1,4 +1,4 @@
-"""The groups of a score, identities or values of slices: strata, choice, rows and problems."""
+"""Groups in a score (identities or slice values): strata, selection, rows and problems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -26,7 +26,7 @@ class HealthSign(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VersionQueue:
-    """The numbers of a scoring version's jobs by state, and the creation time of its oldest open job."""
+    """The number of a scoring version's jobs by state, and the creation time of its oldest open job."""
 
     number: int
     state: ScoringVersionState

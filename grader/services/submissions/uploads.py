@@ -24,7 +24,7 @@ MOST_UNUSED_BYTES = 200_000_000
 
 
 class UnknownUpload(ParticipantError):
-    """The person has no upload with this token in this competition."""
+    """The user has no upload with this token in this competition."""
 
     public_name = "unknown_upload"
     kind = ErrorKind.NOT_FOUND

@@ -1,4 +1,4 @@
-"""Carry-over of teams with their members from the previous stage of a competition."""
+"""Carry-over of teams and members from the previous stage of a competition."""
 
 import random
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Divisions of teams: choice by leaders, assignment by organizers."""
+"""Team divisions: choice by leaders, assignment by organizers."""
 
 import csv
 from collections.abc import Iterable

@@ -33,7 +33,7 @@ from grader.services.teams import invitations, limits, mail, participations, ros
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The combined members and submissions of two teams, and the limits; None means no limit."""
+    """The combined members and submissions of two teams, and their limits; None means no limit."""
 
     member_count: int
     max_members: int

@@ -1,4 +1,4 @@
-"""Moderation of team names: team lookup and replacement."""
+"""Team name moderation: team lookup and replacement."""
 
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Team

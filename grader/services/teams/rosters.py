@@ -1,4 +1,4 @@
-"""Members of a team: find, add, remove, count, and the next leader."""
+"""Team members: find, add, remove, count, and the next leader."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Open requests on which a user decides, and the user's disqualified teams."""
+"""Open requests awaiting a user's decision, and the user's disqualified teams."""
 
 import enum
 import functools

@@ -1,4 +1,4 @@
-"""Jobs that measure files: comparisons of two submissions, and standard errors of files that count."""
+"""Measurement jobs: comparisons of two submissions, and standard errors of counted files."""
 
 import math
 import time
@@ -22,7 +22,7 @@ UNREADABLE = (BlobDamaged, BlobMissing, FileRejected, MetricFailed, UnsuitablePr
 
 
 class _Files:
-    """Files with the influences of rows, or of groups of rows, on their scores."""
+    """Files with the influences of rows or row groups on their scores."""
 
     def __init__(
         self, work: Work, version: ScoringVersion, names: tuple[str, ...], splits: Collection[Split]

@@ -1,4 +1,4 @@
-"""Limits of the site's own processes: memory, time, and the life of the parent."""
+"""Limits for the site's own processes: memory, time, and parent lifetime."""
 
 import ctypes
 import os

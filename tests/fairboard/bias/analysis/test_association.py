@@ -1,4 +1,4 @@
-"""Associations of identities with labels and predictions, and the audit of data."""
+"""Associations of identities with labels and predictions, for data audits."""
 
 import math
 
