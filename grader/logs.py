@@ -45,7 +45,7 @@ def bind(**values: Any) -> None:
 
 
 def ids() -> dict[str, Any]:
-    """Return the ids that are bound now."""
+    """Return the currently bound ids."""
     return dict(_ids.get() or {})
 
 

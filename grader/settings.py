@@ -369,7 +369,7 @@ class Settings(BaseSettings):
         return _kept_secret(self.data_dir / "secret_key")
 
     def sweep_interval_seconds(self) -> float:
-        """Return the pause between two looks of the sweeper for overdue jobs and dates."""
+        """Return the sweeper's interval between checks for overdue jobs and dates."""
         return min(5.0, max(0.2, self.sweep_after_seconds / 2))
 
     def scoring_lease(self) -> timedelta:

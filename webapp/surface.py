@@ -75,13 +75,13 @@ class Ask:
 
     @property
     def user(self) -> User:
-        """The user who asks; None for a visitor of a public page."""
+        """The current user; None for a visitor of a public page."""
         user: User = g.user
         return user
 
     @property
     def problems(self) -> list[str]:
-        """The messages of the refused act's error."""
+        """The messages of the rejected act's error."""
         return [] if self.problem is None else list(getattr(self.problem, "problems", [self.problem.message]))
 
     @cached_property
@@ -286,7 +286,7 @@ class Read:
         return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
 
     def view(self, **given: Any) -> ResponseReturnValue:
-        """Answer a request for the page; clients that prefer JSON get the read model with an ETag."""
+        """Return the page or, for clients that prefer JSON, the read model with an ETag."""
         return self.page(**given)
 
     @property
@@ -352,7 +352,7 @@ class _Declared:
 
     @property
     def role(self) -> Role | Access:
-        """Who may act."""
+        """The role that may act."""
         return self.surface.acts or self.surface.role
 
     def form(self, **given: Any) -> ResponseReturnValue:

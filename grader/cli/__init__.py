@@ -31,7 +31,7 @@ SECTIONS = {
     "Local files, without a server": {
         "score": CliEntry("metric.score", "Score a file of predictions.", "cli"),
         "analyze": CliEntry("metric.analyze", "Analyze data and models in depth.", "cli"),
-        "metric": CliEntry("metric.python_metric", "Check a metric of your own.", "cli"),
+        "metric": CliEntry("metric.python_metric", "Check your own metric.", "cli"),
         "verify": CliEntry("metric.verify", "Recompute the score in a receipt.", "cli"),
     },
     "A site, over HTTP": {

@@ -120,7 +120,7 @@ def opened_database(settings: Settings) -> Iterator[Database]:
 
 @contextmanager
 def failures_in_a_sentence() -> Iterator[None]:
-    """Turn the errors of an unusable database or storage, or of a full disk, into a ClickException."""
+    """Convert database, storage and disk-full errors to ClickException."""
     try:
         yield
     except StorageUnavailable as error:

@@ -123,7 +123,7 @@ def list_(target: str | None, as_json: bool) -> None:
 @_target
 @_name
 def verify(target: str | None, name: str | None) -> None:
-    """Compare all files of a backup with their hashes, and the numbers of rows."""
+    """Verify the hashes of all files in a backup, and the number of rows in each table."""
     chosen = _chosen(target, installed_settings())
     with failures_in_a_sentence(), progress("Blobs") as tell:
         found = backups.open_backup(chosen, name=name)

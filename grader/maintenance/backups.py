@@ -505,7 +505,7 @@ def _reveals(session: Session, made_at: datetime, now: datetime) -> Iterator[tup
 
 
 def place_of_key(settings: Settings) -> str:
-    """Return where an installation has its secret key."""
+    """Return the location of an installation's secret key."""
     if settings.secret_key is not None:
         return f"{PREFIX}SECRET_KEY"
     return f"the file {settings.data_dir.absolute() / 'secret_key'}"

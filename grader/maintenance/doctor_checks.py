@@ -80,7 +80,7 @@ def of_settings(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def of_sandbox(settings: Settings) -> Iterator[DoctorFinding]:
-    """Report the layers that lock down metrics which organizers write."""
+    """Report the active sandbox layers for metrics written by organizers."""
     found = layers()
     if found.refusal and settings.host_metrics is not HostMetrics.OFF:
         yield warning("sandbox", f"{found.refusal} Uploads of such metrics are refused.")
@@ -232,7 +232,7 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
 
 
 def of_queues(session: Session) -> DoctorFinding:
-    """Report the numbers of open and failed jobs and e-mails."""
+    """Report the number of open and failed jobs and e-mails."""
     lines = []
     for queue in monitoring.queues(session, now=db.now(session)):
         counts = [f"{count:,} {state}" for state, count in queue.states.items() if count]

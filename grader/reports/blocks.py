@@ -28,7 +28,7 @@ def heading(name: object) -> str:
 
 
 def parts_of(name: Any) -> tuple[Any, ...]:
-    """Return the levels of a column's name, of which the last one tells the kind of its values."""
+    """Return the levels of a column's name; the last one determines the format of its values."""
     return name if isinstance(name, tuple) else (name,)
 
 

@@ -126,7 +126,7 @@ class SandboxClient:
             self._running(source)
 
     def call(self, request: SandboxRequest, limits: CallLimits | None = None) -> CallOutcome:
-        """Call a function in a locked child; raise SandboxUnavailable, but no error of the function."""
+        """Call a function in a sandboxed process; raise SandboxUnavailable, but no errors of the function."""
         data = {each.name: getattr(request, each.name) for each in fields(request)}
         with os.fdopen(os.memfd_create("request"), "wb") as file:
             pickle.dump(data, file, protocol=5)

@@ -52,7 +52,7 @@ class _Log(io.TextIOBase):
 
 
 def warm_up() -> None:
-    """Do in advance what packages do in their first calls: a child could not, or would take twice as long."""
+    """Run the lazy initialization of packages in advance, because sandboxed processes could not run it."""
     for name in ("encodings.idna", "encodings.latin_1", "encodings.utf_16", "_strptime"):
         importlib.import_module(name)
     if "pandas" not in sys.modules:

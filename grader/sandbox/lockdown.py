@@ -201,7 +201,7 @@ class Layers:
 
     @property
     def refusal(self) -> str | None:
-        """Why functions of organizers must not run on this machine, or None if they may."""
+        """The reason why organizers' functions must not run on this machine, or None."""
         reason = self.missing.get("seccomp")
         if reason is None:
             return None

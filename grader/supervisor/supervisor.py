@@ -74,7 +74,7 @@ class Child:
         return self._start()
 
     def request_stop(self) -> None:
-        """Ask the process to end."""
+        """Send the stop signal to the process."""
         if self._process:
             self._process.terminate()
 
@@ -144,7 +144,7 @@ class Supervisor:
             time.sleep(TICK_SECONDS)
 
     def stop(self) -> None:
-        """Stop most programs together, then those that outlive the others."""
+        """Stop most programs together, then the programs that must stop last."""
         for child in self._children:
             if not child.program.outlives_others:
                 child.request_stop()

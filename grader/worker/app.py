@@ -31,7 +31,7 @@ counters.enable(load().metrics_dir())
 
 @celeryd_init.connect
 def check_worker(**_: object) -> None:
-    """Refuse to start without a broker or if the golden vectors give different results; warm up."""
+    """Stop if there is no broker or the golden vectors differ; otherwise warm up."""
     observe("worker", load())
     setup_logging.connect(
         lambda **_: None, weak=False
@@ -87,7 +87,7 @@ def score(job_id: int) -> None:
 
 @celery_app.task(name=BATCH_TASK, time_limit=load().scoring_time_limit_seconds + 1)
 def score_batch() -> None:
-    """Score a batch of a rescoring, and before this, ask for the next one, which a free process may take."""
+    """Request the next rescoring batch, which a free process may score, then score one."""
     try:
         _scorer().run_batch(leave=_ask_for_next)
     except SQLAlchemyError as error:

@@ -64,7 +64,7 @@ class Turn:
         return open_storage(self.settings.storage())
 
     def is_over(self) -> bool:
-        """Return whether no further row should be taken."""
+        """Return whether the turn must end."""
         return self.is_stopped or time.monotonic() > self._end
 
     def scorer(self) -> Scorer:
@@ -83,7 +83,7 @@ class Turn:
         return OrganizerWorker(self.settings, self.database, self.storage)
 
     def next(self, read: Callable[..., Any], **options: Any) -> Any:
-        """Return what `read` finds now."""
+        """Return the current result of `read`."""
         with self.database.read() as session:
             return read(session, now=db.now(session), **options)
 
@@ -150,7 +150,7 @@ def all_lanes(settings: Settings) -> list[Lane]:
 
 
 def score_overdue(turn: Turn) -> int:
-    """Score jobs that no worker has taken."""
+    """Score jobs that no worker has claimed."""
     scorer, count = turn.scorer(), 0
     patience = timedelta(seconds=turn.settings.sweep_after_seconds)
     while not turn.is_over():
@@ -190,7 +190,7 @@ def score_python(turn: Turn) -> int:
 
 
 def rescore(turn: Turn) -> int:
-    """Ask the workers for a batch; if they have done nothing for some time, score batches here."""
+    """Request a batch from the workers; if they are inactive, score batches in this process."""
     from grader.worker import broker  # would take 15 MB of an idle sweeper
 
     patience = timedelta(seconds=turn.settings.sweep_after_seconds)
@@ -270,7 +270,7 @@ def keep_storage(turn: Turn) -> None:
 
 
 def send_mail(turn: Turn) -> int:
-    """Send the e-mails that wait."""
+    """Send waiting e-mails."""
     from grader.worker.mailer import Mailer
 
     try:

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 def warm_up() -> None:
-    """Load what the first jobs need, so that forked processes share it."""
+    """Preload the resources of the first jobs, so that forked processes share them."""
     configure_mappers()
     rows = SMALL_BYTES // 8  # Small files are read without pandas.
     lines = "".join(f"{row},0.5\n" for row in range(rows))

@@ -182,7 +182,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def sections_for(metric: str) -> list[SettingsSection]:
-    """Return the sections with the settings that matter for a metric."""
+    """Return the sections with the settings that apply to a metric."""
     hidden = NAMED_PARTS.keys() - registry.option_names(metric) - {METRIC}
     if metric != registry.BIAS:
         hidden |= {*CLASS_NAMES, "identities", "min_class_rows", *METRIC_PARTS}

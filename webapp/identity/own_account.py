@@ -324,7 +324,7 @@ def log_out_everywhere() -> ResponseReturnValue:
 
 @PAGE.read("/account/delete", None, endpoint="delete", page="identity/delete.html")
 def deletion(_ask: Ask) -> dict[str, Any]:
-    """Show what the deletion of an account means."""
+    """Show the consequences of deleting the account."""
     return {}
 
 

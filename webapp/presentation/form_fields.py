@@ -42,7 +42,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 
 
 def entered_moment(name: str) -> datetime | str | None:
-    """Return the time in a field; an invalid one as text."""
+    """Return the time in a field, or its text if it is invalid."""
     text = request.form.get(name, "")
     try:
         return utc(datetime.fromisoformat(text)) if text else None

@@ -207,7 +207,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return not next_.error and hashes_a_password(next_.command, next_.path)
 
     def recv(self, buffer_size: int) -> bytes:
-        """Receive data, little of a chunked body at once."""
+        """Receive data, at most `PARSED_BYTES` of a chunked body."""
         is_chunked = self.request is not None and self.request.chunked
         data: bytes = super().recv(PARSED_BYTES if is_chunked else buffer_size)
         return data

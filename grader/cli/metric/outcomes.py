@@ -132,7 +132,7 @@ def _limited(report: BiasReport | None) -> Mapping[str, float | None]:
 
 
 def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> Outcome:
-    """Score a submission with a metric other than that of bias."""
+    """Score a submission with a metric other than the bias metric."""
     if submission is None:
         raise click.UsageError("Specify a SUBMISSION file.")
     options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)

@@ -13,7 +13,7 @@ from grader.cli.parameters import INPUT_FILE
 
 @click.group(cls=CommandGroup)
 def metric() -> None:
-    """Develop a metric of your own."""
+    """Develop your own metric."""
 
 
 @metric.command()

@@ -125,7 +125,7 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
 
 
 def identify(head: bytes) -> tuple[str, str]:
-    """Return what a file is by its first `HEAD_BYTES` bytes, and advice; empty texts if it may be CSV."""
+    """Return the type of a file with these first bytes, and advice; empty if it may be CSV."""
     return next((found for pattern, found in _PATTERNS if pattern.match(head)), ("", ""))
 
 

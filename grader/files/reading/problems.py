@@ -99,7 +99,7 @@ class FileRejected(FairboardError):
 
 @contextmanager
 def reading(file: Literal["submission", "solution"]) -> Iterator[None]:
-    """State in a FileRejected error of this context or function which file was rejected."""
+    """Add the file's name to a FileRejected error raised in this context or function."""
     try:
         yield
     except FileRejected as error:

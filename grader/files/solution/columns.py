@@ -66,13 +66,13 @@ class NumberColumn:
     may_be_blank: bool = False
 
     def allowed(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which numbers the column allows; NaN stands for a blank."""
+        """Return a mask of the numbers that the column allows; NaN is a blank."""
         inside = (values >= self.low) & (values <= self.high)
         return inside | np.isnan(values) if self.may_be_blank else inside
 
     @property
     def domain(self) -> str:
-        """The values that are expected, in words."""
+        """A description of the expected values."""
         numbers = f"a number from {self.low:g} to {self.high:g}"
         if self.high > 1:
             numbers = "a finite decimal number" + (" of at least 0" if self.low == 0 else "")

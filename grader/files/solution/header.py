@@ -27,7 +27,7 @@ _INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
 
 
 def no_id(names: Sequence[str]) -> FileProblem:
-    """Return the problem that there is no id column."""
+    """Return the problem for a missing id column."""
     advice = ""
     if names[0] in INDEX_NAMES:
         advice = f"If the index contains the ids, use to_csv(index_label='{ID_COLUMN}')."
@@ -39,7 +39,7 @@ def no_id(names: Sequence[str]) -> FileProblem:
 
 
 def missing_column(name: str, names: Sequence[str], advice: str = "") -> FileProblem:
-    """Return the problem that a column is not among the names of a header."""
+    """Return the problem for a column that is missing in a header."""
     shown = listed([quoted(each) if each else UNNAMED for each in names], most=20)
     return FileProblem.of("missing_column", lines=[1], name=quoted(name), names=shown, advice=advice)
 

@@ -207,7 +207,7 @@ def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole
 
 
 def undecided(guesses: Sequence[ColumnGuess], named: Collection[str]) -> list[FileProblem]:
-    """Return the problem that the roles of columns are neither explained nor named, or nothing."""
+    """Return the problem for columns whose role is unclear, or nothing."""
     names = [each.name for each in guesses if not each.is_explained and each.name not in named]
     if not names:
         return []
@@ -217,7 +217,7 @@ def undecided(guesses: Sequence[ColumnGuess], named: Collection[str]) -> list[Fi
 def faults_of_roles(
     names: Sequence[str], roles: Mapping[str, ColumnRole], guessed: Collection[str] = ()
 ) -> list[FileProblem]:
-    """Return the problems of a choice of roles: unique roles that no column or several columns have.
+    """Return the problems of chosen roles: unique roles with no column or with several columns.
 
     If the label or Usage was only proposed, no other column may have a name for it.
     """

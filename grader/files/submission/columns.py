@@ -92,7 +92,7 @@ class PredictedColumn:
 
     @property
     def domain(self) -> str:
-        """The values that are expected, in words."""
+        """A description of the expected values."""
         if self.is_text:
             return f"a text of at most {LONGEST_TEXT:,} bytes"
         if self.classes:

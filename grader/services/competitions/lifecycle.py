@@ -27,7 +27,7 @@ class NotReady(InvalidCompetition):
 
 
 def missing(session: Session, *, competition: Competition, now: datetime) -> list[Fault]:
-    """Return what prevents a draft's publication: faults of settings, of the `SOLUTION` and of data files."""
+    """Return the problems of settings, the `SOLUTION` and data files that prevent a publication."""
     version, settings = competition.live_scoring_version, competition_settings.of(competition)
     if version is None:
         sentence = "No solution has been accepted. Upload one and accept the result of its check."

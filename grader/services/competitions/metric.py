@@ -74,7 +74,7 @@ class NamedMetric(StoredJson):
 
     @property
     def is_python(self) -> bool:
-        """Whether organizers wrote the metric."""
+        """Whether the metric is a metric.py."""
         return self.name == registry.PYTHON
 
     @property
@@ -84,11 +84,11 @@ class NamedMetric(StoredJson):
 
     @property
     def group_words(self) -> tuple[str, str]:
-        """What a group is called, in singular and plural."""
+        """The words for a group, in singular and plural."""
         return ("identity", "identities") if self.takes_identities else ("group", "groups")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON data without the fields of other metrics; that of the bias metric is untagged."""
+        """Return JSON data without the fields of other metrics, untagged for the bias metric."""
         if self.takes_identities:
             return self.formula.as_dict()
         omitted = {*(() if self.is_python else PYTHON_FIELDS), *(() if self.reported else ("reported",))}
@@ -154,7 +154,7 @@ class NamedMetric(StoredJson):
 
 
 def is_other_file(before: NamedMetric, after: NamedMetric) -> bool:
-    """Return whether a change of the settings would use another metric.py, which only an upload may do."""
+    """Return whether changed settings would use another metric.py, which requires an upload."""
     new = after.source, after.python
     return new != (None, None) and new != (before.source, before.python)
 

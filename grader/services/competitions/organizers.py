@@ -87,7 +87,7 @@ def roles(session: Session, *, user: User | None) -> dict[int, Role]:
 
 
 def to_notify(session: Session, *, competition: Competition) -> list[User]:
-    """Return the users who are e-mailed when an organizer must act: owners, editors and administrators."""
+    """Return the users to notify when an organizer must act: owners, editors and administrators."""
     organizing = select(Organizer.user_id).where(
         Organizer.competition_id == competition.id, Organizer.role != Role.VIEWER
     )

@@ -111,7 +111,7 @@ def default_dates(
 
 
 def shown_dates(competition: Competition, now: datetime) -> dict[str, datetime]:
-    """Return the dates to show in place of those that are not set: the derived ones of the close.
+    """Return the derived dates to show for dates that are not set.
 
     A draft whose dates were never saved is proposed a close.
     """

@@ -19,7 +19,7 @@ def are_hidden(competition: Competition, viewer: Viewer = Viewer.PUBLIC) -> bool
 
 
 def column(competition: Competition, viewer: Viewer = Viewer.PUBLIC) -> InstrumentedAttribute[str]:
-    """Return the column of the names that a viewer sees."""
+    """Return the column with the team names that a viewer sees."""
     return Team.alias if are_hidden(competition, viewer) else Team.name
 
 

@@ -62,7 +62,7 @@ class ImportRow(NamedTuple):
 
     @property
     def is_changed(self) -> bool:
-        """Whether the import changes a present entry."""
+        """Whether the import changes an existing entry."""
         entry = self.entry
         return entry is not None and self.values != (entry.name, entry.student_id, entry.email, entry.section)
 

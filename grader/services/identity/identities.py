@@ -69,7 +69,7 @@ def has_password(user: User, settings: Settings) -> bool:
 def arrive(
     session: Session, *, provider: Provider, claims: Mapping[str, Any], settings: Settings, now: datetime
 ) -> Identity:
-    """Store what validated claims say about a person, and return the identity with its user, if any.
+    """Store the data in a person's validated claims; return the identity with its user, if any.
 
     The claims also grant or revoke the administrator role. Raises Refusal.
     """

@@ -34,7 +34,7 @@ SUSPENDED = (
 
 
 def keep(session: Session, *, user: User, secret: str) -> None:
-    """Store the hashes of a user's present identities and of the addresses that the site or they verified.
+    """Store the hashes of a user's current identities and verified addresses.
 
     Call this before an identity or an address is removed.
     """
@@ -87,7 +87,7 @@ def counting_team(
     user_ids: Sequence[int] | Select[int],
     but_for: Sequence[Team],
 ) -> Team | None:
-    """Return a team with a counting file in which another account of these users is, except `but_for`."""
+    """Return a team with a counting file that has another account of these users, except `but_for`."""
     query = (
         select(Team)
         .join(TeamMember)

@@ -46,7 +46,7 @@ class Guesser:
 
 
 def account_hash(name: str, *, secret: str) -> str:
-    """Return the hash under which attempts for a name are counted, ignoring case."""
+    """Return the hash for counting attempts for a name, ignoring case."""
     text = name[: names.LENGTH_LOOKED_AT]
     with suppress(names.InvalidName):
         text = names.clean_name(text)

@@ -59,7 +59,7 @@ _EXPECTED = "Choose the columns with names, or list only names, one per line."
 
 
 def invalid(problems: Sequence[str]) -> OrganizerRefusal:
-    """Return the refusal of a roster with problems, of which nothing is changed."""
+    """Return the refusal of a roster with problems, which changes nothing."""
     more = len(problems) - MOST_PROBLEMS
     shown = [*problems[:MOST_PROBLEMS], *([f"There are {more:,} more problems."] * (more > 0))]
     return OrganizerRefusal("invalid_class", ErrorKind.MISMATCH, problems=shown)
@@ -121,7 +121,7 @@ def lines_of(file: bytes) -> list[str]:
 def read(
     lines: Sequence[str], *, roles: Sequence[Meaning] | None = None, has_headings: bool | None = None
 ) -> Roster:
-    """Return a roster; `roles` are those that the host chose; raise OrganizerRefusal for malformed CSV.
+    """Return a roster; `roles` are chosen by the organizer; raise OrganizerRefusal for malformed CSV.
 
     `has_headings` states whether the first row has headings; by default, the headings are recognized.
     """

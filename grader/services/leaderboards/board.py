@@ -435,7 +435,7 @@ class _Source:
         return worst_of(groups, is_lowest_best=self.version.scale.is_lowest_best)
 
     def own(self, team_id: int) -> ShownRow | None:
-        """Return the row of the viewer's team as it sees itself, or None if it has no rank."""
+        """Return the row of the viewer's team with its own visible values, or None if it has no rank."""
         ranked = self.standings.ranked_entry_of(team_id)
         return replace(self, viewer=Viewer.TEAM).load({team_id: ranked[1]})[team_id] if ranked else None
 

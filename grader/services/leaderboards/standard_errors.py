@@ -69,7 +69,7 @@ def _due(now: datetime) -> Select[Competition]:
 
 
 def missing(session: Session, *, competition_id: int) -> list[UnmeasuredScore]:
-    """Return the scores without errors of the files that count under the live scoring version."""
+    """Return the counted scores of the live scoring version that lack standard errors."""
     query = _missing().where(Competition.id == competition_id).distinct()
     return [UnmeasuredScore(*row) for row in session.execute(query)]
 

@@ -53,7 +53,7 @@ class Compared(NamedTuple):
 
     @property
     def scales(self) -> tuple[Scale, Scale]:
-        """The scales of the scores of both versions, with units of the same size, and each with its text."""
+        """The score scales of both versions, with units of the same size."""
         scales = [version.scale for version in self]
         decimals = max(each.decimals for each in scales)
         before, after = (replace(each, decimals=decimals, shown_decimals=each.decimals) for each in scales)
@@ -176,7 +176,7 @@ def state(session: Session, *, versions: Compared, act_number: int) -> tuple[obj
 
 
 def gaps(session: Session, *, competition: Competition, version: ScoringVersion) -> Gaps:
-    """Return the numbers of submissions without a result and of those that would lose scores."""
+    """Return the number of submissions without a result, and of submissions that would lose scores."""
     job = and_(ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id)
     unfinished, lost = session.execute(
         select(

@@ -19,7 +19,7 @@ MOST_ARGUMENTS_BYTES = 10_000
 
 
 def refused(message: str) -> OrganizerRefusal:
-    """Return the error that a metric.py cannot be used, or that this user or site may not use it."""
+    """Return the refusal for an unusable or unauthorized metric.py."""
     return OrganizerRefusal("metric_file_refused", ErrorKind.CONFLICT, message)
 
 

@@ -79,7 +79,7 @@ def is_due(session: Session, *, target: str, interval: timedelta, now: datetime)
 
 
 def hold_lock(session: Session) -> None:
-    """Let no other process start a run until the transaction ends; call this before reading the clock."""
+    """Prevent other runs until the transaction ends; call this before reading the clock."""
     counting.hold_lock(session, "backup")
 
 

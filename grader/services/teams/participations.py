@@ -196,7 +196,7 @@ def team_for_upload(
 
 
 def competes_elsewhere(team: Team, competition: Competition) -> EntryRefused:
-    """Return the refusal for people of whom another account is in a team that cannot be left."""
+    """Return the refusal for people with another account in a team that cannot be left."""
     return EntryRefused(
         "competes_elsewhere",
         "Another account of yours or of a member of your team is already competing in the team "

@@ -289,7 +289,7 @@ def require_organizers_team(session: Session, *, competition: Competition, now: 
 
 
 def enter_student(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
-    """Link a user who enters to the roster, and add the user to the team of the section."""
+    """Link a user who joins to the roster, and add them to their section's team."""
     entry = student(session, competition=competition, user=user)
     if entry is not None:
         entry.user_id = user.id
