@@ -11,6 +11,7 @@ from grader import db
 from grader.db import Database
 from grader.models import Competition, Identity, KeptIdentity, Tally
 from grader.services.closing import close
+from grader.services.competitions import acting
 from grader.services.site import counting
 from grader.services.site.log import Actor
 from grader.services.submissions import uploads
@@ -48,7 +49,7 @@ def _settle(database: Database, competition: Competition) -> None:
 def _reveal(database: Database, competition: Competition, now: datetime) -> None:
     try:
         with database.write() as session:
-            close.reveal(session, competition=competition, actor=Actor.calendar())
+            close.reveal(acting.begin(session, competition=competition, actor=Actor.calendar()))
     except close.AlreadyRevealed:
         return
     except close.ScoringPending as error:

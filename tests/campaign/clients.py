@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from grader.errors import FairboardError
 from grader.files import read_solution
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.publication import RescoringIncomplete
 from tests.campaign.installation import ORGANIZER, SLUG
@@ -190,14 +190,10 @@ class Organizer(threading.Thread):
                 corrected = read_solution(write_solution(self._rows, seed=next(self._seeds)))
                 stored = stored_solutions.store_corrected(self._installation.storage, corrected, live=live)
         with self._installation.database.write() as session:
+            competition = lookup.get(session, slug=SLUG)
+            act = acting.begin(session, competition=competition, actor=ORGANIZER)
             if version is not None:
-                publication.publish(session, scoring_version_id=version.id, actor=ORGANIZER)
+                publication.publish(act, number=version.number)
                 return "rescoring published"
-            version = preparation.prepare(
-                session,
-                competition=lookup.get(session, slug=SLUG),
-                solution=stored,
-                reason="Labels.",
-                actor=ORGANIZER,
-            )
+            version = preparation.prepare(act, solution=stored, reason="Labels.")
         return "rescoring prepared"

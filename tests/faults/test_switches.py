@@ -16,13 +16,13 @@ from grader.maintenance import backups
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.leaderboards.board import board_of
-from grader.services.rescoring import preparation, publication
+from grader.services.rescoring import preparation
 from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.site.log import Actor
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.worker.scorer import Scorer
-from tests.fixtures import stored_solutions
+from tests.fixtures import rescorings, stored_solutions
 from tests.invariants.findings import BoardLine, BoardRead
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -43,7 +43,7 @@ from pathlib import Path
 from grader.db import Database
 from grader.files import read_solution
 from grader.services.site.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.rescoring import preparation, publication
 from tests.fixtures import stored_solutions
 from grader.settings import load
@@ -52,6 +52,7 @@ from grader.storage.stores import open_storage
 settings, actor = load(), Actor(None, "tests")
 with Database.of(settings, pool_size=1).write() as session:
     competition = lookup.get(session, slug="toxicity")
+    act = acting.begin(session, competition=competition, actor=actor)
 """
 PREPARE = (
     SWITCH
@@ -59,19 +60,19 @@ PREPARE = (
     read = read_solution(Path(sys.argv[1]).read_bytes(), label="toxicity", identities=("female", "muslim"))
     live = lookup.live(competition)
     stored = stored_solutions.store_corrected(open_storage(settings.storage()), read, live=live)
-    preparation.prepare(session, competition=competition, solution=stored, reason="Labels.", actor=actor)
+    preparation.prepare(act, solution=stored, reason="Labels.")
 """
 )
 PUBLISH = (
     SWITCH
     + """
-    publication.publish(session, scoring_version_id=int(sys.argv[1]), actor=actor)
+    publication.publish(act, number=int(sys.argv[1]))
 """
 )
 ROLL_BACK = (
     SWITCH
     + """
-    publication.roll_back(session, competition=competition, number=1, reason="Labels.", actor=actor)
+    publication.roll_back(act, number=1, reason="Labels.")
 """
 )
 
@@ -105,15 +106,7 @@ def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callabl
         live = lookup.live(service.reload(competition))
         solution = read_solution(solution_csv(seed=seed), label="toxicity", identities=("female", "muslim"))
         stored = stored_solutions.store_corrected(service.storage, solution, live=live)
-        with service.database.write() as session:
-            return preparation.prepare(
-                session,
-                competition=competition,
-                solution=stored,
-                reason="Labels.",
-                actor=TESTS,
-                now=service.now,
-            )
+        return rescorings.act_on(service, competition, preparation.prepare, solution=stored, reason="Labels.")
 
     return begin
 
@@ -121,8 +114,7 @@ def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callabl
 def is_published(service, version: ScoringVersion) -> bool:
     """Publish a version unless it is incomplete; return whether it was published."""
     try:
-        with service.database.write() as session:
-            publication.publish(session, scoring_version_id=version.id, actor=TESTS, now=service.now)
+        rescorings.publish(service, version)
     except RescoringIncomplete:
         return False
     return True
@@ -173,7 +165,7 @@ def test_a_switch_killed_before_its_commit_changes_nothing_and_is_repeated(
     scorer = Scorer(service.database, service.storage, lease=timedelta(seconds=40))
     while scorer.run_batch():
         pass
-    processes.crash(service.settings, "-c", PUBLISH, str(version.id), at="publish.before_commit")
+    processes.crash(service.settings, "-c", PUBLISH, str(version.number), at="publish.before_commit")
     assert states(service) == [LIVE, PREPARING] and board(service) == before
     assert is_published(service, version)
     assert states(service) == [RETIRED, LIVE]

@@ -209,7 +209,8 @@ class Actions(RuleBasedStateMachine):
         version, function = self.one_of(ScoringVersion, number), publication.publish
         if is_dropped:
             function = preparation.drop
-        self.attempt("rescoring_incomplete not_preparing", function, scoring_version_id=version.id)
+        given = {"competition": self.competition, "number": version.number}
+        self.attempt("rescoring_incomplete not_preparing", function, **given)
 
     @rule(number=numbers)
     def roll_back(self, number: int):

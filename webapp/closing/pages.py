@@ -143,7 +143,7 @@ def reopen_selection(act: Act, sent: SelectionRequest) -> None:
 @CLOSE.act("/reveal", form="reveal", back=closing_state, done="The private leaderboard is revealed.")
 def reveal_standings(act: Act, sent: Confirmation) -> None:
     """Make the private leaderboard public, and close the competition if it is still open."""
-    closing.reveal(**act.parts)
+    closing.reveal(act)
     confirm(_irreversible(act.competition.slug, REVEAL, "Reveal"))
 
 

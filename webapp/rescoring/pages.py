@@ -220,7 +220,7 @@ def prepare_rescoring(act: Act, sent: RescoringRequest) -> Any:
         solution = check_jobs.accepted(**here, job_id=check.id)
         changes = {**(check.result["changes"] or {}), "check": check.id}
     version = preparation.begun(**here, solution=solution) or preparation.prepare(
-        **act.parts, solution=solution, reason=sent.reason, changes=changes
+        act, solution=solution, reason=sent.reason, changes=changes
     )
     url = url_for("api.scoring_version", slug=act.competition.slug, number=version.number)
     is_preparing = version.state is ScoringVersionState.PREPARING
@@ -289,8 +289,7 @@ def _switched(made: ScoringVersionDetails, slug: str, number: int) -> tuple[str,
 )
 def publish_rescoring(act: Act, sent: PublicationRequest, number: int) -> ScoringVersionDetails:
     """Publish a prepared version on all leaderboards at once, and e-mail the message to all teams."""
-    version = preparation.get(act.session, competition=act.competition, number=number)
-    service = partial(publication.publish, act.session, scoring_version_id=version.id)
+    service = partial(publication.publish, act, number=number)
     words = f"Publish scoring version {number}?", f"Publish scoring version {number}"
     return _switch(act, sent, number, words, service)
 
@@ -304,8 +303,7 @@ def publish_rescoring(act: Act, sent: PublicationRequest, number: int) -> Scorin
 )
 def roll_back_rescoring(act: Act, sent: RollbackRequest, number: int) -> ScoringVersionDetails:
     """Make an earlier version live again, or prepare it again if submissions lack scores."""
-    here: dict[str, Any] = {"competition": act.competition, "number": number, "reason": sent.reason}
-    service = partial(publication.roll_back, act.session, **here)
+    service = partial(publication.roll_back, act, number=number, reason=sent.reason)
     words = f"Roll back to scoring version {number}?", f"Roll back to version {number}"
     return _switch(act, sent, number, words, service)
 
@@ -322,7 +320,7 @@ def _switch(
     version = preparation.get(act.session, competition=competition, number=number)
     # This act has raised the number, but the difference is the one that was computed before it.
     changes = summary(act.session, competition, version, act_number=competition.act_number - 1)
-    service(notice=sent.notice, lose_scores=sent.lose_scores, actor=act.actor, now=act.now)
+    service(notice=sent.notice, lose_scores=sent.lose_scores)
     if version.state is ScoringVersionState.LIVE and changes is not None:
         heading, button = words
         here = {"slug": competition.slug, "number": number}
@@ -357,7 +355,7 @@ def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
     """Drop a version that is being prepared; the leaderboards stay unchanged."""
     version = preparation.get(act.session, competition=act.competition, number=number)
     progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
-    preparation.drop(act.session, scoring_version_id=version.id, actor=act.actor, now=act.now)
+    preparation.drop(act, number=number)
     discarded = (
         f"The scores of {counted(progress.finished, 'submission')} under this version will be discarded. "
         "The leaderboards stay unchanged."

@@ -28,13 +28,12 @@ from grader.models import (
     User,
     on_board,
 )
-from grader.services.competitions import acting, lookup, phases, settings
+from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
 from grader.services.leaderboards import rows
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site import letters, outbox
-from grader.services.site.log import Actor
 from grader.visibility import Phase
 
 NAMED_COUNT = 10
@@ -120,14 +119,13 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     return competition
 
 
-def reveal(session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None) -> None:
+def reveal(act: Act) -> None:
     """Reveal the private standings, and close a competition that is still open.
 
     Raises OrganizerRefusal, AlreadyRevealed, Archived or, if a submission accepted in time has no result,
     ScoringPending.
     """
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    competition, now = act.competition, act.now
+    session, competition, now = act.session, act.competition, act.now
     if competition.revealed_at is not None:
         raise AlreadyRevealed(revealed_at=competition.revealed_at)
     if competition.state is CompetitionState.ARCHIVED:

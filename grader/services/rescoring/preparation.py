@@ -27,7 +27,6 @@ from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
 from grader.services.rescoring import versions
 from grader.services.site import leased_rows
-from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions.intake import StoredSolution
 from grader.services.submissions import scoring_jobs as jobs
@@ -35,7 +34,6 @@ from grader.text import plain_text
 
 RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
 RATE_WINDOW = timedelta(seconds=60)
-CREATED_BY_MAX_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +58,7 @@ class JobProgress:
 
 
 def prepare(
-    session: Session,
-    *,
-    competition: Competition,
-    solution: StoredSolution,
-    reason: str,
-    actor: Actor,
-    changes: Mapping[str, Any] | None = None,
-    now: datetime | None = None,
+    act: Act, *, solution: StoredSolution, reason: str, changes: Mapping[str, Any] | None = None
 ) -> ScoringVersion:
     """Add a scoring version and all its jobs.
 
@@ -77,26 +68,16 @@ def prepare(
     Rejected files stay rejected because all solutions of a competition have the same row ids. Each new
     submission gets a job under both versions. `changes` are stored with the solution's report.
     """
-    reason = checked_reason(reason)
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    reason, session, competition = checked_reason(reason), act.session, act.competition
     require_none_open(session, competition=competition)
     boards.require(competition, solution.rules)
     if changes is not None:
         report = {**solution.report, "changes": dict(changes)}
         solution = solution.model_copy(update={"report": report})
-    version = versions.add(
-        session,
-        competition=competition,
-        solution=solution,
-        reason=reason,
-        state=ScoringVersionState.PREPARING,
-        created_by=actor.name[:CREATED_BY_MAX_LENGTH],
-        now=now,
-    )
-    checks.request(session, competition=competition, now=now, actor=actor)
-    add_missing_jobs(session, version=version, now=now)
-    _record(Act(session, competition, actor, now), "rescoring.prepare", version)
+    version = versions.add(act, solution=solution, reason=reason, state=ScoringVersionState.PREPARING)
+    checks.request(**act.parts)
+    add_missing_jobs(session, version=version, now=act.now)
+    _record(act, "rescoring.prepare", version)
     reach("rescoring.before_commit")
     return version
 
@@ -116,14 +97,11 @@ def begun(session: Session, *, competition: Competition, solution: StoredSolutio
     return version if is_same else None
 
 
-def begin_again(
-    session: Session, *, competition: Competition, version: ScoringVersion, actor: Actor, now: datetime
-) -> None:
-    """Prepare a retired version of a locked competition again; raise OrganizerRefusal."""
-    require_none_open(session, competition=competition)
+def begin_again(act: Act, version: ScoringVersion) -> None:
+    """Prepare a retired version again; raise OrganizerRefusal."""
+    require_none_open(act.session, competition=act.competition)
     version.state = ScoringVersionState.PREPARING
-    session.flush()
-    _record(Act(session, competition, actor, now), "rescoring.prepare", version)
+    _record(act, "rescoring.prepare", version)
 
 
 def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime) -> None:
@@ -211,20 +189,17 @@ def progress(session: Session, *, scoring_version_id: int, now: datetime | None 
     )
 
 
-def drop(
-    session: Session, *, scoring_version_id: int, actor: Actor, now: datetime | None = None
-) -> ScoringVersion:
+def drop(act: Act, *, number: int) -> ScoringVersion:
     """Cancel a scoring version in preparation, but keep its scores; raise OrganizerRefusal."""
-    version, competition = lock_preparing(session, scoring_version_id)
+    version = get_preparing(act, number)
     was_live = version.published_at is not None
     version.state = ScoringVersionState.RETIRED if was_live else ScoringVersionState.DROPPED
-    session.execute(
+    act.session.execute(
         delete(ScoringJob).where(
             ScoringJob.scoring_version_id == version.id, ScoringJob.state.in_(leased_rows.OPEN_STATES)
         )
     )
-    session.flush()
-    _record(Act(session, competition, actor, now or db.now(session)), "rescoring.drop", version)
+    _record(act, "rescoring.drop", version)
     return version
 
 
@@ -232,18 +207,16 @@ def _record(act: Act, action: str, version: ScoringVersion) -> None:
     act.record(action, f"scoring version {version.number}", reason=version.reason)
 
 
-def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:
-    """Lock and return a version in preparation and its competition; raise OrganizerRefusal."""
-    version = session.get_one(ScoringVersion, scoring_version_id)
-    competition = lookup.lock(session, competition_id=version.competition_id)
-    session.refresh(version)
+def get_preparing(act: Act, number: int) -> ScoringVersion:
+    """Return a version in preparation; raise OrganizerRefusal."""
+    version = get(act.session, competition=act.competition, number=number)
     if version.state is not ScoringVersionState.PREPARING:
         message = (
             f"Scoring version {version.number} is {version.state}. Only a version in preparation can be "
             "published or cancelled."
         )
         raise OrganizerRefusal("not_preparing", ErrorKind.CONFLICT, message)
-    return version, competition
+    return version
 
 
 def checked_reason(reason: str) -> str:

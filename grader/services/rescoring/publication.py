@@ -5,16 +5,14 @@ standings and the notice to participants.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, contains_eager
 
-from grader import db
 from grader.crash_points import reach
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.models import (
-    Competition,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
@@ -28,7 +26,6 @@ from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import rows
 from grader.services.rescoring import mail, preparation
 from grader.services.site import leased_rows
-from grader.services.site.log import Actor
 from grader.services.solutions import data_files as files
 from grader.services.solutions import publication
 from grader.services.submissions import scoring_jobs as jobs
@@ -45,42 +42,25 @@ class RescoringIncomplete(OrganizerError):
     retry_after = timedelta(seconds=10)
 
 
-def publish(
-    session: Session,
-    *,
-    scoring_version_id: int,
-    actor: Actor,
-    notice: str = "",
-    lose_scores: bool = False,
-    now: datetime | None = None,
-) -> ScoringVersion:
+def publish(act: Act, *, number: int, notice: str = "", lose_scores: bool = False) -> ScoringVersion:
     """Make a prepared scoring version live.
 
     Pending submissions do not prevent publication, because a stream of new files could postpone it forever.
     Raises OrganizerRefusal, also if scores would be lost unless `lose_scores`, RescoringIncomplete or
     DataUnchecked.
     """
-    version, competition = preparation.lock_preparing(session, scoring_version_id)
-    now = now or db.now(session)
-    unfinished = _count_unfinished(session, version)
+    version = preparation.get_preparing(act, number)
+    unfinished = _count_unfinished(act.session, version)
     if unfinished:
         noun = "submission is" if unfinished == 1 else "submissions are"
         raise RescoringIncomplete(f"{unfinished:,} {noun} not yet scored under the new version.")
-    files.require_checked(session, competition=competition)
-    _switch(Act(session, competition, actor, now), version, notice, lose_scores, "rescoring.publish")
+    files.require_checked(act.session, competition=act.competition)
+    _switch(act, version, notice, lose_scores, "rescoring.publish")
     return version
 
 
 def roll_back(
-    session: Session,
-    *,
-    competition: Competition,
-    number: int,
-    reason: str,
-    actor: Actor,
-    notice: str = "",
-    lose_scores: bool = False,
-    now: datetime | None = None,
+    act: Act, *, number: int, reason: str, notice: str = "", lose_scores: bool = False
 ) -> ScoringVersion:
     """Make an earlier version live again.
 
@@ -88,9 +68,7 @@ def roll_back(
     jobs for the missing results. The state of the returned version distinguishes the two cases. Raises
     OrganizerRefusal or BoardsNeedValues.
     """
-    reason = preparation.checked_reason(reason)
-    competition = lookup.lock(session, competition_id=competition.id)
-    now = now or db.now(session)
+    reason, session, competition = preparation.checked_reason(reason), act.session, act.competition
     version = preparation.get(session, competition=competition, number=number)
     if version.state is not ScoringVersionState.RETIRED:
         message = (
@@ -100,13 +78,13 @@ def roll_back(
         raise OrganizerRefusal("not_retired", ErrorKind.CONFLICT, message)
     boards.require(competition, Rules.of(version))
     version.reason = reason
-    preparation.add_missing_jobs(session, version=version, now=now)
+    preparation.add_missing_jobs(session, version=version, now=act.now)
     # The version's standings were not updated while it was retired.
     rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PUBLIC,))
     if _count_unfinished(session, version):
-        preparation.begin_again(session, competition=competition, version=version, actor=actor, now=now)
-        return version
-    _switch(Act(session, competition, actor, now), version, notice, lose_scores, ROLL_BACK)
+        preparation.begin_again(act, version)
+    else:
+        _switch(act, version, notice, lose_scores, ROLL_BACK)
     return version
 
 

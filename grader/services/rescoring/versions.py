@@ -1,6 +1,6 @@
 """Creation of scoring versions from checked or copied solutions."""
 
-from datetime import datetime
+from dataclasses import replace
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -15,12 +15,12 @@ from grader.models import (
 from grader.services.competitions import drafts, settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
-from grader.services.site.log import Actor
 from grader.services.solutions import check_jobs
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.submissions import scoring_jobs as jobs
 
+CREATED_BY_MAX_LENGTH = 64
 # The fields that a stored solution and its row have in common.
 _COPIED = (
     "row_ids_sha256",
@@ -34,17 +34,9 @@ _COPIED = (
 )
 
 
-def add(
-    session: Session,
-    *,
-    competition: Competition,
-    solution: StoredSolution,
-    reason: str,
-    state: ScoringVersionState,
-    created_by: str,
-    now: datetime,
-) -> ScoringVersion:
+def add(act: Act, *, solution: StoredSolution, reason: str, state: ScoringVersionState) -> ScoringVersion:
     """Add the next solution and scoring version; reuse the commitment of an identical solution."""
+    session, competition = act.session, act.competition
     commitment = _commitment_of_equal(session, competition, solution) or solution.commitment
     stored = Solution(
         competition_id=competition.id,
@@ -52,7 +44,7 @@ def add(
         nonce=None if commitment is None else commitment.nonce,
         commitment=None if commitment is None else commitment.value,
         **{name: getattr(solution, name) for name in _COPIED},
-        uploaded_at=now,
+        uploaded_at=act.now,
     )
     version = ScoringVersion(
         competition_id=competition.id,
@@ -62,43 +54,33 @@ def add(
         metric_code_version=solution.metric_code_version,
         reason=reason.replace("\0", ""),
         state=state,
-        created_by=created_by,
-        created_at=now,
+        created_by=act.actor.name[:CREATED_BY_MAX_LENGTH],
+        created_at=act.now,
     )
     session.add(version)
     session.flush()
     return version
 
 
-def set_first(
-    session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
-) -> ScoringVersion:
+def set_first(act: Act, *, solution: StoredSolution) -> ScoringVersion:
     """Make a checked solution with its metric the live version of a draft; raise OrganizerRefusal."""
-    draft = drafts.lock(session, competition)
+    session, draft = act.session, drafts.lock(act.session, act.competition)
     before = draft.live_scoring_version
     if before is not None:
         before.state = ScoringVersionState.DROPPED
-    version = add(
-        session,
-        competition=draft,
-        solution=solution,
-        reason="First scoring version.",
-        state=ScoringVersionState.LIVE,
-        created_by=actor.name,
-        now=now,
-    )
-    version.published_at = now
+    version = add(act, solution=solution, reason="First scoring version.", state=ScoringVersionState.LIVE)
+    version.published_at = act.now
     draft.live_scoring_version = version
     draft.draft_metric = solution.rules.choice(settings.of(draft).min_class_rows).as_dict()
     session.flush()
-    checks.request(session, competition=draft, now=now, actor=actor)
+    checks.request(**act.parts)
     for submission_id in session.scalars(
         select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
     ):
-        jobs.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=now)
+        jobs.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=act.now)
     rules = solution.rules
     facts = {"identities": list(rules.identities)} if rules.identities else {"metric": rules.as_settings()}
-    Act(session, draft, actor, now).record(
+    act.record(
         "solution.accept",
         f"solution {version.solution.number}",
         before={"solution": None if before is None else before.solution.number},
@@ -114,14 +96,14 @@ def set_first(
 def accept_check(act: Act, *, job_id: int) -> None:
     """Use a checked solution for a draft; raise NotAcceptable if it cannot be used."""
     solution = check_jobs.accepted(act.session, competition=act.competition, job_id=job_id)
-    set_first(**act.parts, solution=solution)
+    set_first(act, solution=solution)
 
 
 def copy_solution(act: Act, *, draft: Competition) -> None:
     """Copy the live solution of the act's competition, if any, to a draft; the blobs are shared."""
     version = act.competition.live_scoring_version
     if version is not None:
-        set_first(**act.parts | {"competition": draft}, solution=_as_stored(version))
+        set_first(replace(act, competition=draft), solution=_as_stored(version))
 
 
 def _commitment_of_equal(

@@ -20,7 +20,7 @@ from grader.models import (
 from grader.receipts import Receipt
 from grader.receipts.verification import verify
 from grader.services.closing import bundle, close
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.site.log import Actor
 from grader.services.solutions import publication
 from grader.services.submissions import receipts
@@ -97,7 +97,7 @@ def test_teams_receipt_has_hashes_and_shown_values_until_the_solution_is_publish
         "private": {"shown"},
     }
     with service.database.write() as session:
-        close.reveal(session, competition=competition, actor=ACTOR, now=service.now)
+        close.reveal(acting.begin(session, competition=competition, actor=ACTOR, now=service.now))
         publication.publish(session, competition=competition, actor=ACTOR, now=service.now)
     whole = receipt(service, submission_id, Viewer.TEAM, Phase.REVEALED)
     assert whole == receipt(service, submission_id, Viewer.ORGANIZER, Phase.REVEALED)
@@ -163,7 +163,7 @@ def test_solution_is_published_once_after_the_reveal_and_publicly_logged(service
             publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
         with refused("solution_not_published"):
             publication.digest(closed)
-        close.reveal(session, competition=closed, actor=ACTOR, now=service.now + LATER)
+        close.reveal(acting.begin(session, competition=closed, actor=ACTOR, now=service.now + LATER))
         job = publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
     competition = service.reload(closed)
     assert run(service, job).state is JobState.DONE

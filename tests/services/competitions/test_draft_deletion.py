@@ -36,7 +36,7 @@ def draft(service, solution_csv) -> Competition:
     with service.database.write() as session:
         settings = CompetitionSettings(title="Next", rules="Be fair.")
         made = drafts.create(session, slug="next", settings=settings, owner=ada, **act)
-        versions.set_first(session, competition=made, solution=stored, **act)
+        versions.set_first(acting.begin(session, competition=made, **act), solution=stored)
         file = UploadedFile.of("solution.csv", blob)
         check_jobs.add(Act(session, made, **act), file=file)
         files.add(session, competition=made, name="test.csv", blob=blob, **act)

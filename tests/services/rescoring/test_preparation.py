@@ -15,12 +15,11 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.competitions import lookup
-from grader.services.rescoring import preparation, publication
 from grader.services.site.leased_rows import Rejection
 from grader.services.solutions.truth import Truth
 from grader.services.submissions import scoring_jobs as jobs
 from tests.fixtures.refusals import refused
-from tests.fixtures.rescorings import TESTS, board, prepare, publish, waiting
+from tests.fixtures.rescorings import board, drop, prepare, publish, waiting
 
 HOUR = timedelta(hours=1)
 
@@ -157,8 +156,7 @@ def test_only_one_version_is_prepared_at_a_time(service, competition, corrected_
     version = prepare(service, competition, corrected_csv)
     with refused("rescoring_under_way", match=r"Scoring version 2 is not published yet"):
         prepare(service, competition, corrected_csv)
-    with service.database.write() as session:
-        preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
+    drop(service, version)
     assert prepare(service, competition, corrected_csv).number == 3
 
 
@@ -170,17 +168,16 @@ def test_dropped_version_leaves_no_open_job_and_cannot_be_published(
     service.run(first)
     held = service.act(jobs.claim, job_id=second, lease=HOUR)
     assert held is not None
-    with service.database.write() as session:
-        preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
+    drop(service, version)
     assert waiting(service, version) == []
     with service.database.write() as session:
         assert not jobs.record(
             session, job_id=second, token=held.token, outcome=Rejection([]), now=service.now
         )
         assert jobs.claim(session, job_id=third, lease=HOUR, now=service.now) is None
-    for act in (publication.publish, preparation.drop):
-        with refused("not_preparing"), service.database.write() as session:
-            act(session, scoring_version_id=version.id, actor=TESTS)
+    for act in (publish, drop):
+        with refused("not_preparing"):
+            act(service, version)
 
 
 def test_publication_after_the_reveal_rewrites_the_private_standings(

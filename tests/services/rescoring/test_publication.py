@@ -35,7 +35,7 @@ from grader.worker.scorer import Scorer
 from tests.fixtures import rescorings
 from tests.fixtures.races import race
 from tests.fixtures.refusals import is_refusal, refused
-from tests.fixtures.rescorings import TESTS, board, publish, roll_back, waiting
+from tests.fixtures.rescorings import TESTS, board, drop, publish, roll_back, waiting
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -119,7 +119,7 @@ def test_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(se
     publish(service, prepare())
     service.score(service.submit(competition, user="dan", seed=9))
     version = roll_back(service, competition)
-    service.act(preparation.drop, scoring_version_id=version.id)
+    drop(service, version)
     assert states(service)[1] is ScoringVersionState.RETIRED
     again = roll_back(service, competition)
     finish(service, again)
@@ -132,8 +132,7 @@ def test_rollback_needs_a_previously_live_version_and_a_reason(service, competit
     for number in (1, 2):
         with refused("not_retired"):
             roll_back(service, competition, number)
-    with service.database.write() as session:
-        preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
+    drop(service, version)
     with refused("not_retired"):
         roll_back(service, competition, 2)
     with refused("unknown_scoring_version"):
@@ -197,9 +196,10 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         own = acting.as_person(session, competition, service.user("ada"), now=close + DAY)
         picked = selections.select(own, submission_id=1)
         assert picked.is_selected
-        for act in (closing.settle, lambda *args, **more: closing.reveal(*args, actor=TESTS, **more)):
-            with refused("selection_open"):
-                act(session, competition=competition, now=close + DAY)
+        with refused("selection_open"):
+            closing.settle(session, competition=competition, now=close + DAY)
+        with refused("selection_open"):
+            closing.reveal(acting.begin(session, competition=competition, actor=TESTS, now=close + DAY))
         assert closing.unsettled(session, now=close + DAY) == []
         assert closing.due(session, now=close + DAY) == []
     with service.database.write() as session:
@@ -207,7 +207,7 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         with refused("selection_closed"):
             selections.select(own, submission_id=1)
         assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]
-        closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)
+        closing.reveal(acting.begin(session, competition=competition, actor=TESTS, now=close + 2 * DAY))
         act = acting.begin(session, competition=competition, actor=TESTS, now=close + 3 * DAY)
         assert phases.is_settled(act.competition)
         with refused("selection_stays", match="is revealed"):
@@ -277,12 +277,7 @@ def test_only_one_of_two_simultaneous_publications_switches_and_mails(service, c
 @pytest.mark.both_databases
 def test_only_one_of_a_simultaneous_publication_and_cancellation_succeeds(service, competition, prepare):
     version = prepare()
-
-    def drop() -> ScoringVersion:
-        with service.database.write() as session:
-            return preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
-
-    results = race(lambda: publish(service, version), drop)
+    results = race(lambda: publish(service, version), lambda: drop(service, version))
     assert [is_refusal(each, "not_preparing") for each in results].count(True) == 1
     live = [number for number, state in states(service).items() if state is ScoringVersionState.LIVE]
     assert len(live) == 1 and board(service, competition).scoring_version == live[0]
@@ -319,11 +314,7 @@ def test_cancellation_during_scoring_leaves_no_open_job(service, competition, pr
         for job_id in jobs:
             scorer.run(job_id)
 
-    def drop():
-        with service.database.write() as session:
-            preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
-
-    assert race(score, drop) == [None, None]
+    assert race(score, lambda: drop(service, version).state) == [None, ScoringVersionState.DROPPED]
     assert waiting(service, version) == []
     assert states(service)[2] is ScoringVersionState.DROPPED
     assert board(service, competition).scoring_version == 1
@@ -344,7 +335,7 @@ def test_published_solution_follows_the_live_version_automatically(
         return digest, was_there
 
     with service.database.write() as session:
-        closing.reveal(session, competition=competition, actor=TESTS, now=service.now)
+        closing.reveal(acting.begin(session, competition=competition, actor=TESTS, now=service.now))
         publication.publish(session, competition=competition, actor=TESTS, now=service.now)
     first, was_there = written()
     assert not was_there

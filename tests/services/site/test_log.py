@@ -157,7 +157,7 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
         decisions.mark(act, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK)
         participations.decide(act, user=dora, admits=False)
         settings.change(act, changes={"max_daily_submissions": 7}, reason="A quiet week.")
-        close.reveal(session, **(given | {"now": service.now + WEEK}))
+        close.reveal(acting.begin(session, **(given | {"now": service.now + WEEK})))
     found = {entry.action: entry for entry in entries(service, competition)}
     assert list(found) == [
         "competition.reveal",

@@ -24,14 +24,13 @@ from grader.services.closing import close
 from grader.services.competitions import acting, drafts, lifecycle, lookup, organizers
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation, versions
-from grader.services.rescoring import publication as rescoring_publication
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files, publication
 from grader.services.solutions.data_files import BeingChecked, DataUnchecked
 from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.worker import OrganizerWorker
-from tests.fixtures import stored_solutions
+from tests.fixtures import rescorings, stored_solutions
 from tests.fixtures.refusals import refused
 
 SHELL = Actor(None, "shell (tests)")
@@ -212,21 +211,16 @@ def test_rescoring_checks_the_files_against_its_solution(service, solution_csv):
     with service.database.write() as session:
         competition = lookup.get(session, slug=competition.slug)
         live = lookup.live(competition)
-        version = preparation.prepare(
-            session,
-            competition=competition,
-            solution=stored_solutions.store_corrected(service.storage, corrected, live=live),
-            reason="Labels were wrong.",
-            actor=SHELL,
-            now=service.now,
-        )
+        act = acting.begin(session, competition=competition, actor=SHELL, now=service.now)
+        solution = stored_solutions.store_corrected(service.storage, corrected, live=live)
+        version = preparation.prepare(act, solution=solution, reason="Labels were wrong.")
     # Its content has already been released.
     assert data_files.is_given_out(competition, file(service, competition))
-    with service.database.write() as session, pytest.raises(DataUnchecked, match=r"test\.csv"):
-        rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
+    with pytest.raises(DataUnchecked, match=r"test\.csv"):
+        rescorings.publish(service, version)
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
-    service.act(rescoring_publication.publish, scoring_version_id=version.id, actor=SHELL)
+    rescorings.publish(service, version)
 
 
 @on_sqlite
@@ -235,7 +229,7 @@ def test_all_files_are_released_after_the_solution_is_published(service, table: 
     add(service, competition, csv(table))
     work(service)
     with service.database.write() as session:
-        close.reveal(session, competition=competition, actor=SHELL, now=service.now)
+        close.reveal(acting.begin(session, competition=competition, actor=SHELL, now=service.now))
         publication.publish(session, competition=competition, actor=SHELL, now=service.now)
     assert data_files.is_given_out(service.reload(competition), file(service, competition))
 

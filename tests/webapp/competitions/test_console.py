@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.services.competitions import drafts, lookup
+from grader.services.competitions import acting, drafts, lookup
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation
 from grader.services.site.log import Actor
@@ -49,14 +49,9 @@ def test_a_prepared_scoring_version_is_the_next_action(arena, root):
     desk.work()
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        preparation.prepare(
-            session,
-            competition=competition,
-            solution=store_corrected(arena.storage, competition, arena.truth.solution()),
-            reason="The labels were wrong.",
-            actor=Actor(None, "tests"),
-            now=arena.now(),
-        )
+        solution = store_corrected(arena.storage, competition, arena.truth.solution())
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"), now=arena.now())
+        preparation.prepare(act, solution=solution, reason="The labels were wrong.")
     page = root.browser.get(DESK).text
     assert next_act(page) == ("See", f"{DESK}/rescoring/2")
     assert "Scoring version 2 is being prepared." in page

@@ -8,7 +8,7 @@ import pytest
 
 from grader import db
 from grader.files import ColumnRole, read_solution
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.rescoring import preparation
 from grader.services.site.log import Actor
 from grader.services.submissions import scoring_jobs as scoring
@@ -103,9 +103,8 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene):
     stored = stored_solutions.store_corrected(scene.storage, corrected, live=live)
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        version = preparation.prepare(
-            session, competition=competition, solution=stored, reason="Tests.", actor=Actor(None, "tests")
-        )
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        version = preparation.prepare(act, solution=stored, reason="Tests.")
     scene.score_all()
     with scene.database.read() as session:
         assert preparation.progress(session, scoring_version_id=version.id).done == 1
