@@ -28,9 +28,6 @@ def test_a_rescoring_is_published_after_confirmation(
     _ask(page)
     for look in looks(page) if scripts else ():
         assert not list(seen(page, look))
-    with context.expect_page() as opened:  # The link opens a new page and leaves the question open.
-        page.get_by_role("link", name="Full difference").click()
-    expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
     page.get_by_role("button", name="Go back and edit").click()
     expect(page.get_by_label("Message to participants")).to_have_value(NOTICE)
     assert "ready" in page.locator("#state").inner_text()

@@ -228,7 +228,7 @@ def checked_settings(olga, **changed):
 
 def difference_page(olga, number):
     """Return the text of the page with the changes of a scoring version."""
-    path = f"/competitions/any/organize/rescoring/{number}/difference"
+    path = f"/competitions/any/organize/rescoring/{number}"
     return main_text(olga.person.browser.get(path))
 
 

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 from flask import Blueprint, url_for
 from pydantic import Field
 
-from grader.models import OrganizerJobKind, Role
-from grader.services.closing import checklist
+from grader.models import OrganizerJobKind, Role, SubmissionStatus
 from grader.services.closing import close as closing
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
@@ -16,7 +15,7 @@ from grader.services.rescoring import preparation
 from grader.services.site import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.submissions import selections
-from webapp.closing.views import CloseView, ShakeUpView
+from webapp.closing import views
 from webapp.competitions.views import CompetitionView
 from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
@@ -56,27 +55,28 @@ class SelectionRequest(Sent):
     reason: Text
 
 
-def _shake_up(ask: Ask, page: CloseAnswer) -> dict[str, Any]:
-    """Return the shake-up once teams are ranked."""
-    is_ranked = page.stage not in (Stage.RUNNING, Stage.CLOSED)
-    moves = score_history.shake_up(ask.session, competition=ask.competition) if is_ranked else []
-    return {"shake_up": ShakeUpView(moves, ask.competition.scale) if moves else None}
+def _shown(ask: Ask, page: CloseAnswer) -> dict[str, Any]:
+    """Return the stages with their distances from the current one, and the shake-up of ranked teams."""
+    place = list(Stage).index(page.stage)
+    moves = score_history.shake_up(ask.session, competition=ask.competition) if place > 1 else []
+    return {
+        "steps": [(stage.capitalize(), number - place) for number, stage in enumerate(Stage)],
+        "shake_up": views.shake_up(moves, ask.competition.scale) if moves else None,
+    }
 
 
-@CLOSE.read("", CloseAnswer, endpoint="index", page="closing/show.html", extra=_shake_up)
+@CLOSE.read("", CloseAnswer, endpoint="index", page="closing/show.html", extra=_shown)
 def closing_state(ask: Ask) -> CloseAnswer:
     """Return the stage of the close and its open items."""
     session, competition = ask.session, ask.competition
-    state = checklist.state(session, competition=competition, now=ask.now)
+    state = closing.state(session, competition=competition, now=ask.now)
     jobs = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SOLUTION)
     version = competition.live_scoring_version
-    view = CloseView(state)
-    ask.shown["close"] = view
+    ask.shown["preparing"] = state.preparing
     return CloseAnswer.of(
         state,
-        stage=view.stage,
-        explanation=view.explanation,
-        missing=view.missing,
+        explanation=views.explanation(state),
+        missing=list(views.missing(state)),
         is_final=not any(map(organizer_jobs.is_open, jobs)),
         revealed_at=competition.revealed_at,
         solution_published_at=competition.solution_published_at,
@@ -98,20 +98,16 @@ EFFECTS = {
 def _close_now(act: Act) -> Question:
     """Return the question for closing a competition early. Call this before the close."""
     view = CompetitionView(act.competition, act.now)
-    state = checklist.state(act.session, competition=act.competition, now=act.now)
+    count, _ = closing.unscored(act.session, competition=act.competition, status=SubmissionStatus.PENDING)
     until = f"It closes on {formats.moment(view.closes_at)}." if view.closes_at else "It has no closing date."
-    waiting = formats.counted(state.waiting_count, "submission")
+    waiting = f"{formats.counted(count, 'submission')} accepted in time will still be scored and will count."
     return Question(
         heading=f"Close {view.title} now?",
         sentences=(
             f"{until} After the close, participants can no longer join, merge teams or submit files that "
             "count.",
             "Teams can no longer change their final selection. Unused selections are filled automatically.",
-            *(
-                [f"{waiting} accepted in time will still be scored and will count."]
-                if state.waiting_count
-                else []
-            ),
+            *([waiting] if count else []),
         ),
         button="Close now",
         back=url_for("organize_close.index", slug=view.slug),

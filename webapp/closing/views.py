@@ -1,25 +1,17 @@
-"""View model of the close: stages, checklist, jobs, shake-up."""
+"""Texts of the Close page, and the table of the shake-up."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from grader.models import Submission
 from grader.ranking.order import Scale
-from grader.services.closing.checklist import CloseState
+from grader.services.closing.close import CloseState
 from grader.services.competitions.phases import Stage
 from grader.services.leaderboards.score_history import Move
 from webapp.presentation import formats
 
-STAGES = {
-    Stage.RUNNING: "Running",
-    Stage.CLOSED: "Closed",
-    Stage.SETTLED: "Settled",
-    Stage.REVEALED: "Revealed",
-}
 EXPLANATIONS = {
-    Stage.RUNNING: (
-        "Submissions are accepted until the close. Revealing the private leaderboard now would close the "
-        "competition immediately."
-    ),
+    Stage.RUNNING: "Submissions are accepted until the close.",
     Stage.CLOSED: (
         "Submissions accepted in time are still being scored. The private standings will be computed "
         "afterwards."
@@ -27,34 +19,27 @@ EXPLANATIONS = {
     Stage.SETTLED: "The private standings are computed and hidden until you reveal them.",
     Stage.REVEALED: "The private leaderboard is public.",
 }
+SHOWN = 20
 
 
-class CloseView:
-    """The state of the close, as texts and available actions."""
-
-    def __init__(self, state: CloseState) -> None:
-        self.state = state
-        self.stage = state.stage
-        self.explanation = EXPLANATIONS[state.stage]
-        if state.stage is Stage.CLOSED and not state.waiting_count:
-            rest = (
-                "The private standings will be computed shortly."
-                if state.selection_open_until is None
-                else "Teams can still change their final selection."
-            )
-            self.explanation = f"All submissions accepted in time have been processed. {rest}"
-        place = list(STAGES).index(state.stage)
-        self.steps = [(words, number - place) for number, words in enumerate(STAGES.values())]
-        self.can_reveal = state.stage is not Stage.REVEALED
-        self.missing = list(_missing(state))
+def explanation(state: CloseState) -> str:
+    """Return the stage of the close as a sentence."""
+    if state.stage is not Stage.CLOSED or state.waiting_count:
+        return EXPLANATIONS[state.stage]
+    rest = (
+        "The private standings will be computed shortly."
+        if state.selection_open_until is None
+        else "Teams can still change their final selection."
+    )
+    return f"All submissions accepted in time have been processed. {rest}"
 
 
-def _missing(state: CloseState) -> Iterator[str]:
+def missing(state: CloseState) -> Iterator[str]:
+    """Yield the tasks that remain before the reveal."""
     if state.selection_open_until is not None:
-        until = formats.moment(state.selection_open_until)
         yield (
-            f"The final selection is open until {until}. The private standings are computed and can be "
-            "revealed after that."
+            f"The final selection is open until {formats.moment(state.selection_open_until)}. The private "
+            "standings are computed and can be revealed after that."
         )
     if state.waiting_count:
         yield (
@@ -83,19 +68,17 @@ def _named(submissions: Sequence[Submission], count: int) -> str:
     return ", ".join(names + more)
 
 
-SHOWN = 20
-
-
-class ShakeUpView:
-    """The shake-up: figures, and a table of the first rows."""
-
-    def __init__(self, moves: Sequence[Move], scale: Scale) -> None:
-        self.team_count = len(moves)
-        self.moved_count = sum(move.places != 0 for move in moves)
-        self.moved_share = formats.percent(self.moved_count, len(moves))
-        most = max(moves, key=lambda move: (abs(move.places), -move.rank))
-        self.largest = f"{most.places:+,}" if most.places else "0"
-        self.largest_team = most.team if most.places else ""
-        self.leader_note = f"{scale.text(moves[0].units)}, public rank {moves[0].public_rank:,}"
-        self.moves = moves[:SHOWN]
-        self.text = scale.text
+def shake_up(moves: Sequence[Move], scale: Scale) -> dict[str, Any]:
+    """Return the figures of the shake-up, and the first rows of its table."""
+    moved = [move for move in moves if move.places]
+    most = max(moved, key=lambda move: (abs(move.places), -move.rank), default=None)
+    return {
+        "team_count": len(moves),
+        "moved_count": len(moved),
+        "moved_share": formats.percent(len(moved), len(moves)),
+        "largest": f"{most.places:+,}" if most else "0",
+        "largest_team": most.team if most else "",
+        "leader_note": f"{scale.text(moves[0].units)}, public rank {moves[0].public_rank:,}",
+        "moves": moves[:SHOWN],
+        "text": scale.text,
+    }

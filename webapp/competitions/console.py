@@ -15,8 +15,7 @@ from grader.models import (
     ScoringVersionState,
     SubmissionStatus,
 )
-from grader.services.closing import checklist as closing
-from grader.services.closing import tables
+from grader.services.closing import close, tables
 from grader.services.competitions import pauses, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
@@ -24,7 +23,7 @@ from grader.services.site import activity, organizer_jobs
 from grader.services.submissions import queue_health, retries
 from grader.services.submissions.queue_health import Health, HealthSign
 from grader.visibility import Phase
-from webapp.closing.views import CloseView
+from webapp.closing import views as closing
 from webapp.competitions import checklist
 from webapp.http import lookups
 from webapp.http.fields import Answer, Moment, Sent, Text
@@ -228,7 +227,7 @@ def next_act(ask: Ask, tasks: Sequence[Task]) -> NextAct:
         state = "published but not open yet" if is_scheduled else "open"
         return NextAct(f"The competition is {state}. There are no open tasks.")
     here = url_for("organize_close.index", slug=slug)
-    sentence = CloseView(closing.state(session, competition=competition, now=now)).explanation
+    sentence = closing.explanation(close.state(session, competition=competition, now=now))
     return {
         Stage.CLOSED: NextAct(sentence, "See open items", here),
         Stage.SETTLED: NextAct(sentence, "Reveal", f"{here}#reveal"),

@@ -28,7 +28,7 @@ class Question:
     """A question to confirm: heading, effects, and the confirmation page's button label and return URL.
 
     The confirmation is bound to `state`, or to the sentences if `state` is empty. An action with `is_final`
-    cannot be undone. `links` are texts and URLs of related pages. With `can_change`, a button leads back to
+    cannot be undone. With `can_change`, a button leads back to
     the form with the entered values; that page checks `wants_to_change`. `problems` are the fields that
     need the confirmation. `template` renders the page with the further values `shown`.
     """
@@ -39,7 +39,6 @@ class Question:
     back: str
     state: str = ""
     is_final: bool = False
-    links: tuple[tuple[str, str], ...] = ()
     can_change: bool = False
     problems: Sequence[Mapping[str, Any]] = ()
     template: str = "confirm.html"

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from grader import db
-from grader.models import Competition, Split, Team
+from grader.models import Competition, Split, SubmissionStatus, Team
 from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
@@ -204,7 +204,10 @@ def _board_page(slug: str, split: Split) -> str:
         has_cloud = board.is_start and charts.has_frontier(board)
         cloud = _frontier(session, competition, board, own_id, now) if has_cloud else None
         stage = phases.stage(competition, now)
-        pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
+        pending_count = 0
+        if stage is Stage.CLOSED:
+            pending = SubmissionStatus.PENDING
+            pending_count, _ = close.unscored(session, competition=competition, status=pending)
         rows = Rows(board)
         keep = lookups.keep(session, competition, now)
         # A row takes a tenth of a millisecond, so teams share the rows of a page.

@@ -72,7 +72,6 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
     return {
         "preparing": number,
         "is_ready": progress is not None and not progress.open,
-        "progress": progress and views.progress_sentence(progress),
         "checks": checks,
         "settings_check": job,
         "is_checking": job is not None and organizer_jobs.is_open(job),
@@ -141,60 +140,48 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
     progress = preparation.progress(session, scoring_version_id=version.id, now=ask.now)
     gaps = difference.gaps(session, competition=competition, version=version)
     if ask.is_page:
-        versions = difference.versions_of(session, competition=competition, version=version)
         is_preparing = version.state is ScoringVersionState.PREPARING
+        versions = difference.versions_of(session, competition=competition, version=version)
         ask.shown |= {
             "progress": views.progress_sentence(progress),
-            "versions": versions,
             "settings": views.changed(versions.before, Rules.of(versions.after)) if versions else [],
             "has_identities": Rules.of(version).metric.takes_identities,
             "form": request.form
             or {"notice": views.suggested_notice(version, competition.full_title) if is_preparing else ""},
         }
+        if versions and not (is_preparing and progress.open):
+            found = _preview(session, competition, versions, competition.act_number)
+            ask.shown |= {"effect": answers.difference(found, table=""), **views.difference_tables(found)}
     return answers.details(version, progress, gaps)
 
 
-@RESCORING.read(
-    "/<int:number>/difference",
-    DifferenceAnswer,
-    endpoint="difference",
-    page="rescoring/difference.html",
-)
+@RESCORING.read("/<int:number>/difference", DifferenceAnswer)
 def rescoring_changes(ask: Ask, number: int) -> DifferenceAnswer:
     """Return the changes that a version makes to the leaderboards, before and after its publication."""
     version = preparation.get(ask.session, competition=ask.competition, number=number)
     versions = compared(ask.session, ask.competition, version)
     found = _preview(ask.session, ask.competition, versions, ask.competition.act_number)
-    made = answers.difference(
+    return answers.difference(
         found, table=url_for("api.rescoring_table", slug=ask.competition.slug, number=number)
     )
-    if ask.is_page:
-        changes = version.solution.report.get("changes") if versions.after is version else None
-        ask.shown |= {"number": number, "changes": changes, **views.difference_tables(found)}
-    return made
 
 
 @RESCORING.read("/<int:number>/submissions.csv", None, endpoint="table", file="text/csv")
 def rescoring_table(ask: Ask, number: int) -> Response:
     """Return the scores of all submissions under both versions as CSV."""
-    database, slug = current_site().database, ask.competition.slug
-    _, versions = _compared(ask.session, slug, number)
-    name = f"{slug}-submissions-v{versions.before.number}-v{versions.after.number}.csv"
+    competition = ask.competition
+    versions = compared(
+        ask.session, competition, preparation.get(ask.session, competition=competition, number=number)
+    )
 
     def pieces() -> Iterator[str]:
-        with database.read() as session:
-            competition, versions = _compared(session, slug, number)
+        with reading() as session:
             yield from difference.submissions_csv(session, competition=competition, versions=versions)
 
     answer = Response(stream_with_context(pieces()), mimetype="text/csv")
+    name = f"{competition.slug}-submissions-v{versions.before.number}-v{versions.after.number}.csv"
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer
-
-
-def _compared(session: Any, slug: str, number: int) -> tuple[Competition, Compared]:
-    competition = competition_of(session, slug)
-    version = preparation.get(session, competition=competition, number=number)
-    return competition, compared(session, competition, version)
 
 
 def _prepared(started: Any, slug: str) -> tuple[str, str]:
@@ -323,15 +310,13 @@ def _switch(
     service(notice=sent.notice, lose_scores=sent.lose_scores)
     if version.state is ScoringVersionState.LIVE and changes is not None:
         heading, button = words
-        here = {"slug": competition.slug, "number": number}
         confirm(
             Question(
                 heading=heading,
                 sentences=(*changes.sentences, _notification(sent.notice)),
                 button=button,
-                back=scoring_version.url(**here),
+                back=scoring_version.url(slug=competition.slug, number=number),
                 state=f"{changes.digest} {sent.model_dump_json(exclude={FIELD})}",
-                links=(("Full difference", rescoring_changes.url(**here)),),
                 can_change=True,
             )
         )

@@ -1,16 +1,16 @@
-"""Steps of closing: settling, reveal of the private leaderboard.
+"""Steps of closing: settling, reveal of the private leaderboard, and what remains to be done.
 
 A competition is settled once every submission accepted in time has a result: the private standings are then
 computed but hidden. The reveal publishes them by updating a single row, so no reader sees a mix of two
 states.
 """
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, exists, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
@@ -30,9 +30,10 @@ from grader.models import (
 )
 from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.phases import Archived
+from grader.services.competitions.phases import Archived, Stage
 from grader.services.leaderboards import rows
 from grader.services.leaderboards.ranks import Standings
+from grader.services.rescoring import preparation
 from grader.services.site import letters, outbox
 from grader.visibility import Phase
 
@@ -114,7 +115,7 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     now = now or db.now(session)
     if phases.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
         raise NotClosed(competition.closes_at)
-    _settle(session, competition, count_pending(session, competition=competition), now)
+    _settle(session, competition, now)
     session.flush()
     return competition
 
@@ -138,7 +139,7 @@ def reveal(act: Act) -> None:
     if phase is not Phase.CLOSED:
         competition.closes_at = now
         text += " The competition was still open and was closed at the same time."
-    _settle(session, competition, count_pending(session, competition=competition), now)
+    _settle(session, competition, now)
     competition.state = CompetitionState.REVEALED
     competition.revealed_at = now
     session.flush()
@@ -186,11 +187,6 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
     )
 
 
-def count_pending(session: Session, *, competition: Competition) -> int:
-    """Return the number of submissions accepted in time that are not scored yet."""
-    return count_unscored(session, competition)[SubmissionStatus.PENDING]
-
-
 def _state(competition: Competition) -> dict[str, Any]:
     names = ("state", "closes_at", "revealed_at")
     return {name: getattr(competition, name) for name in names}
@@ -200,7 +196,7 @@ def _selection_is_over(now: datetime) -> ColumnElement[bool]:
     return or_(Competition.selection_deadline.is_(None), Competition.selection_deadline <= now)
 
 
-def _settle(session: Session, competition: Competition, pending: int, now: datetime) -> None:
+def _settle(session: Session, competition: Competition, now: datetime) -> None:
     until = phases.selection_open_until(competition, now)
     if until is not None:
         message = (
@@ -208,8 +204,9 @@ def _settle(session: Session, competition: Competition, pending: int, now: datet
             "leaderboard cannot be revealed before then."
         )
         raise OrganizerRefusal("selection_open", ErrorKind.CONFLICT, message)
-    if pending:
-        raise ScoringPending(first_unscored(session, competition, SubmissionStatus.PENDING), pending)
+    count, first = unscored(session, competition=competition, status=SubmissionStatus.PENDING)
+    if count:
+        raise ScoringPending(first, count)
     if phases.is_settled(competition):
         return
     version_id = lookup.live(competition).id
@@ -217,30 +214,59 @@ def _settle(session: Session, competition: Competition, pending: int, now: datet
     competition.settled_at = now
 
 
-def count_unscored(session: Session, competition: Competition) -> Counter[SubmissionStatus]:
-    """Return the numbers of pending and failed submissions that were accepted in time."""
-    statuses = (SubmissionStatus.PENDING, SubmissionStatus.FAILED)
-    query = select(Submission.status, func.count()).where(*_in_time(competition, statuses))
-    return Counter(dict(session.execute(query.group_by(Submission.status)).all()))
-
-
-def first_unscored(
-    session: Session, competition: Competition, status: SubmissionStatus
-) -> Sequence[Submission]:
-    """Return the first submissions accepted in time that have this status, with their teams."""
-    query = select(Submission).where(*_in_time(competition, (status,))).options(joinedload(Submission.team))
-    query = query.order_by(Submission.submitted_at, Submission.id)
-    return session.scalars(query.limit(NAMED_COUNT)).all()
-
-
-def _in_time(
-    competition: Competition, statuses: Collection[SubmissionStatus]
-) -> tuple[ColumnElement[bool], ...]:
-    return (
+def unscored(
+    session: Session, *, competition: Competition, status: SubmissionStatus
+) -> tuple[int, Sequence[Submission]]:
+    """Return how many submissions accepted in time have this status, and the first ones with their teams."""
+    query = select(Submission).where(
         Submission.competition_id == competition.id,
-        Submission.status.in_(statuses),
+        Submission.status == status,
         Submission.kind != SubmissionKind.LATE,
     )
+    first = query.order_by(Submission.submitted_at, Submission.id).limit(NAMED_COUNT)
+    count = session.scalar(query.with_only_columns(func.count())) or 0
+    return count, session.scalars(first.options(joinedload(Submission.team))).all() if count else ()
+
+
+@dataclass(frozen=True, slots=True)
+class CloseState:
+    """The progress of the close, with the remaining tasks.
+
+    `selection_open_until` is set while a reopened final selection delays the other steps. `waiting` and
+    `failed` contain the first submissions that were accepted in time but have no result. `undivided_count` is
+    the number of teams without a division, once leaders can no longer choose it.
+    """
+
+    stage: Stage
+    selection_open_until: datetime | None
+    waiting_count: int
+    waiting: Sequence[Submission]
+    failed_count: int
+    failed: Sequence[Submission]
+    preparing: int | None
+    undivided_count: int = 0
+
+
+def state(session: Session, *, competition: Competition, now: datetime) -> CloseState:
+    """Return the state of a competition's close."""
+    preparing = preparation.open_version(session, competition=competition)
+    return CloseState(
+        phases.stage(competition, now),
+        phases.selection_open_until(competition, now),
+        *unscored(session, competition=competition, status=SubmissionStatus.PENDING),
+        *unscored(session, competition=competition, status=SubmissionStatus.FAILED),
+        preparing.number if preparing else None,
+        _count_undivided(session, competition, now) if competition.divisions else 0,
+    )
+
+
+def _count_undivided(session: Session, competition: Competition, now: datetime) -> int:
+    """Return the number of teams with scores but without a division, or 0 while leaders can choose it."""
+    if phases.takes_divisions(competition, now):
+        return 0
+    has_score = exists().where(Submission.team_id == Team.id, Submission.status == SubmissionStatus.SCORED)
+    mine = Team.competition_id == competition.id, ~Team.is_organizers, Team.disqualified_at.is_(None)
+    return session.scalar(select(func.count()).where(*mine, Team.division.is_(None), has_score)) or 0
 
 
 def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -> None:

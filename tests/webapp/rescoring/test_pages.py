@@ -69,34 +69,32 @@ def page(person, path: str) -> str:
 
 def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people: dict[str, Any], check):
     eva, ann = people["Eva"], people["Ann"]
-    for path in ("1/difference", "1/submissions.csv", "7"):
+    for path in ("1/submissions.csv", "7"):
         assert eva.browser.get(f"{ROOT}/rescoring/{path}").status_code == 404
     job_id = check()
     assert "60 rows differ" in page(eva, f"{ROOT}/rescoring?solution={job_id}")
     assert begin(people, job_id).headers["Location"].endswith("/rescoring/2")
     waiting = page(eva, f"{ROOT}/rescoring/2")
     assert "0 of 2 submissions scored" in waiting and "data-live" in waiting
-    assert ">preparing<" in waiting and "is being prepared" in page(eva, f"{ROOT}/rescoring")
-    assert "This difference is incomplete" in page(eva, f"{ROOT}/rescoring/2/difference")
+    assert ">preparing<" in waiting and ">preparing<" in page(eva, f"{ROOT}/rescoring")
+    assert "Effect compared with" not in waiting
     early = eva.confirm(f"{ROOT}/rescoring/2/publish", {"notice": "Kept words."})
     assert early.status_code == 409 and "Kept words." in early.text
     assert "2 submissions are not yet scored under the new version." in early.text
 
     arena.score_all()
     ready, versions = page(eva, f"{ROOT}/rescoring/2"), page(eva, f"{ROOT}/rescoring")
-    assert "2 of 2 submissions scored." in ready and ">ready<" in ready and ">ready<" in versions
-    assert "is ready to publish" in versions and "preparing<" not in ready + versions
+    assert ready.count(">ready<") == versions.count(">ready<") == 1
+    assert "preparing<" not in ready + versions and "data-live" not in ready
     assert "The scores of Toxicity now use scoring version 2. Sixty labels were wrong." in ready
-    difference = page(eva, f"{ROOT}/rescoring/2/difference")
-    assert "difference is incomplete" not in difference and "2 of 2 submissions get" in difference
-    assert "Private leaderboard" in difference and "toxicity" in difference
-    assert "Changes by term" in difference
-    assert "of 2 teams" in difference
+    effect = ready.partition("<form")[0]
+    assert "2 of 2 submissions get" in effect and "Private leaderboard" in effect
+    assert "Changes by term" in effect and "of 2 teams" in effect and "toxicity" in ready
     lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
     assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
     assert "Rescoring published" not in page(ann, "/competitions/toxicity")
     asked = eva.post(f"{ROOT}/rescoring/2/publish", {"notice": ""}).text
-    (summary,) = re.findall(r'<p class="lead">(.*)</p>', difference)
+    (summary,) = re.findall(r'<p class="lead">(.*)</p>', ready)
     assert "the largest change is" in summary
     assert all(sentence in asked for sentence in re.split(r"(?<=\.) ", summary))
 
@@ -111,8 +109,8 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people:
     assert before in own and after in own and before != after
     assert before in page(ann, "/competitions/toxicity/submissions/1")
     assert lines[2].split(",")[6] not in own  # Bob's score
-    for number in (1, 2):
-        assert "From version" in page(eva, f"{ROOT}/rescoring/{number}/difference")
+    assert "Effect compared with version 2" in page(eva, f"{ROOT}/rescoring/1")
+    assert "Changes since version 1" in page(eva, f"{ROOT}/rescoring/2")
 
     assert "Every submission already has a score under this version" in page(eva, f"{ROOT}/rescoring/1")
     refused = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": " "})
@@ -158,8 +156,8 @@ def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(are
     begun = eva.post(f"{ROOT}/rescoring", {"settings": str(job_id), "reason": "Two identities are enough."})
     assert begun.headers["Location"].endswith("/rescoring/2"), begun.text
     arena.score_all()
-    difference = page(eva, f"{ROOT}/rescoring/2/difference")
-    assert "Changes to the settings" in difference and "male, female" in difference
+    ready = page(eva, f"{ROOT}/rescoring/2")
+    assert "Changes to the settings" in ready and "male, female" in ready
     assert eva.confirm(f"{ROOT}/rescoring/2/publish").status_code == 303
     assert "-3" in page(people["Ann"], "/competitions/toxicity/evaluation")
 
@@ -186,18 +184,15 @@ def test_a_difference_is_computed_once_per_state_of_the_competition(
     monkeypatch.setattr(rescoring_difference, "preview", counted)
     begin(people, check())
     path = f"{ROOT}/rescoring/2"
-    incomplete = page(people["Eva"], f"{path}/difference")
+    page(people["Eva"], path)
+    assert not computed
     arena.score_all()
-    complete = page(people["Eva"], f"{path}/difference")
-    assert len(computed) == 2
-    assert "difference is incomplete" in incomplete and "difference is incomplete" not in complete
-    assert page(people["Vic"], f"{path}/difference").count("Ann") == complete.count("Ann")
-    assert len(computed) == 2
+    complete = page(people["Eva"], path)
+    assert page(people["Vic"], path).count("Ann") == complete.count("Ann")
+    assert len(computed) == 1
     with arena.database.write() as session:
         team = session.scalars(select(Team).where(Team.name == "Ann")).one()
         lookup.lock(session, competition_id=team.competition_id)
         team.name = "Anna"
-    assert "Anna" in page(people["Eva"], f"{path}/difference")
-    arena.submit(people["Bob"], arena.truth.predictions(noise=1.0, seed=5))
-    assert "1 submission has" in page(people["Eva"], f"{path}/difference")
-    assert len(computed) == 4
+    assert "Anna" in page(people["Eva"], path)
+    assert len(computed) == 2
