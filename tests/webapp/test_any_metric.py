@@ -356,7 +356,7 @@ PAGES = (
     "/leaderboard/private", "/leaderboard/private.csv", "/leaderboard/private/{own}",
     "/submissions", "/submissions/{own}", "/submissions/{own}/receipt", "/submissions/{other}",
     "/submissions/compare", "/submissions/compare?candidate={own}&baseline={other}",
-    "/teams/{team}/certificate", "/results", "/team", "/join",
+    "/teams/{team}/certificate", "/team", "/join",
 )  # fmt: skip
 ANSWERS = (
     f"{HERE}", f"{HERE}/pages", f"{HERE}/leaderboard", f"{HERE}/leaderboard?sort={{term}}",

@@ -63,8 +63,7 @@ def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelect
     if situation.is_test:
         return NextStep("Organize", _to("organize_console.index", view))
     if view.is_revealed:
-        has_results = situation.team is not None
-        return NextStep("See results", _to("leaderboards.results", view)) if has_results else _board(view)
+        return NextStep("See results", _to("submissions.index", view)) if situation.team else _board(view)
     finals = _finals(view, situation, choice)
     if view.phase is Phase.CLOSED:
         return finals or _board(view)

@@ -90,25 +90,12 @@ def counted(ask: Ask, submission_id: int) -> CountedSubmission:
     return answers.counted_submission(found)
 
 
-@replace(LEADERBOARDS, role=Access.USER).read(
-    "/results", OwnResults, endpoint="results", page="leaderboards/results.html"
-)
-def own_results(ask: Ask) -> OwnResults | None:
+@replace(LEADERBOARDS, role=Access.USER).read("/results", OwnResults)
+def own_results(ask: Ask) -> OwnResults:
     """Return the team's results after the reveal: the scores of all files, the ranks and the counted file."""
-    session, competition, phase = ask.session, ask.competition, phases.phase(ask.competition, ask.now)
-    find = rosters.find_team if ask.is_page else rosters.require_team
-    team = find(session, competition=competition, user=ask.user)
-    if team is None:
-        if phase is not Phase.REVEALED:
-            raise boards.BoardNotRevealed
-        return None
-    found = team_results.of_team(session, competition=competition, team=team, phase=phase)
-    scale = competition.scale
-    ask.shown |= {
-        "award_id": team.id if found.rank else None,
-        "text": lambda score: scale.text(scale.units(score)),
-    }
-    return OwnResults.model_validate(found)
+    here: dict[str, Any] = {"session": ask.session, "competition": ask.competition}
+    team, phase = rosters.require_team(**here, user=ask.user), phases.phase(ask.competition, ask.now)
+    return OwnResults.model_validate(team_results.of_team(**here, team=team, phase=phase))
 
 
 @LEADERBOARDS.read("/rescoring", LastRescoring, endpoint="rescored", page="leaderboards/rescored.html")

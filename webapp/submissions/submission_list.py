@@ -100,6 +100,7 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
         "best_id": standing.submission_id if standing else None,
         "selectable": {each.id for each in ask.shown["rows"] if selections.is_selectable(each)},
         "outcome": outcome,
+        "results": {each.submission_id: each for each in outcome.lines} if outcome else {},
         "reason_words": REASONS,
         "can_select": _can_select(state),
         "selection_closes_at": selections.closes_at(competition),

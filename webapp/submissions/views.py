@@ -59,14 +59,14 @@ def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
         return (LargeFigure("Would rank", formats.ordinal(summary.would_rank), "late files are not ranked"),)
     if summary.team_rank is None:
         return ()
-    place = formats.ordinal(summary.team_rank)
+    place, label = formats.ordinal(summary.team_rank), "Public rank" if summary.private else "Rank"
     if summary.rank is None:
-        return (LargeFigure("Rank", place, f"by {whose} best, #{summary.best_id}"),)
+        return (LargeFigure(label, place, f"by {whose} best, #{summary.best_id}"),)
     notes = [f"of {summary.team_count:,}"] if summary.team_count else []
     if summary.previous_rank is not None:
         places = summary.previous_rank - summary.rank
         notes.append(f"up {places:,}" if places else "unchanged")
-    return (LargeFigure("Rank", place, ", ".join(notes)),)
+    return (LargeFigure(label, place, ", ".join(notes)),)
 
 
 class TermView(NamedTuple):

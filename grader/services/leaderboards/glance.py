@@ -46,7 +46,8 @@ class TopTeam:
 class OwnRank:
     """The viewer's rank; `gap` is the score difference to the team above, or None for the first.
 
-    `division_rank` is the rank inside the team's division, if it has one.
+    `division_rank` is the rank inside the team's division, if it has one. After the reveal, `public_rank` and
+    `public_score` are those on the public leaderboard.
     """
 
     submission_id: int
@@ -55,6 +56,8 @@ class OwnRank:
     score_units: int
     gap: str | None
     division_rank: int | None = None
+    public_rank: int | None = None
+    public_score: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +205,9 @@ def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
     entry, rank = ranked
     above = standings.above(entry)
     inside = replace(standings, division=team.division)
+    public, public_rank = None, None
+    if standings.split is Split.PRIVATE:
+        public, public_rank = replace(standings, split=Split.PUBLIC).ranked_entry_of(team.id) or (None, None)
     return OwnRank(
         submission_id=entry.submission_id,
         rank=rank,
@@ -209,6 +215,8 @@ def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
         score_units=entry.score_units,
         gap=scale.size_text(above.score_units - entry.score_units) if above else None,
         division_rank=inside.rank_of(entry) if team.division else None,
+        public_rank=public_rank,
+        public_score=scale.text(public.score_units) if public else None,
     )
 
 

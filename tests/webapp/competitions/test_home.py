@@ -54,7 +54,7 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
     assert seen()[0] == "Submissions"
     assert "No submissions left today" in ann.browser.get(HERE).text
     arena.reveal()
-    assert seen() == ("See results", f"{HERE}/results")
+    assert seen() == ("See results", f"{HERE}/submissions")
 
 
 @pytest.mark.parametrize("feedback", Feedback)

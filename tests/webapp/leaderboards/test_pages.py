@@ -273,21 +273,24 @@ def test_the_fairness_chart_names_the_front_and_matches_the_leaderboard(arena):
     assert "Accuracy and fairness" not in hidden and "heat" not in hidden
 
 
-def test_the_results_page_explains_which_submissions_counted_and_shows_the_shake_up(arena):
+def test_submissions_show_private_scores_first_and_which_counted_after_the_reveal(arena):
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for noise in (3, 2.5, 2):
         arena.submit(ann, arena.truth.predictions(noise=noise, seed=int(noise * 10)))
     arena.submit(bob, arena.truth.predictions(noise=2.2, seed=4))
     arena.score_all()
-    assert ann.browser.get(f"{HERE}/results").status_code == 403
+    assert "Private score" not in ann.browser.get(f"{HERE}/submissions").text
     arena.reveal()
-    page = ann.browser.get(f"{HERE}/results").text
+    page = ann.browser.get(f"{HERE}/submissions").text
+    assert 0 < page.index(">Private score<") < page.index(">Public score<")
+    own = ann.browser.get(f"{HERE}/submissions/1").text
+    assert 0 < own.index(">Private score<") < own.index(">Public score<")
+    home = ann.browser.get(HERE).text
+    assert 0 < home.index("Your private score") < home.index("Your public score")
     assert "selected by you" not in page
     assert len(re.findall("(?:counted|competed); chosen automatically", page)) == 2
     assert "did not compete: not selected" in page and "have ranked" in page
     private = ann.browser.get(f"{HERE}/leaderboard/private").text
     assert "Private leaderboard" in private
     assert "derive" in private
-    stranger = arena.person("Carol").browser.get(f"{HERE}/results").text
-    assert "You have no team in this competition." in stranger
