@@ -6,8 +6,9 @@ from pydantic import Field
 
 from grader.models import MAIN_BOARD, Split
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, Sort, sortable
-from grader.services.leaderboards.group_tables import GroupTable
+from grader.services.leaderboards.group_tables import GroupTable, WorstGroup
 from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
+from grader.services.leaderboards.team_results import Missed, ResultLine
 from grader.services.site.paging import PAGE_SIZE
 from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sized, Text
 from webapp.presentation.terms import TERMS
@@ -53,14 +54,6 @@ class BoardQuery(Sized):
         )
 
 
-class WorstGroupAnswer(Answer):
-    """The group with the worst value; the value is rounded to three significant digits."""
-
-    column: str
-    name: str
-    score: float
-
-
 class BoardLine(Answer):
     """A row of a leaderboard; on the private one, `submission` is the one that counts."""
 
@@ -83,7 +76,7 @@ class BoardLine(Answer):
             description="The standard error of the score, to two digits; null if scores are rounded to steps."
         ),
     ] = None
-    worst_group: WorstGroupAnswer | None = None
+    worst_group: WorstGroup | None = None
 
 
 class BoardPage(Answer):
@@ -123,39 +116,16 @@ class CountedSubmission(Answer):
     private: SplitScore | None = None
 
 
-class OwnResult(Answer):
-    """A team's file with both scores; `is_picked` is null if it did not compete."""
-
-    submission_id: int
-    file_name: str
-    description: str
-    submitted_at: Moment
-    public_score: Score
-    private_score: Score
-    is_late: bool
-    is_picked: bool | None
-    counted: bool
-
-
-class MissedResult(Answer):
-    """The best file that did not compete, with the rank that it would have had."""
-
-    submission_id: int
-    score: Score
-    rank: int
-    is_better: bool
-
-
 class OwnResults(Answer):
     """The scores of the team's files, newest first, and the team's ranks."""
 
     team: str
-    lines: list[OwnResult]
+    lines: list[ResultLine]
     rank: int | None
     public_rank: int | None
     team_count: int
     selection_count: int
-    missed: MissedResult | None
+    missed: Missed | None
     disqualification: str | None
 
 
@@ -196,7 +166,7 @@ def _line(row: ShownRow, board: Board) -> BoardLine:
     has_submission = board.split is Split.PRIVATE and not row.is_benchmark
     counts: dict[str, Any] = {"submission": row.submission_id} if has_submission else {}
     if board.has_groups:
-        counts["worst_group"] = row.worst and WorstGroupAnswer.model_validate(row.worst)
+        counts["worst_group"] = row.worst
     return BoardLine.of(
         row,
         score=float(row.score),

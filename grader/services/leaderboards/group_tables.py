@@ -36,7 +36,7 @@ class GroupTable:
 
 @dataclass(frozen=True, slots=True)
 class WorstGroup:
-    """The group with the worst value among all groups of all columns."""
+    """The group with the worst value among all groups of all columns, to three significant digits."""
 
     column: str
     name: str

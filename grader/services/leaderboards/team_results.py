@@ -28,8 +28,8 @@ class ResultLine:
     file_name: str
     description: str
     submitted_at: datetime
-    public_score: str
-    private_score: str
+    public_score: float
+    private_score: float
     is_late: bool
     is_picked: bool | None
     counted: bool
@@ -40,7 +40,7 @@ class Missed:
     """The best submission that did not compete, and the rank that it would have had."""
 
     submission_id: int
-    score: str
+    score: float
     rank: int
     is_better: bool
 
@@ -84,8 +84,8 @@ def of_team(session: Session, *, competition: Competition, team: Team, phase: Ph
                 file_name=files[each.submission_id].file_name,
                 description=files[each.submission_id].description,
                 submitted_at=each.submitted_at,
-                public_score=scale.text(each.public_units),
-                private_score=scale.text(each.private_units),
+                public_score=scale.value(each.public_units),
+                private_score=scale.value(each.private_units),
                 is_late=each.kind is SubmissionKind.LATE,
                 is_picked=picked.get(each.submission_id),
                 counted=private is not None and private.submission_id == each.submission_id,
@@ -100,7 +100,7 @@ def of_team(session: Session, *, competition: Competition, team: Team, phase: Ph
         if rest is None or private is None
         else Missed(
             submission_id=rest.submission_id,
-            score=scale.text(rest.score_units),
+            score=scale.value(rest.score_units),
             rank=standings.rank_of(rest),
             is_better=order.order(rest) < order.order(private),
         ),
