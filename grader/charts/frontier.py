@@ -4,7 +4,6 @@ Each point is the displayed result of a team, or of teams with almost the same r
 bias term, or the score and the value of the worst group.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from grader.charts.svg import (
     polyline,
     robust_floor,
     stairs,
+    writer,
 )
 from grader.text import counted
 
@@ -64,7 +64,7 @@ def cloud(spots: Sequence[Place], names: tuple[str, str], *, is_lowest_best: boo
     spots = [(sign * max(min(a, LARGEST), -LARGEST), sign * max(min(b, LARGEST), -LARGEST)) for a, b in spots]
     x, y = (_axis(name, values, sign) for name, values in zip(names, zip(*spots, strict=True), strict=True))
     shown = [(a, b) for a, b in spots if a >= x.low and b >= y.low]
-    wide, narrow = ("".join(_teams(shown, Plot(frame, x, y))) for frame in (WIDE, NARROW))
+    wide, narrow = ("".join(_teams(shown, Plot.fitting(frame, x, y))) for frame in (WIDE, NARROW))
     return Cloud(spots, x, y, tuple(front(spots)), (wide, narrow), len(spots) - len(shown))
 
 
@@ -79,7 +79,7 @@ def labeled(drawn: Cloud, own: int | None = None) -> list[int]:
 def frontier_chart(drawn: Cloud, *, names: Mapping[int, str], own: int | None) -> tuple[str, str]:
     """Render the scatter plot with the Pareto front, team names and the viewer's team, in both widths."""
     wide, narrow = (
-        _drawn(Plot(frame, drawn.x, drawn.y), drawn, teams, names, own)
+        _drawn(Plot.fitting(frame, drawn.x, drawn.y), drawn, teams, names, own)
         for frame, teams in zip((WIDE, NARROW), drawn.drawn, strict=True)
     )
     return wide, narrow
@@ -115,6 +115,4 @@ def _axis(name: str, values: Sequence[float], sign: int) -> Axis:
     """Return an axis that ends just above the best value and excludes outliers."""
     top, low = max(values), robust_floor(values, least=SMALLEST_SPREAD)
     room = (top - low) * 0.06 or abs(top) * 0.002 or 0.002
-    decimals = max(0, 1 - math.floor(math.log10(top - low + 2 * room)))
-
-    return Axis(name, low - room, top + room, write=lambda value: f"{sign * value + 0.0:,.{decimals}f}")
+    return Axis(name, low - room, top + room, write=writer(top - low + 2 * room, sign))

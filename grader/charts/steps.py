@@ -24,6 +24,7 @@ from grader.charts.svg import (
     stairs,
     text,
     time_marks,
+    writer,
 )
 from grader.ranking.order import SCALE, Scale, TeamEntry
 from grader.text import counted
@@ -89,7 +90,9 @@ def step_chart(
     band = _band(others, start, until) if len(others) > LINES else ()
     x = Axis("", start.timestamp(), until.timestamp())
     y = _score_axis(teams, others, scale)
-    wide, narrow = (_drawn(Plot(frame, x, y), teams, others, band, start, until) for frame in (WIDE, NARROW))
+    wide, narrow = (
+        _drawn(Plot.fitting(frame, x, y), teams, others, band, start, until) for frame in (WIDE, NARROW)
+    )
     lowest = min(first.score_units for first in firsts)
     return StepChart(wide, narrow, scale.text(int(y.low)) if lowest < y.low else None, band)
 
@@ -163,7 +166,9 @@ def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], s
     floor = round(robust_floor(ends, least=SMALLEST_SPREAD))
     if floor == top:
         floor = top - SMALLEST_SPREAD
-    return Axis("", floor, top, write=lambda units: scale.text(round(units)))
+    unit = scale.value(1)
+    write = writer((top - floor) * abs(unit))
+    return Axis("", floor, top, write=lambda units: write(units * unit))
 
 
 def _times(plot: Plot, start: datetime, until: datetime) -> Iterator[str]:
@@ -178,7 +183,7 @@ def _times(plot: Plot, start: datetime, until: datetime) -> Iterator[str]:
         data = {"time": moment.isoformat(), "form": form} if has_hours else {}
         return text(css, at, area.bottom + 20, words, data)
 
-    every = -(-len(marks) // NARROW_TIME_MARKS) if plot.frame is NARROW else 1
+    every = -(-len(marks) // NARROW_TIME_MARKS) if plot.frame.css == NARROW.css else 1
     for moment, written in marks[::every] if marks else ():
         at = area.x(plot.x, moment.timestamp())
         yield f'<path class="rule" d="M{at:.1f} {area.bottom}v5"/>'

@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 STEPS = 4
+LARGEST_WRITTEN = 1e12  # larger values are written with an exponent
+CHARACTER = 7  # width of a digit in a label
 SHOWN_VALUES, FLOOR_SPREADS = 3, 3
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
 
@@ -21,6 +23,17 @@ TIME_STEPS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 30)) + t
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def writer(spread: float, sign: int = 1) -> Callable[[float], str]:
+    """Return a function that writes values with the decimals that an axis of this length needs."""
+    decimals = max(0, 1 - math.floor(math.log10(spread)))
+
+    def write(value: float) -> str:
+        value = sign * value + 0.0
+        return f"{value:,.{decimals}f}" if abs(value) < LARGEST_WRITTEN else f"{value:.4g}"
+
+    return write
 
 
 def robust_floor(values: Iterable[float], *, least: float) -> float:
@@ -258,6 +271,13 @@ class Plot(NamedTuple):
     frame: Frame
     x: Axis
     y: Axis
+
+    @classmethod
+    def fitting(cls, frame: Frame, x: Axis, y: Axis) -> "Plot":
+        """Return a plot with room for the labels of the vertical axis to the left of the area."""
+        longest = max((len(written) for _, written in y.marks()), default=0)
+        left = CHARACTER * longest + (26 if y.name else 10)
+        return cls(frame._replace(area=frame.area._replace(left=max(frame.area.left, left))), x, y)
 
     def place(self, x: float, y: float) -> Place:
         """Return the place of a point; a point outside the axes is on the nearest edge."""

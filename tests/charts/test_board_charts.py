@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.charts.frontier import cloud, front, frontier_chart, labeled
 from grader.charts.steps import Steps, step_chart
 from grader.charts.svg import WIDE, Place
-from grader.ranking.order import TeamEntry
+from grader.ranking.order import Scale, TeamEntry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -70,6 +71,21 @@ def test_names_are_escaped_and_charts_have_no_styles():
     assert {each.tag for each in picture.iter()} <= {"svg", "path", "polyline", "text", "circle"}
     attributes = {name for each in picture.iter() for name in each.attrib}
     assert not {name for name in attributes if name.startswith("on") or name in ("style", "href")}
+
+
+@pytest.mark.parametrize(
+    "scores", [(1e-6, 3e-6), (0.91, 0.93), (-4.0, -2.5), (28_797.34311, 31_000.0), (1e10, 4e10)]
+)
+def test_labels_of_scores_of_any_size_differ_and_have_room_beside_the_area(scores: tuple[float, float]):
+    scale = Scale(6 if scores[1] < 1 else 5, is_lowest_best=True)
+    entries = [TeamEntry(1, number, scale.units(each), NOON) for number, each in enumerate(scores[::-1])]
+    chart = step_chart([Steps(1, "Ann", True, entries)], until=NOON, scale=scale)
+    assert chart is not None
+    for svg in (chart.svg, chart.narrow_svg):
+        labels = ElementTree.fromstring(svg).findall("./text[@class='level-text']")
+        written = [each.text or "" for each in labels]
+        assert len(written) > 1 and len(set(written)) == len(written)
+        assert all(float(each.get("x") or 0) >= 6.5 * len(each.text or "") for each in labels), written
 
 
 values = st.integers(5_000, 10_000).map(lambda units: units / 10_000)

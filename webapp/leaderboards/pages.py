@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response, g, get_template_attribute, jsonify, render_template, request, url_for
@@ -35,7 +36,7 @@ from webapp.leaderboards.answers import (
     OwnResults,
     RescoredLine,
 )
-from webapp.leaderboards.views import Rows, board_csv, columns
+from webapp.leaderboards.views import Bars, board_csv, columns, term_texts
 from webapp.presentation.terms import IDENTITY_TERMS, terms_of
 from webapp.surface import Access, Ask, Surface, query_of
 
@@ -195,15 +196,15 @@ def _board_page(slug: str, split: Split) -> str:
         if stage is Stage.CLOSED:
             pending = SubmissionStatus.PENDING
             pending_count, _ = close.unscored(session, competition=competition, status=pending)
-        rows = Rows(board)
+        bars = Bars(board)
         keep = lookups.keep(session, competition, now)
         # A row takes a tenth of a millisecond, so teams share the rows of a page.
         shared = tuple((row.rank, row.submission_id) for row in board.shared)
         key = "lines", split, replace(wanted, own_team_id=None), shared
-        lines = list(keep(key, lambda: [_line(slug, board, rows, row) for row in board.shared]))
+        lines = list(keep(key, lambda: [_line(slug, board, bars, row) for row in board.shared]))
         for place, row in enumerate(board.rows):
             if row.team_id == own_id and not row.is_benchmark:
-                lines[place] = _line(slug, board, rows, row, is_own=True)
+                lines[place] = _line(slug, board, bars, row, is_own=True)
     terms = terms_of(board.about) if board.has_terms else ()
     ranked = [row for row in board.rows if row.rank]
     own = next((row for row in (*ranked, board.pinned) if row and row.team_id == own_id), None)
@@ -212,10 +213,10 @@ def _board_page(slug: str, split: Split) -> str:
         "leaderboards/show.html",
         competition=view,
         board=board,
-        rows=rows,
         lines=lines,
+        pinned=board.pinned and _line(slug, board, bars, board.pinned, is_own=True),
         terms=terms,
-        columns=columns(board, competition, terms),
+        columns=columns(board, terms),
         own=own,
         own_page=own and own.rank and (own.rank - 1) // PAGE_SIZE + 1,
         podium=ranked[:PODIUM] if is_final else [],
@@ -238,10 +239,10 @@ def _query(board: Board) -> dict[str, str]:
     return {name: value for name, value in kept.items() if value}
 
 
-def _line(slug: str, board: Board, rows: Rows, row: ShownRow, *, is_own: bool = False) -> str:
+def _line(slug: str, board: Board, bars: Bars, row: ShownRow, *, is_own: bool = False) -> str:
     """Return the HTML of a row."""
     line: Callable[..., str] = get_template_attribute("leaderboards/rows.html", "line")
-    return line(row, rows, board, slug, is_own)
+    return line(row, bars, board, slug, partial(term_texts, board=board), is_own)
 
 
 def _steps(

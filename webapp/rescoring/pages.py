@@ -144,6 +144,7 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
         versions = difference.versions_of(session, competition=competition, version=version)
         ask.shown |= {
             "progress": views.progress_sentence(progress),
+            "effect": None,
             "settings": views.changed(versions.before, Rules.of(versions.after)) if versions else [],
             "has_identities": Rules.of(version).metric.takes_identities,
             "form": request.form
