@@ -39,6 +39,7 @@ _NO_SETTINGS = ("publish", "crash_at", "test_", "campaign_")
 LOCAL_NAMES = frozenset({"localhost"})
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - this is a comparison, not a listener
 MAX_PORT = 65535
+UNSCHEDULED_BACKUPS = timedelta(days=7)
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
 
 
@@ -375,6 +376,10 @@ class Settings(BaseSettings):
     def scoring_lease(self) -> timedelta:
         """Return the lease of a claimed job, which is longer than its time limit."""
         return timedelta(seconds=math.ceil(self.scoring_time_limit_seconds * 4 / 3))
+
+    def backup_interval(self) -> timedelta:
+        """Return the interval between backups; if they are not scheduled, the longest that is advisable."""
+        return timedelta(hours=self.backup_interval_hours) if self.backup_target else UNSCHEDULED_BACKUPS
 
     def redis_url(self) -> str | None:
         """Return the URL of the broker for a Redis client, or None if there is no broker."""

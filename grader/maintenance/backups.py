@@ -50,6 +50,7 @@ from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 AUTOMATIC_FOLDER = "backups"  # relative to the data folder
+KEPT_COPIES = 2  # of those before upgrades
 SCRATCH = "backup-scratch-"  # temporary folder in the data folder
 ANOTHER_FOLDER = (
     "Choose a folder on a larger disk, or free some space: `fairboard doctor` lists files that you can "
@@ -179,16 +180,11 @@ def run(
     return backup
 
 
-def run_if_due(
+def run_scheduled(
     settings: Settings, database: Database, storage: Storage, *, is_stopped: Callable[[], bool]
 ) -> None:
-    """Make a scheduled backup if it is due and no other process is making one."""
-    if (target := settings.backup_target) is None:
-        return
-    with database.read() as session:
-        interval = timedelta(hours=settings.backup_interval_hours)
-        if not backup_runs.is_due(session, target=target, interval=interval, now=db.now(session)):
-            return
+    """Make a scheduled backup unless another process is making one."""
+    target = settings.backup_target or ""
     try:
         backup = run(settings, database, storage, target=target, is_stopped=is_stopped)
     except backup_runs.BackupInProgress as error:
@@ -325,7 +321,10 @@ def prune(store: Store, *, keep: timedelta, now: datetime, beat: Beat = lambda: 
 
 
 def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
-    """Back up the database without blobs, then upgrade it; raise UnknownTables or OrganizerRefusal."""
+    """Copy the database without blobs, then upgrade it, and delete all but the last copies.
+
+    Raises UnknownTables or OrganizerRefusal.
+    """
     before = schema.current(database)
     if before not in (None, schema.head()):
         schema.require_known(before)
@@ -337,6 +336,9 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
         say(f"The database has an older schema ({before}). A backup is in {folder}.")
     schema.upgrade(database)
     if before not in (None, schema.head()):
+        copies = (settings.data_dir / AUTOMATIC_FOLDER).glob("before-*-*")
+        for copy in sorted(copies, key=lambda each: each.name.split("-")[-1])[:-KEPT_COPIES]:
+            shutil.rmtree(copy)
         say(f"The database now has the schema of this version ({schema.head()}).")
 
 

@@ -32,7 +32,6 @@ SHOWN = 5
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
 BACKUP_PATIENCE = timedelta(hours=1)
-UNSCHEDULED_BACKUPS = timedelta(days=7)
 _PROBE = b"Written by `fairboard doctor` to test the storage.\n"
 # If one of these settings is off, accepted submissions may be lost when the machine crashes.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
@@ -287,8 +286,7 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
     last = status.last_success_at
     state = f"The last backup is {_age(now - last)} old." if last else "There is no backup."
     is_scheduled = settings.backup_target is not None
-    interval = timedelta(hours=settings.backup_interval_hours) if is_scheduled else UNSCHEDULED_BACKUPS
-    is_late = last is None or now - last > interval + BACKUP_PATIENCE
+    is_late = last is None or now - last > settings.backup_interval() + BACKUP_PATIENCE
     if status.failing_since is not None:
         since = f"{status.failing_since:%-d %b %Y, %H:%M} UTC"
         yield alarm("backup", f"Backups have failed since {since}: {status.error} {state}")

@@ -177,23 +177,32 @@ class _Check:
         problem = self._checked(made_up, self._sample)
         if problem:
             self.warnings.append(f"Files cannot be checked before scoring. With made-up labels: {problem}")
+        accepts = problem is None
+        self._compare("sample", self._sample)
         perfect = self._perfect()
         if not perfect:
             self.warnings.append("Check the direction yourself: the columns tell no perfect predictions.")
-        files = {"sample": self._sample} | ({"perfect": perfect} if perfect else {})
-        files |= self._damaged(perfect or self._sample)
-        for name, predictions in files.items():
-            score = self._attempt(predictions)
-            if isinstance(score, float):
-                self.scores[name] = score
-            elif name in ("sample", "perfect"):
-                self.problems.append(f"With {name} predictions, {score}.")
-            elif problem or not self._checked(made_up, predictions):
-                self.warnings.append(f"With {name} predictions, {score}, which uses a submission.")
-            if name in ("sample", "shuffled") and isinstance(score, float) and not self.problems:
-                self._check_reproducibility(name, predictions, score)
+        elif not self._compare("perfect", perfect):  # true values may be no valid predictions
+            perfect = {}
+        for name, predictions in self._damaged(perfect or self._sample).items():
+            self._compare(name, predictions, made_up if accepts else None)
         self._check_direction()
-        return problem is None
+        return accepts
+
+    def _compare(self, name: str, predictions: Columns, made_up: PreparedTable | None = None) -> bool:
+        """Score predictions; return whether they have a score."""
+        score = self._attempt(predictions)
+        if isinstance(score, float):
+            self.scores[name] = score
+            if name in ("sample", "shuffled") and not self.problems:
+                self._check_reproducibility(name, predictions, score)
+        elif name == "sample":
+            self.problems.append(f"With sample predictions, {score}.")
+        elif name == "perfect":
+            self.warnings.append(f"Check the direction yourself: with perfect predictions, {score}.")
+        elif made_up is None or not self._checked(made_up, predictions):
+            self.warnings.append(f"With {name} predictions, {score}, which uses a submission.")
+        return isinstance(score, float)
 
     def _checked(self, made_up: PreparedTable, predictions: Columns) -> str | None:
         try:

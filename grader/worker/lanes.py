@@ -284,9 +284,9 @@ def back_up(turn: Turn) -> None:
     """Make a scheduled backup."""
     from grader.maintenance import backups  # slow
 
-    backups.run_if_due(turn.settings, turn.database, turn.storage, is_stopped=lambda: turn.is_stopped)
+    backups.run_scheduled(turn.settings, turn.database, turn.storage, is_stopped=lambda: turn.is_stopped)
 
 
 def _backup_is_due(settings: Settings, session: Session, now: datetime) -> bool:
-    interval = timedelta(hours=settings.backup_interval_hours)
-    return backup_runs.is_due(session, target=settings.backup_target or "", interval=interval, now=now)
+    target, interval = settings.backup_target or "", settings.backup_interval()
+    return backup_runs.is_due(session, target=target, interval=interval, now=now)

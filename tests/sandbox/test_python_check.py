@@ -96,6 +96,27 @@ def test_possible_mistake_is_a_warning(tmp_path: Path, sandboxes: Sandboxes, bod
     assert any(warning in each for each in result.warnings), result
 
 
+@pytest.mark.parametrize(
+    ("body", "warning"),
+    [
+        ("return float(np.log10(value)) if value else -np.inf", "is not a finite number"),
+        (
+            f"if {PREDICTIONS}.min() < 0:\n        raise ValueError('votes')\n    return value",
+            "raises an error",
+        ),
+    ],
+)
+def test_true_values_that_are_no_valid_predictions_are_a_warning(
+    tmp_path: Path, sandboxes: Sandboxes, body: str, warning: str
+):
+    result = check(
+        tmp_path, sandboxes, f"from tqdm.auto import tqdm\n    assert list(tqdm([1])) == [1]\n    {body}"
+    )
+    assert result.problems == ()
+    assert [each for each in result.warnings if "perfect predictions" in each and warning in each]
+    assert {"sample", "shuffled"} <= set(result.scores)
+
+
 def test_file_that_the_checker_rejects_is_no_warning(tmp_path: Path, sandboxes: Sandboxes):
     result = check(
         tmp_path,
