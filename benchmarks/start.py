@@ -27,7 +27,6 @@ STARTS = 3
 HANG_SECONDS = 60
 SETTLE_SECONDS = 12
 PROGRAMS = ("gunicorn", "celery", "sweeper", "valkey-server", "serve")
-INITIALIZE = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
 REFUSED = b'{"error": "unauthorized", "message": "No."}'
 
 
@@ -60,17 +59,6 @@ def command(environment: dict[str, str], *words: str) -> float:
     begin = time.perf_counter()
     subprocess.run([sys.executable, "-m", "grader.cli", *words], env=environment, capture_output=True)
     return Refusing.asked_at - begin
-
-
-def agent(environment: dict[str, str], folder: str) -> float:
-    begin = time.perf_counter()
-    words = [sys.executable, "-m", "grader.cli", "mcp", folder]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, env=environment, **pipes) as process:  # type: ignore[call-overload]
-        process.stdin.write(INITIALIZE)
-        process.stdin.flush()
-        assert process.stdout.readline()
-        return time.perf_counter() - begin
 
 
 def help_page() -> float:
@@ -135,7 +123,6 @@ def main() -> None:
             "fairboard --help": help_page,
             "fairboard submit: first request": lambda: command(environment, "submit", str(file), "-c", "x"),
             "fairboard leaderboard: first request": lambda: command(environment, "leaderboard", "-c", "x"),
-            "fairboard mcp: first response": lambda: agent(environment, folder),
         }
         times: dict[str, list[float]] = {name: [] for name in measured}
         for _ in range(RUNS):  # measured in turn, so that other load affects all commands
