@@ -9,6 +9,7 @@ from typing import Any
 from celery import Celery, apps
 from celery.exceptions import SecurityWarning
 from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
+from celery.utils.log import get_multiprocessing_logger
 from sqlalchemy.exc import SQLAlchemyError
 
 from fairboard import check_golden_vectors
@@ -33,9 +34,6 @@ counters.enable(load().metrics_dir())
 def check_worker(**_: object) -> None:
     """Stop if there is no broker or the golden vectors differ; otherwise warm up."""
     observe("worker", load())
-    setup_logging.connect(
-        lambda **_: None, weak=False
-    )  # with a receiver, Celery configures no logging itself
     apps.worker.safe_say = lambda *_, **__: None  # type: ignore[attr-defined] # it bypasses the log
     apps.worker.Worker.emit_banner = lambda *_: None  # type: ignore[method-assign] # so does this
     # The superuser's rights matter only if messages contain pickled objects.
@@ -45,6 +43,13 @@ def check_worker(**_: object) -> None:
     check_golden_vectors()
     warm_up()
     gc.freeze()  # otherwise, the collection at the exit takes most of the time of a stop
+
+
+@setup_logging.connect
+def keep_logging(**_: object) -> None:
+    """Log the deaths of processes; with this receiver, Celery configures no logging itself."""
+    pool_logger: Any = get_multiprocessing_logger()
+    pool_logger.propagate = True
 
 
 @worker_process_init.connect

@@ -36,8 +36,10 @@ def test_age_of_the_backup_is_infinite_until_the_first_scheduled_one(service):
         run = BackupRun(target="s3://backups", started_at=now - timedelta(hours=5), lease_until=now)
         run.ended_at, run.name = now, "one"
         session.add(run)
-    for each in (found, scheduled):
-        assert 5 * 3600 <= values(each.text())["backup_age_seconds"] < 5 * 3600 + HANG_SECONDS
+    for each, days in ((found, 7), (scheduled, 1)):
+        read = values(each.text())
+        assert 5 * 3600 <= read["backup_age_seconds"] < 5 * 3600 + HANG_SECONDS
+        assert read["backup_interval_seconds"] == days * 86_400
 
 
 def test_without_its_database_the_exporter_reports_the_rest(make_settings, own_counters):
