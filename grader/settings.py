@@ -164,7 +164,7 @@ class Settings(BaseSettings):
     )
     secret_key: SecretStr | None = Field(
         None,
-        description="Secret that signs cookies and keys the splits; by default, generated once in the data "
+        description="Secret for signing cookies and splitting rows; by default, generated once in the data "
         "folder.",
     )
     host: str = Field("127.0.0.1", description="Address that `serve` listens on.")
@@ -210,12 +210,11 @@ class Settings(BaseSettings):
     sign_up: SignUp = Field(
         SignUp.OPEN,
         description="Who may create an account: open, invite (with an administrator's link) or closed. "
-        "Owners of competitions can always create accounts for a class.",
+        "Competition owners can always create accounts for a class.",
     )
     oidc_providers: SecretStr | None = Field(
         None,
-        description="OpenID Connect providers for single sign-on, as TOML with one table per provider; see "
-        "the chapter on single sign-on.",
+        description="OpenID Connect providers for single sign-on, as TOML with one table per provider.",
     )
     password_login: bool = Field(
         True,
@@ -241,10 +240,8 @@ class Settings(BaseSettings):
             "Contact for people who need an account or a new password, such as a name and an address."
         ),
     )
-    imprint_url: str = Field(
-        "", description="Address of the imprint, which the footer of every page links to."
-    )
-    privacy_url: str = Field("", description="Address of the privacy policy, which the footer links to.")
+    imprint_url: str = Field("", description="Address of the imprint, linked in the footer.")
+    privacy_url: str = Field("", description="Address of the privacy policy, linked in the footer.")
     smtp_host: str | None = Field(
         None, description="Mail server; without one, no e-mail is sent. Requires a base URL and a sender."
     )

@@ -59,7 +59,7 @@ SECTIONS = {
         "rescore": CliEntry("organize.rescoring", "Rescore all submissions with a new solution.", "client"),
         "user": CliEntry(_DESK, "Create and list accounts, invitations and reset links.", "client"),
         "token": CliEntry(_DESK, "Create, list and revoke API tokens.", "client"),
-        "api": CliEntry("organize.calls", "Send any request of the API.", "client"),
+        "api": CliEntry("organize.calls", "Send any API request.", "client"),
     },
     "Database and storage": {
         "migrate": CliEntry("service", "Upgrade the database schema to the installed version."),

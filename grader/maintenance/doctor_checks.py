@@ -82,10 +82,12 @@ def of_sandbox(settings: Settings) -> Iterator[DoctorFinding]:
     """Report the active sandbox layers for metrics written by organizers."""
     found = layers()
     if found.refusal and settings.host_metrics is not HostMetrics.OFF:
-        yield warning("sandbox", f"{found.refusal} Uploads of such metrics are refused.")
+        yield warning("sandbox", f"{found.refusal} Uploads of such metrics are rejected.")
     else:
         # systemd units and containers may permit fewer layers than a shell on the same machine.
-        yield ok("sandbox", f"Layers in force for metrics written in Python, seen by this process: {found}.")
+        yield ok(
+            "sandbox", f"Active sandbox layers for metrics written in Python: {found}."
+        )
 
 
 def of_rights(settings: Settings) -> Iterator[DoctorFinding]:

@@ -176,12 +176,12 @@ class _Check:
         """Check the sample, perfect and damaged files; return whether the checker accepts the sample."""
         problem = self._checked(made_up, self._sample)
         if problem:
-            self.warnings.append(f"Files cannot be checked before scoring. With made-up labels: {problem}")
+            self.warnings.append(f"Files cannot be checked before scoring. With generated labels: {problem}")
         accepts = problem is None
         self._compare("sample", self._sample)
         perfect = self._perfect()
         if not perfect:
-            self.warnings.append("Check the direction yourself: the columns tell no perfect predictions.")
+            self.warnings.append("Check the direction: the columns determine no perfect predictions.")
         elif not self._compare("perfect", perfect):  # true values may be no valid predictions
             perfect = {}
         for name, predictions in self._damaged(perfect or self._sample).items():
@@ -199,7 +199,7 @@ class _Check:
         elif name == "sample":
             self.problems.append(f"With sample predictions, {score}.")
         elif name == "perfect":
-            self.warnings.append(f"Check the direction yourself: with perfect predictions, {score}.")
+            self.warnings.append(f"Check the direction: with perfect predictions, {score}.")
         elif made_up is None or not self._checked(made_up, predictions):
             self.warnings.append(f"With {name} predictions, {score}, which uses a submission.")
         return isinstance(score, float)

@@ -222,7 +222,7 @@ class PythonMetric:
         """Describe the metric."""
         settings = self.settings
         terms = tuple(TermSpec(name, name, settings.direction) for name in settings.terms if name != "score")
-        sentence = "A function that the organizers wrote."
+        sentence = "A function written by the organizers."
         columns = settings.truth, settings.predictions
         return Description(
             settings.title,

@@ -140,7 +140,7 @@ def slices_section(
         blocks.append(Table(name, caption, _side_by_side(tables), notes))
     few = f"Identities that fewer than {minimum_size:,} rows of a slice mention are omitted."
     texts = [few] if minimum_size > 1 else []
-    texts += [f"Values of which only the number of rows is shown: {', '.join(hidden)}."] if hidden else []
+    texts += [f"Only the number of rows is shown for: {', '.join(hidden)}."] if hidden else []
     return Section("slices", "Slices of the data", texts, blocks)
 
 

@@ -35,14 +35,14 @@ class Busy(ParticipantError):
 
     public_name = "share_used"
     kind = ErrorKind.LIMITED
-    message = "Another of your files or texts is being read. Try again in 1 second."
+    message = "Another of your files or texts is being checked. Try again in 1 second."
     retry_after = timedelta(seconds=1)
 
 
 class Crowded(Busy):
     """Calls for other users are in progress."""
 
-    message = "Files or texts of other people are being read. Try again in 1 second."
+    message = "Other users' files or texts are being checked. Try again in 1 second."
 
 
 class CallDied(Exception):

@@ -199,7 +199,7 @@ def test_the_doctor_stops_at_tables_of_another_version(admin, older):
 @on_sqlite
 def test_the_doctor_lists_the_layers_of_the_sandbox(admin, service, monkeypatch):
     (found,) = [each for each in findings(admin)[1] if each[1] == "sandbox"]
-    assert found[0] == "ok" and "Layers in force for metrics written in Python, seen" in found[2]
+    assert found[0] == "ok" and "Active sandbox layers for metrics written in Python" in found[2]
     none = Layers((), {"seccomp": "the kernel has none"})
     monkeypatch.setattr(doctor_checks, "layers", lambda: none)
     (found,) = doctor_checks.of_sandbox(service.settings)

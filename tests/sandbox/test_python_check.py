@@ -81,7 +81,7 @@ FIRST, PREDICTIONS = "float(solution['target'].iloc[0])", "submission['predictio
     ("body", "warning"),
     [
         (f"return value + float({PREDICTIONS}.iloc[0]) - {FIRST}", "order of the rows"),
-        (f"return value if {FIRST} in KNOWN else None", "made-up labels"),
+        (f"return value if {FIRST} in KNOWN else None", "generated labels"),
         (f"return np.nan if {PREDICTIONS}.nunique() == 1 and {FIRST} in KNOWN else value", "constant"),
         (f"return np.nan if {PREDICTIONS}.abs().max() > 1e9 and {FIRST} in KNOWN else value", "extreme"),
     ],

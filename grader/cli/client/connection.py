@@ -48,7 +48,7 @@ def participants(act: Act) -> Callable[..., None]:
 
 def organizers(act: Act) -> Callable[..., None]:
     """Pass a client of this machine's site, or of the named one, to a command, and print its result."""
-    who = "The account to act as with the database on this machine; by default, the first administrator."
+    who = "The account to act as on this machine's site; by default, the first administrator."
     user_option = click.option("--as", "user", metavar="USER", help=who)
     return user_option(_command(act, _organizers_client, "the site that runs on this machine"))
 

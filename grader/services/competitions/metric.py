@@ -140,7 +140,7 @@ class NamedMetric(StoredJson):
         if self.columns and tuple(each.name for each in about.truth) != self.columns:
             problems.append(f"{about.title} has one column. Remove the names of several columns.")
         if reserved := sorted(RESERVED.intersection(self.columns)):
-            problems.append(f"These names of columns are reserved: {', '.join(reserved)}.")
+            problems.append(f"These column names are reserved: {', '.join(reserved)}.")
         elif ID_COLUMN in {each.name for each in about.predictions}:
             problems.append(
                 f"A submission has a column for each class, so no class can be called {ID_COLUMN}. Rename it."

@@ -138,7 +138,7 @@ def read(
     if roles:
         guessed, problems = [*roles, *[Meaning.IGNORED] * width][:width], []
     for role in dict.fromkeys(each for each in guessed if each in SPELLINGS and guessed.count(each) > 1):
-        problems.append(f"Several columns mean {role}. Choose one.")
+        problems.append(f"Several columns contain the {role}. Choose one.")
     if width and Meaning.NAME not in guessed and not {Meaning.FIRST, Meaning.LAST} <= {*guessed}:
         problems.append(f"There is no column for names. {_EXPECTED}")
     columns = tuple(
@@ -183,9 +183,9 @@ def _notes(
         yield f"Ignored columns with e-mail addresses: {listed(with_addresses)}."
     if left_out:
         rows = [f"line {line:,} ({quoted(text.strip())})" for line, text in left_out]
-        yield f"Left out, because they are not students: {listed(rows, most=MOST_LISTED)}."
+        yield f"Ignored, because they are not students: {listed(rows, most=MOST_LISTED)}."
     if has_first:
-        yield f"No headings were recognized, so {columns[0].label} is a student."
+        yield f"No headings were recognized, so {columns[0].label} is imported as a student."
 
 
 def _plain(text: str) -> str:

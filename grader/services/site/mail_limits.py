@@ -40,7 +40,7 @@ def count_for_address(session: Session, *, address: str, now: datetime) -> None:
 
 def count_student_invitation(session: Session, *, by: User | None, now: datetime) -> None:
     """Count an invitation or its renewal by a person or, for None, by the shell; raise TooMuchMail."""
-    sentence = "You have reached your limit of {:,} invitations of students in {}."
+    sentence = "You have reached your limit of {:,} student invitations in {}."
     _count(session, "students.person", f"{by.id}" if by else "shell", STUDENTS, sentence, now)
 
 

@@ -59,7 +59,7 @@ def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
     OrganizerRefusal, and ValueError for LATE.
     """
     if kind is SubmissionKind.LATE:
-        raise ValueError("A submission is late because of its time and cannot be marked as late.")
+        raise ValueError("Submissions are late because of their time and cannot be marked as late.")
     submission = act.session.get(Submission, submission_id)
     if submission is None or submission.competition_id != act.competition.id:
         message = f"There is no submission #{submission_id} in this competition."

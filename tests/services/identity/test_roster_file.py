@@ -150,7 +150,7 @@ def test_all_faults_are_listed_with_their_lines():
         (b"PK\x03\x04....", "ZIP archive"),
         (b"Ada,a@b.org,1\n", "no column for names"),
         (b"e-mail,id\na@b.org,1\n", "no column for names"),
-        (b"name,id,ID\nAda,1,2\n", "Several columns mean student id"),
+        (b"name,id,ID\nAda,1,2\n", "Several columns contain the student id"),
         (b'name\n"Ada\n', "not valid CSV"),
         (b"", "has 0 students"),
         (b"name\n", "has 0 students"),

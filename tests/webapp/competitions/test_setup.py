@@ -97,7 +97,7 @@ def test_two_editors_do_not_silently_overwrite_each_other(arena, root):
     assert root.post(SAVE, opened | {"max_daily_submissions": "7"}).status_code == 303
     late = root.post(SAVE, opened | {"max_daily_submissions": "9"})
     assert late.status_code == 412
-    assert "have changed meanwhile" in late.text and ">Reload</a>" in late.text
+    assert "have changed in the meantime" in late.text and ">Reload</a>" in late.text
     assert settings_of(arena).max_daily_submissions == 7
     kept = form_of(late.text)  # Nothing that was entered is lost.
     assert kept["max_daily_submissions"] == "9"
