@@ -85,9 +85,7 @@ def of_sandbox(settings: Settings) -> Iterator[DoctorFinding]:
         yield warning("sandbox", f"{found.refusal} Uploads of such metrics are rejected.")
     else:
         # systemd units and containers may permit fewer layers than a shell on the same machine.
-        yield ok(
-            "sandbox", f"Active sandbox layers for metrics written in Python: {found}."
-        )
+        yield ok("sandbox", f"Active sandbox layers for metrics written in Python: {found}.")
 
 
 def of_rights(settings: Settings) -> Iterator[DoctorFinding]:
