@@ -142,12 +142,11 @@ class Settings(BaseSettings):
         24, gt=0, le=24 * 365, description="Interval between two scheduled backups, in hours."
     )
     backup_keep_days: float = Field(
-        30, gt=0, description="Age at which backups in the target are deleted, in days; the last one is kept."
+        30, gt=0, description="Age in days at which backups are deleted; the last one is kept."
     )
     cache_dir: Path | None = Field(
         None,
-        description="Cache folder; by default, cache/ in the data folder. Its files can be recomputed and "
-        "need no backup.",
+        description="Cache folder, which needs no backup; by default, cache/ in the data folder.",
     )
     rank_cache_mb: int = Field(
         20_000,
@@ -157,10 +156,7 @@ class Settings(BaseSettings):
     disk_reserve_mb: int = Field(
         500,
         ge=0,
-        description=(
-            "Free disk space to keep, in MB. Uploads that would leave less are rejected; leaderboards stay "
-            "readable."
-        ),
+        description=("Free disk space to keep, in MB. Uploads that would leave less are rejected."),
     )
     secret_key: SecretStr | None = Field(
         None,
@@ -176,8 +172,8 @@ class Settings(BaseSettings):
     )
     trusted_hosts: str = Field(
         "",
-        description="Additional host names of the site, separated by commas; .example.org includes all "
-        "subdomains. If neither this nor the base URL is set, every name is accepted.",
+        description="Additional host names, separated by commas; .example.org includes all "
+        "subdomains. Without this and a base URL, every name is accepted.",
     )
     trusted_proxies: int = Field(
         0, ge=0, description="Number of reverse proxies whose X-Forwarded-* headers are trusted."
@@ -204,8 +200,8 @@ class Settings(BaseSettings):
     login_days: int = Field(14, ge=1, le=3_650, description="Lifetime of a session, in days.")
     require_second_factor: RequiredFactor = Field(
         RequiredFactor.NONE,
-        description="Accounts that must set up a second factor before using other pages: none, "
-        "administrators, or organizers (which includes administrators).",
+        description="Accounts that must set up a second factor: none, administrators, or organizers "
+        "(including administrators).",
     )
     sign_up: SignUp = Field(
         SignUp.OPEN,
@@ -218,27 +214,25 @@ class Settings(BaseSettings):
     )
     password_login: bool = Field(
         True,
-        description="Whether people may log in and sign up with a password. Turning it off requires a "
-        "provider and a rescue administrator.",
+        description="Whether users can log in with a password. Turning it off requires a provider and "
+        "a rescue administrator.",
     )
     rescue_administrator: str = Field(
         "",
-        description="Name of an administrator who can always log in with a password and whose role no "
-        "provider can revoke.",
+        description="Administrator who can always log in with a password and whose role no provider "
+        "can revoke.",
     )
     admin_name: str | None = Field(
         None,
-        description="Name of the first administrator, which `serve` and `fairboard migrate` create if the "
-        "site has no administrator. Requires the password.",
+        description="Name of the administrator that `serve` and `fairboard migrate` create on a new "
+        "site. Requires the password.",
     )
     admin_password: SecretStr | None = Field(
         None, description="Initial password of the first administrator; later changes have no effect."
     )
     contact: str = Field(
         "",
-        description=(
-            "Contact for people who need an account or a new password, such as a name and an address."
-        ),
+        description=("Contact for people who need an account or a new password."),
     )
     imprint_url: str = Field("", description="Address of the imprint, linked in the footer.")
     privacy_url: str = Field("", description="Address of the privacy policy, linked in the footer.")
@@ -268,8 +262,7 @@ class Settings(BaseSettings):
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="Format of log lines: console or json.")
     log_level: LogLevel = Field(
         LogLevel.INFO,
-        description="Lowest level of logged events: debug, info, warning or error. Libraries log only "
-        "warnings and errors.",
+        description="Lowest level of logged events: debug, info, warning or error.",
     )
 
     @field_validator("data_dir", "cache_dir")
