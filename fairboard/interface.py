@@ -93,6 +93,11 @@ class TermSpec:
     weight: float | None = None
     is_over_groups: bool = False
 
+    @property
+    def short_title(self) -> str:
+        """The heading, or else the title."""
+        return self.heading or self.title
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

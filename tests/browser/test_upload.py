@@ -1,11 +1,15 @@
 """File upload in a real browser, and display of the score without a reload."""
 
 import re
+import threading
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.fixtures.patience import HANG_SECONDS
+from webapp.submissions import uploads
 
 pytestmark = pytest.mark.browser
 SUBMIT = "/competitions/toxicity/submissions"
@@ -18,7 +22,9 @@ def predictions(live, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_new_user_signs_up_submits_a_file_and_sees_its_score_appear(live, page: Page, predictions: Path):
+def test_a_new_user_signs_up_uploads_a_file_once_and_sees_its_score_appear(
+    live, page: Page, predictions: Path, monkeypatch: pytest.MonkeyPatch
+):
     live.competition(title="Unintended bias")
     page.goto(live.address)
     page.get_by_role("link", name="Unintended bias").click()
@@ -29,13 +35,13 @@ def test_a_new_user_signs_up_submits_a_file_and_sees_its_score_appear(live, page
     page.get_by_role("button", name="Sign up").click()
 
     page.goto(live.address + SUBMIT)
-    sent: list[int] = []
-    page.on(
-        "request",
-        lambda request: sent.append(
-            request.post_data_buffer.count(b"id,prediction") if request.method == "POST" else 0
-        ),
-    )
+    received, original = list[uploads.Upload](), uploads.arrived
+
+    def arrived() -> uploads.Upload:
+        received.append(upload := original())
+        return upload
+
+    monkeypatch.setattr(uploads, "arrived", arrived)
     page.get_by_label("Drop a file here").set_input_files(predictions)
     expect(page.get_by_text("predictions.csv, ")).to_be_visible()
     expect(page.get_by_text("valid predictions for all 400 ids")).to_be_visible()
@@ -43,7 +49,7 @@ def test_a_new_user_signs_up_submits_a_file_and_sees_its_score_appear(live, page
     page.get_by_role("button", name="Submit", exact=True).click()
 
     expect(page.get_by_text("Waiting to be scored")).to_be_visible()
-    assert sum(sent) == 1, "The file must be uploaded only once."
+    assert len(received) == 1, "The file must be uploaded only once."
     page.evaluate("window.isSamePage = true")
     expect(page.get_by_text("your first score")).to_be_visible()
     expect(page.get_by_text("1st", exact=True)).to_be_visible()
@@ -52,6 +58,23 @@ def test_a_new_user_signs_up_submits_a_file_and_sees_its_score_appear(live, page
 
     page.get_by_role("link", name="Leaderboard").click()
     expect(page.get_by_role("row", name="Ann you")).to_have_class(re.compile(r"\bown\b"))
+
+
+def test_submit_during_the_check_waits_for_its_end(
+    live, page: Page, predictions: Path, monkeypatch: pytest.MonkeyPatch
+):
+    live.competition()
+    _logged_in(live, page)
+    is_pressed, check = threading.Event(), uploads.check_if_free
+    monkeypatch.setattr(
+        uploads, "check_if_free", lambda *sent: is_pressed.wait(HANG_SECONDS) and check(*sent)
+    )
+    page.goto(live.address + SUBMIT)
+    page.get_by_label("Drop a file here").set_input_files(predictions)
+    page.get_by_role("button", name="Submit", exact=True).click()
+    expect(page.get_by_text("It will be submitted after its check")).to_be_visible()
+    is_pressed.set()
+    expect(page.get_by_role("heading", name="Submission 1")).to_be_visible()
 
 
 def test_the_list_of_submissions_updates_itself(live, page: Page, predictions: Path):

@@ -28,7 +28,7 @@ from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in
 from webapp.http.fields import Answer, Asked, Moment, Paged, PageSize, Search
 from webapp.http.site import current_site
-from webapp.presentation.terms import EXACTNESS, terms_of
+from webapp.presentation.terms import EXACTNESS
 from webapp.surface import Access, Ask, Surface, query_of
 
 GROUPS = {
@@ -81,7 +81,7 @@ def living_board(
         if is_fair and visible(Field.PUBLIC_TERMS, Viewer.PUBLIC, view.phase, view.feedback):
             keep = lookups.keep(session, competition, now)
             board = board_of(session, competition=competition, now=now, request=wanted, keep=keep)
-            return {"competition": view, "board": board, "terms": terms_of(board.about)}
+            return {"competition": view, "board": board, "terms": board.about.terms}
     return None
 
 

@@ -4,13 +4,13 @@ import csv
 import io
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from fairboard.interface import LARGEST, Description, Direction, Exactness, Options
+from fairboard.interface import LARGEST, Description, Direction, Exactness, Options, TermSpec
 from grader.files.submission.columns import PredictedColumn
 from grader.models import Competition, CompetitionState, RevealRule
 from grader.scored_files import predicted_columns
@@ -23,7 +23,6 @@ from grader.services.teams import participations
 from grader.text import listed
 from grader.visibility import Phase
 from webapp.presentation import formats, terms
-from webapp.presentation.terms import Term
 
 _MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
 
@@ -47,7 +46,7 @@ class MetricView:
 
     settings: NamedMetric
     about: Description
-    terms: tuple[Term, ...]
+    terms: Sequence[TermSpec]
     columns: tuple[tuple[str, str], ...]
     groups: tuple[str, ...]
     command: str
@@ -175,7 +174,7 @@ class CompetitionView:
         return MetricView(
             settings=metric,
             about=about,
-            terms=tuple(terms.terms_of(about)),
+            terms=about.terms,
             columns=tuple((column.name, _domain(column)) for column in columns),
             groups=(*rules.identities, *groups),
             command=_command(rules, label=label),

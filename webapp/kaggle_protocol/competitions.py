@@ -151,7 +151,7 @@ def _score(view: CompetitionView) -> str:
         "best."
     ]
     if about.is_weighted_sum:
-        terms = "\n".join(f"- {term.weight:g} times {term.name}" for term in metric.terms)
+        terms = "\n".join(f"- {term.weight:g} times {term.short_title}" for term in metric.terms)
         parts.append(f"It is the sum of:\n\n{terms}")
     parts.append(f"Details: {page_address('competitions.evaluation', slug=view.slug)}")
     return "\n\n".join([*parts, f"Columns of a submission, besides id:\n\n{columns}"])

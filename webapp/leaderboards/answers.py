@@ -27,7 +27,7 @@ class BoardQuery(Sized):
         Text,
         Field(
             description="The column to sort by, or the name of a term; the rank by default.",
-            json_schema_extra={"examples": sortable(term.key for term in TERMS)},
+            json_schema_extra={"examples": sortable(term.name for term in TERMS)},
         ),
     ] = Sort.RANK.value
     order: Annotated[

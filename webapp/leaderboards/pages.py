@@ -37,7 +37,7 @@ from webapp.leaderboards.answers import (
     RescoredLine,
 )
 from webapp.leaderboards.views import Bars, board_csv, columns, term_texts
-from webapp.presentation.terms import IDENTITY_TERMS, terms_of
+from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.surface import Access, Ask, Surface, query_of
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
@@ -205,7 +205,7 @@ def _board_page(slug: str, split: Split) -> str:
         for place, row in enumerate(board.rows):
             if row.team_id == own_id and not row.is_benchmark:
                 lines[place] = _line(slug, board, bars, row, is_own=True)
-    terms = terms_of(board.about) if board.has_terms else ()
+    terms = board.about.terms if board.has_terms else ()
     ranked = [row for row in board.rows if row.rank]
     own = next((row for row in (*ranked, board.pinned) if row and row.team_id == own_id), None)
     is_final = split is Split.PRIVATE and view.is_revealed and board.is_plain and board.page == 1

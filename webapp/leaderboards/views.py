@@ -2,26 +2,26 @@
 
 from collections.abc import Sequence
 
+from fairboard.interface import TermSpec
 from grader.charts.svg import robust_floor
 from grader.models import Split
 from grader.ranking.order import term_text
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.board import Board, ShownRow, Sort
 from grader.text import csv_lines, iso
-from webapp.presentation.terms import Term
 
 SMALLEST_SPREAD = 200
 SHORTEST_BAR = 4  # percent, so that the last row of a page also has a bar
 
 
-def columns(board: Board, terms: Sequence[Term]) -> list[tuple[str, str, str]]:
+def columns(board: Board, terms: Sequence[TermSpec]) -> list[tuple[str, str, str]]:
     """Return the key, name and CSS class of each column; the key is empty if it cannot be sorted."""
     return [
         (Sort.RANK, "Rank", "number rank"),
         *([(Sort.CHANGE, "Change", "change")] if board.split is Split.PRIVATE else []),
         (Sort.TEAM, "Team", "team"),
         (Sort.SCORE, board.rule.name if board.rule else "Score", "score"),
-        *((term.key, term.name, "term") for term in terms),
+        *((term.name, term.short_title, "term") for term in terms),
         *([("", "Worst group", "term")] if board.has_groups else []),
         (Sort.ENTRIES, "Entries", "number entries"),
         (Sort.LAST_SUBMITTED_AT, "Last submitted", "last"),

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from grader.models import Color
 from grader.ranking.order import error_text
 from grader.services.leaderboards import group_tables
+from webapp.presentation.terms import explained
 
 # No part of a link may end the attribute or hide the host.
 _LINK = re.compile(r"https?://[^\s<>\"'\\]+", re.IGNORECASE)
@@ -162,6 +163,7 @@ def init_app(app: Flask) -> None:
     app.add_template_filter(with_links)
     app.add_template_filter(group_value)
     app.add_template_filter(error_text)
+    app.add_template_filter(explained)
     app.add_template_global(counted)
     app.jinja_env.globals["shade_legend"] = LEGEND
 

@@ -1,9 +1,8 @@
 """Names and explanations of score terms and feedback modes."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
-from fairboard.interface import Description, Direction, Exactness
+from fairboard.interface import Exactness, TermSpec
 from grader.metrics import registry
 from grader.models import Competition
 from grader.services.competitions import metric
@@ -31,32 +30,12 @@ class ClassNames(Protocol):
     row_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One term of the score, with the phrases of `TermSpec`."""
-
-    key: str
-    name: str
-    rows: str
-    low: str
-    fault: str
-    direction: Direction = Direction.HIGHEST
-    weight: float | None = None
-    is_over_groups: bool = False
-
-    def rows_of(self, classes: ClassNames) -> str:
-        """Return the compared rows, in the competition's own names."""
-        return phrase(self.rows, classes)
-
-    def low_of(self, classes: ClassNames) -> str:
-        """Return the meaning of a low value, in the competition's own names."""
-        return phrase(self.low, classes)
-
-    def explained(self, classes: ClassNames) -> str:
-        """Return the explanation below a column heading."""
-        if not self.low:
-            return "; ".join(filter(None, (self.rows_of(classes), f"the {self.direction} value is the best")))
-        return f"{self.rows_of(classes)}; low = {self.low_of(classes)}"
+def explained(term: TermSpec, classes: ClassNames) -> str:
+    """Return the explanation of a term, in the competition's own names."""
+    rows = phrase(term.rows, classes)
+    if not term.low:
+        return "; ".join(filter(None, (rows, f"the {term.direction} value is the best")))
+    return f"{rows}; low = {phrase(term.low, classes)}"
 
 
 def words_of(classes: ClassNames) -> dict[str, str]:
@@ -73,26 +52,9 @@ def phrase(text: str, classes: ClassNames) -> str:
     return text.format(**words_of(classes))
 
 
-def terms_of(about: Description) -> tuple[Term, ...]:
-    """Return the terms of a metric."""
-    return tuple(
-        Term(
-            each.name,
-            each.heading or each.title,
-            each.rows,
-            each.low,
-            each.fault,
-            each.direction,
-            each.weight,
-            each.is_over_groups,
-        )
-        for each in about.terms
-    )
-
-
-TERMS = terms_of(registry.default())
+TERMS = registry.default().terms
 IDENTITY_TERMS = TERMS[1:]
-NAMES = {term.key: term.name for term in TERMS}
+NAMES = {term.name: term.short_title for term in TERMS}
 
 
 def feedback_mode(competition: Competition) -> str:

@@ -19,9 +19,10 @@ from webapp.http import lookups
 from webapp.http.fields import Number, Sent
 from webapp.presentation import formats
 from webapp.presentation.formats import column_name, number
-from webapp.presentation.terms import IDENTITY_TERMS, NAMES, terms_of
+from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.answers import ComparisonRequest, SplitDifference, SubmissionComparison
 from webapp.submissions.submission_list import OWN
+from webapp.submissions.views import SHORT
 from webapp.surface import Ask
 
 # The split that decides the final ranks comes first.
@@ -45,11 +46,13 @@ def compared(
         one, other = candidate.results.get(split), baseline.results.get(split)
         if one is None or other is None:
             continue
-        difference = number(one.scale.signed_text(one.score_units - other.score_units))
+        difference = one.scale.signed_text(one.score_units - other.score_units)
         sentence = _sentence((candidate.label, baseline.label), one, other, found.get(split))
-        lines = [("Score", number(one.score), number(other.score), difference), *_lines(one, other)]
-        table = {"caption": name, "head": head, "lines": lines}
-        shown.append({"key": split, "difference": difference, "sentence": sentence, "table": table})
+        lines = [("Score", number(one.score), number(other.score), number(difference)), *_lines(one, other)]
+        table = {"caption": "Values", "head": head, "lines": lines}
+        shown.append(
+            {"key": split, "name": name, "difference": difference, "sentence": sentence, "table": table}
+        )
     return shown
 
 
@@ -57,9 +60,9 @@ def _lines(one: SplitResult, other: SplitResult) -> list[tuple[str, ...]]:
     """Return the terms, then the values of identities or groups, the largest differences first."""
     digits = one.about.decimals_of_terms
     terms = [
-        (term.name, one.terms[term.key], other.terms[term.key], digits)
-        for term in terms_of(one.about)
-        if term.key in one.terms and term.key in other.terms
+        (term.short_title, one.terms[term.name], other.terms[term.name], digits)
+        for term in one.about.terms
+        if term.name in one.terms and term.name in other.terms
     ]
     before = _values(other)
     values = [
@@ -71,9 +74,9 @@ def _lines(one: SplitResult, other: SplitResult) -> list[tuple[str, ...]]:
     return [
         (
             name,
-            number(term_text(after, digits)),
-            number(term_text(before, digits)),
-            number(_signed(after - before, digits)),
+            number(term_text(after, digits), SHORT),
+            number(term_text(before, digits), SHORT),
+            number(_signed(after - before, digits), SHORT),
         )
         for name, after, before, digits in (*terms, *values)
     ]
@@ -82,10 +85,10 @@ def _lines(one: SplitResult, other: SplitResult) -> list[tuple[str, ...]]:
 def _values(result: SplitResult) -> dict[str, tuple[float, int]]:
     """Return the displayed values of identities or groups, with their decimals."""
     of_identities = {
-        f"{column_name(row.name)} {NAMES[term.key]}": (value, 2)
+        f"{column_name(row.name)} {term.short_title}": (value, 2)
         for row in result.identities
         for term in IDENTITY_TERMS
-        if (value := row.cells[term.key]) is not None
+        if (value := row.cells[term.name]) is not None
     }
     return of_identities | {
         f"{each.name} {column_name(table.column)}": (each.score, group_tables.decimals(each.score))

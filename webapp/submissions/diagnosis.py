@@ -44,7 +44,7 @@ class WaterfallView:
         """Return the losses as displayed on the page, or None if they are hidden, unknown or 0."""
         if result is None or not result.all_losses:
             return None
-        titles = {each.name: each.heading or each.title for each in result.about.terms}
+        titles = {each.name: each.short_title for each in result.about.terms}
         parts, above_chance = _by_term(result), frozenset(result.losses)
         total, top = result.best_units - result.score_units, result.best_units
         words = result.about.group_words

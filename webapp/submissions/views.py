@@ -2,11 +2,12 @@
 
 from typing import NamedTuple
 
+from fairboard.interface import TermSpec
 from grader.ranking.order import SCALE, error_text, term_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.submissions.selections import Reason
 from webapp.presentation import formats
-from webapp.presentation.terms import IDENTITY_TERMS, NAMES, Term, terms_of
+from webapp.presentation.terms import IDENTITY_TERMS, NAMES
 
 SHORT = 6  # significant digits of large figures
 TERM_SCALES = (0.95, 0.9, 0.8, 0.5)  # possible lower ends of the terms' bars
@@ -72,7 +73,7 @@ def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
 class TermView(NamedTuple):
     """A term: its value as text, and as a length from 0 to 100 on a scale from `low` to 1 if it is an AUC."""
 
-    term: Term
+    term: TermSpec
     text: str
     low: float
     length: str
@@ -91,23 +92,23 @@ def shown_terms(result: SplitResult) -> list[TermView]:
             formats.number(term_text(value, decimals), SHORT),
             low,
             f"{100 * (value - low) / (1 - low):.1f}" if is_shaded else "",
-            term.key == result.weakest_term,
-            result.errors.get(term.key),
+            term.name == result.weakest_term,
+            result.errors.get(term.name),
         )
-        for term in terms_of(result.about)
-        if (value := result.terms.get(term.key)) is not None
+        for term in result.about.terms
+        if (value := result.terms.get(term.name)) is not None
     ]
 
 
 def weakest_first(result: SplitResult) -> list[IdentityRow]:
     """Return the identities ordered by loss, then by the AUC of the weakest term and the lowest AUC."""
-    terms = {term.key for term in IDENTITY_TERMS}
+    terms = {term.name for term in IDENTITY_TERMS}
     ranked = (result.weakest_term, *(each.term for each in result.costs))
     weakest = next((term for term in ranked if term in terms), "")
     losses = {each.group: each.units for each in reversed(result.all_losses)}
 
     def weakness(row: IdentityRow) -> tuple[float, float, float, str]:
-        values = [value for term in IDENTITY_TERMS if (value := row.cells[term.key]) is not None]
+        values = [value for term in IDENTITY_TERMS if (value := row.cells[term.name]) is not None]
         first = row.cells.get(weakest)
         return -losses.get(row.name, 0), 2.0 if first is None else first, min(values, default=2.0), row.name
 
