@@ -11,7 +11,6 @@ import pytest
 from sklearn.metrics import (
     accuracy_score,
     f1_score,
-    mean_absolute_error,
     root_mean_squared_error,
 )
 from sqlalchemy import select
@@ -93,27 +92,6 @@ class Classes:
 
     def score(self, team, rows):
         return f1_score(self.truth[rows], self.guesses[team][rows], average="macro")
-
-
-class Distances(Numbers):
-    """A regression with a metric.py; its true values and its predictions have the usual names."""
-
-    metric = "python"
-    source = """
-class ParticipantVisibleError(Exception):
-    pass
-
-
-def score(solution, submission, row_id_column_name):
-    if (submission["prediction"] < 0).any():
-        raise ParticipantVisibleError("Predictions must not be negative.")
-    if (submission["prediction"] > 9e5).any():
-        raise ValueError(f"The true values are {solution['target'].tolist()[:3]}.")
-    return float((solution["target"] - submission["prediction"]).abs().mean())
-"""
-
-    def score(self, team, rows):
-        return mean_absolute_error(self.truth[rows], self.predicted[team][rows])
 
 
 def solution(task):
@@ -263,13 +241,6 @@ def test_a_competition_with_another_metric_runs_from_its_draft_to_its_bundle(are
         for row in olga("GET", f"{HERE}/leaderboard?split=private").json["rows"][:1]
     }
     assert f'<td class="number">{group_tables.text(worst)} <bdi>region = ' in page
-
-
-def assert_public_board(olga, expected, decimals):
-    rows = [row for row in olga("GET", f"{HERE}/leaderboard").json["rows"] if row["rank"]]
-    assert [row["team"] for row in rows] == list(TEAMS)
-    assert [row["score"] for row in rows] == pytest.approx([round(each, decimals) for each in expected])
-    assert {row["worst_group"]["column"] for row in rows} == {"region"}
 
 
 def unpacked(bundle):
@@ -453,32 +424,3 @@ def test_nothing_before_the_reveal_depends_on_the_private_targets(make_arena, cl
         seen.append((masked, olga_sees))
     assert seen[0][0] == seen[1][0]
     assert seen[0][1] != seen[1][1]
-
-
-BOARDS = """Small errors = mae
-Fairness = worst group
-Reverse = score highest
-Both = 0.5 * score + 0.5 * worst group"""
-
-
-def named_values(arena, version, split, key):
-    """Return the values of the three teams on a named leaderboard, from their stored scores."""
-    value = {
-        "small-errors": lambda score, worst: score.terms["mae"],
-        "fairness": lambda score, worst: worst,
-        "reverse": lambda score, worst: score.score,
-        "both": lambda score, worst: (score.score + worst) / 2,
-    }[key]
-    scores = stored_scores(arena, version, split)
-    return [value(each, max(group["score"] for group in each.groups["region"].values())) for each in scores]
-
-
-def assert_named_boards(olga, arena, version=1, split=Split.PUBLIC):
-    for key in ("small-errors", "fairness", "reverse", "both"):
-        page = olga("GET", f"{HERE}/leaderboard?board={key}&split={split}").json
-        values = named_values(arena, version, split, key)
-        ranking = sorted(range(3), key=lambda team: -values[team] if key == "reverse" else values[team])
-        rows = [row for row in page["rows"] if row["rank"]]
-        assert page["board"] == key and [row["team"] for row in rows] == [TEAMS[team] for team in ranking]
-        assert [row["score"] for row in rows] == [round(values[team], 5) for team in ranking]
-        yield key, [TEAMS[team] for team in ranking]
