@@ -153,20 +153,3 @@ def test_every_api_address_in_the_documents_exists(arena):
             if not adapter.test(filled, method):
                 wrong.append(f"{path.name}: {method} {address}")
     assert wrong == []
-
-
-def test_every_link_between_the_documents_leads_to_a_section():
-    broken = [
-        f"{document.name}: {target}#{section}"
-        for document in DOCUMENTS
-        for target, section in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", document.read_text())
-        if not _leads_somewhere(document.parent / target if target else document, section)
-    ]
-    assert broken == []
-
-
-def _leads_somewhere(file: Path, chapter: str) -> bool:
-    if not chapter:
-        return file.exists()
-    headings = re.findall(r"^#+ (.+)$", file.read_text(), flags=re.MULTILINE)
-    return chapter in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

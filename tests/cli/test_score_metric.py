@@ -103,17 +103,6 @@ def test_unsuitable_files_and_options_are_explained(score, prediction, arguments
     assert message in failure.output
 
 
-def test_a_group_in_which_the_metric_is_undefined_is_named(run, tmp_path):
-    rows = [(row, row % 2 if row < 8 else 1, "ab"[row >= 8]) for row in range(12)]
-    truth = ["id,target,part", *(",".join(map(str, each)) for each in rows)]
-    (tmp_path / "truth").write_text("\n".join(truth))
-    (tmp_path / "file").write_text("\n".join(["id,prediction", *(f"{row},0.{row}" for row in range(12))]))
-    options = ("--metric", "roc_auc", "--groups", "part", "--reported", "average_precision")
-    result = run("score", str(tmp_path / "truth"), str(tmp_path / "file"), *options)
-    assert "Note: all, part = b: The target must be 0 in some rows and 1 in others" in result.stderr
-    assert "part      a" in result.stdout
-
-
 def test_predictions_for_which_the_metric_is_undefined_are_named_by_id(score):
     zeros = {name: [0.0 if row == 5 else 1.0 for row in range(ROWS)] for name in "abc"}
     result = score(zeros, "--metric", "multi_class_log_loss", "--label", "kind")

@@ -173,15 +173,6 @@ def test_all_values_are_identical_in_any_order_of_the_rows(name: str):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_a_split_is_scored_on_its_own_rows(name: str):
-    _, make, expected = CASES[name]
-    truth, guesses = make(np.random.default_rng(3), 400)
-    rows = np.arange(0, 400, 3)
-    whole = expected(taken(truth, rows), taken(guesses, rows))
-    assert calculated(name, truth, guesses, rows).score == pytest.approx(whole, rel=1e-13)
-
-
-@pytest.mark.parametrize("name", METRICS)
 def test_constant_and_perfect_predictions_have_a_score(name: str):
     options, make, _ = CASES[name]
     truth, guesses = make(np.random.default_rng(6), 60)

@@ -575,25 +575,6 @@ def test_without_enough_space_no_backup_and_no_upgrade_is_started(
     assert not (tmp_path / "backup").exists() and not (service.settings.data_dir / "backups").exists()
 
 
-def test_progress_of_a_backup_ends_with_the_number_of_blobs(service, tmp_path: Path):
-    competition = service.competition()
-    service.score(service.submit(competition))
-    with service.database.write() as session:
-        organizer_jobs.add(
-            session,
-            competition=competition,
-            kind=OrganizerJobKind.CHECK,
-            parameters={"file": "0" * 64},  # The blob of this optional reference does not exist.
-            created_by=None,
-            now=service.now,
-        )
-    told: list[tuple[int, int]] = []
-    made = make_backup(service, tmp_path / "backup", tell=lambda done, total: told.append((done, total)))
-    assert made.unusable == []
-    assert told[0][0] == 0  # The first name has no blob.
-    assert told[-1] == (len(made.record.blobs),) * 2
-
-
 def _other_record(store: Store, known: tuple[NewBackup, ...]) -> str:
     """Return the name of the record that none of these backups has."""
     (name,) = {blob.sha256 for blob in store._records.blobs()} - {each.record._sha256 for each in known}

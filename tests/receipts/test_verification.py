@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -34,6 +35,7 @@ SUBMISSION = ("id,prediction\n" + "".join(f"{n},{n * 13 % 17 / 17}\n" for n in r
 NONCE = bytes(range(32))
 
 
+@cache
 def parts():
     """Return the solution as read by the grader, and its receipt for the submission."""
     solution = read_solution(SOLUTION.encode())
@@ -248,6 +250,7 @@ CASES = {
 }
 
 
+@cache
 def named_parts(name, *, rows=140):
     """Return a receipt of a metric by the first implementation, and its files by what they are."""
     options, target, prediction, truth_of, prediction_of = CASES[name]

@@ -3,7 +3,6 @@
 `t` and `p` are the tables without ids. `core` becomes a metric with Kaggle's and with MLE-bench's signature.
 """
 
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,13 +78,6 @@ def lists(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
 
 
-def words(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-    def text() -> str:
-        return " ".join(rng.choice(["Lorem", "ipsum", "dolor", "sit", "amet", "NA", "1"], rng.integers(1, 6)))
-
-    return one_column([text() for _ in range(ROWS)], [text() for _ in range(ROWS)])
-
-
 def confidence(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
     truth = pd.DataFrame({"fvc": rng.integers(1000, 5000, ROWS)})
     return truth, pd.DataFrame(
@@ -102,26 +94,8 @@ def map5(truth: str, predicted: str) -> float:
     return total / min(len(actual), 5)
 
 
-def distance(one: str, other: str) -> int:
-    table = {(0, j): j for j in range(len(other) + 1)} | {(i, 0): i for i in range(len(one) + 1)}
-    for i, j in itertools.product(range(1, len(one) + 1), range(1, len(other) + 1)):
-        change = table[i - 1, j - 1] + (one[i - 1] != other[j - 1])
-        table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, change)
-    return table[len(one), len(other)]
-
-
 def pairs(function: Callable[[str, str], float]) -> Callable[[pd.DataFrame, pd.DataFrame], float]:
     return lambda t, p: float(np.mean([function(*each) for each in zip(t.target, p.target, strict=True)]))
-
-
-def set_f1(truth: str, predicted: str) -> float:
-    true, found = set(truth.split()), set(predicted.split())
-    return 2 * len(true & found) / (len(true) + len(found))
-
-
-def word_jaccard(truth: str, predicted: str) -> float:
-    true, found = set(truth.lower().split()), set(predicted.lower().split())
-    return len(true & found) / len(true | found)
 
 
 PER_ROW_CORE = "def core(t, p): return np.mean([row(*each) for each in zip(t.iloc[:, 0], p.iloc[:, 0])])"
@@ -142,13 +116,6 @@ PUBLIC_METRICS = [
         lowest=True,
     ),
     PublicMetric(
-        "web traffic: SMAPE",
-        "def core(t, p):\n    return 200 * np.mean(np.abs(t.target - p.target) / (t.target + p.target))",
-        positive,
-        lambda t, p: 200 * math.fsum(abs(a - b) / (a + b) for a, b in zip(t.target, p.target)) / len(t),  # noqa: B905
-        lowest=True,
-    ),
-    PublicMetric(
         "Otto: log loss of several classes",
         "def core(t, p):\n    p = np.clip(p.values / p.values.sum(axis=1, keepdims=True), 1e-15, 1 - 1e-15)\n"
         "    return -np.mean(np.sum(t.values * np.log(p), axis=1))",
@@ -157,25 +124,11 @@ PUBLIC_METRICS = [
         lowest=True,
     ),
     PublicMetric(
-        "diabetic retinopathy: quadratic kappa",
-        "from sklearn.metrics import cohen_kappa_score\n"
-        "def core(t, p): return cohen_kappa_score(t.target, p.target, weights='quadratic')",
-        classes,
-        lambda t, p: metrics.cohen_kappa_score(t.target, p.target, weights="quadratic"),
-    ),
-    PublicMetric(
         "crop diseases: accuracy",
         "import sklearn.metrics\nimport kaggle_metric_utilities\ndef core(t, p):\n"
         "    return kaggle_metric_utilities.safe_call_score(sklearn.metrics.accuracy_score, t.values, p.values)",
         classes,
         lambda t, p: metrics.accuracy_score(t.target, p.target),
-    ),
-    PublicMetric(
-        "bengali graphemes: macro recall",
-        "from sklearn.metrics import recall_score\n"
-        "def core(t, p): return recall_score(t.target, p.target, average='macro')",
-        classes,
-        lambda t, p: metrics.recall_score(t.target, p.target, average="macro"),
     ),
     PublicMetric(
         "COVID vaccine: MCRMSE",
@@ -206,20 +159,6 @@ PUBLIC_METRICS = [
         binary,
         lambda t, p: metrics.roc_auc_score(t.target, p.target),
     ),
-    PublicMetric(
-        "Porto Seguro: normalized Gini",
-        "def gini(t, p):\n    order = np.lexsort((np.arange(len(t)), -p))\n"
-        "    t = t[order]\n    return (np.cumsum(t) / t.sum()).sum() - (len(t) + 1) / 2\n"
-        "def core(t, p):\n    t, p = t.target.to_numpy(), p.target.to_numpy()\n    return gini(t, p) / gini(t, t)",
-        lambda rng: one_column(rng.integers(0, 2, ROWS), rng.permutation(ROWS) / ROWS),
-        lambda t, p: 2 * metrics.roc_auc_score(t.target, p.target) - 1,
-    ),
-    PublicMetric(
-        "question quality: mean column Spearman",
-        "def core(t, p): return np.mean([t[name].corr(p[name], method='spearman') for name in t])",
-        several,
-        lambda t, p: float(np.mean([np.corrcoef(t[name].rank(), p[name].rank())[0, 1] for name in t])),
-    ),
     per_row(
         "whales: MAP@5",
         "def row(truth, predicted):\n    true, hits, total = set(str(truth).split()), 0, 0.0\n"
@@ -227,28 +166,5 @@ PUBLIC_METRICS = [
         "        total += (each in true) * hits / (place + 1)\n    return total / min(len(true), 5)",
         lists,
         map5,
-    ),
-    per_row(
-        "groceries: mean F1 of lists",
-        "def row(truth, predicted):\n    a, b = set(str(truth).split()), set(str(predicted).split())\n"
-        "    return 2 * len(a & b) / (len(a) + len(b))",
-        lists,
-        set_f1,
-    ),
-    per_row(
-        "tweets: word-level Jaccard",
-        "def row(truth, predicted):\n    a, b = set(truth.lower().split()), set(predicted.lower().split())\n"
-        "    c = a & b\n    return float(len(c)) / (len(a) + len(b) - len(c))",
-        words,
-        word_jaccard,
-    ),
-    per_row(
-        "molecules: mean Levenshtein distance",
-        "def row(a, b):\n    line = list(range(len(b) + 1))\n    for i, x in enumerate(a, 1):\n"
-        "        last, line = line, [i]\n        for j, y in enumerate(b, 1):\n"
-        "            line.append(min(last[j] + 1, line[-1] + 1, last[j - 1] + (x != y)))\n    return line[-1]",
-        words,
-        distance,
-        lowest=True,
     ),
 ]

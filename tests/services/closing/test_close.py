@@ -20,7 +20,7 @@ from grader.models import (
 from grader.services.closing import close as closing
 from grader.services.closing.close import AlreadyRevealed, NotClosed, ScoringPending
 from grader.services.competitions import lookup, phases
-from grader.services.competitions.phases import Archived, Stage
+from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import team_results
 from grader.services.leaderboards.board import BoardNotRevealed
 from grader.services.teams import divisions
@@ -221,37 +221,6 @@ def test_each_step_of_the_close_is_due_from_its_date(service):
 
 
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_each_step_is_logged_with_its_changes_and_archived_competitions_allow_none(
-    service,
-):
-    competition = service.competition()
-    with service.database.write() as session:
-        session.get_one(Competition, competition.id).state = CompetitionState.ARCHIVED
-    with pytest.raises(Archived):
-        reveal(service, competition, HOUR)
-    with service.database.write() as session:
-        session.get_one(Competition, competition.id).state = CompetitionState.PUBLISHED
-    failed = service.submit(competition)
-    with service.database.write() as session:
-        session.get_one(Submission, failed.submission.id).status = SubmissionStatus.FAILED
-    reveal(service, competition, HOUR)
-    with service.database.read() as session:
-        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "competition.reveal")).one()
-    revealed_at = service.now + HOUR
-    told = (entry.subject, entry.origin, entry.at, entry.reason, entry.competition_id)
-    assert told == ("competition toxicity", "tests", revealed_at, "", competition.id)
-    moment = revealed_at.isoformat()
-    assert (entry.before, entry.after) == (
-        {"state": "published", "closes_at": None, "revealed_at": None},
-        {"state": "revealed", "closes_at": moment, "revealed_at": moment},
-    )
-    assert entry.public_text == (
-        "The private leaderboard was revealed. "
-        "The competition was still open and was closed at the same time."
-    )
 
 
 def test_phase_of_a_competition_depends_only_on_its_dates():

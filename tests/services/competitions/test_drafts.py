@@ -31,7 +31,6 @@ from grader.services.site.log import Actor
 from grader.services.solutions import data_files as files
 from grader.services.solutions import publication
 from grader.services.submissions import benchmark_entries
-from grader.visibility import Feedback, Step
 from grader.worker.organizer_jobs import closing
 from tests.fixtures import stored_solutions
 
@@ -298,13 +297,3 @@ def test_publishing_submits_the_sample_submission_once_in_an_organizers_name(ser
     with service.database.read() as session:
         score = session.scalar(select(Score).where(Score.submission_id == entered.submission.id))
         assert score.score == 0.5
-
-
-def test_public_log_contains_the_feedback_mode_and_step(service):
-    made = service.competition(opens_at=service.now + DAY)
-    change(service, made, feedback=Feedback.TIERED)
-    change(service, made, feedback_step=Step.OF_0_01)
-    assert [entry.public_text for entry in entries(service, made)][-2:] == [
-        "The feedback mode changed from open to tiered.",
-        "The feedback step changed from 0.002 to 0.01.",
-    ]

@@ -1,7 +1,6 @@
 """Publication and rollback: changes, notices, races between organizers."""
 
 import hashlib
-import statistics
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -10,21 +9,17 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import (
-    MAIN_BOARD,
     AuditEntry,
     JobState,
     Mail,
     OrganizerJobKind,
-    Score,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
-    Split,
     SubmissionStatus,
 )
 from grader.services.closing import close as closing
 from grader.services.competitions import acting, lookup, phases
-from grader.services.rescoring import difference, preparation
 from grader.services.rescoring import mail as rescoring_notices
 from grader.services.site import organizer_jobs
 from grader.services.solutions import publication
@@ -212,56 +207,6 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         assert phases.is_settled(act.competition)
         with refused("selection_stays", match="is revealed"):
             selections.reopen(act, until=close + 9 * DAY, reason="No.")
-
-
-@pytest.mark.both_databases
-def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service, competition, prepare):
-    before = board(service, competition)
-    version = prepare(scored=False)
-    with service.database.read() as session:
-        current = lookup.get(session, slug="toxicity")
-        stored = preparation.get(session, competition=current, number=2)
-        versions = difference.versions_of(session, competition=current, version=stored)
-        early = difference.preview(session, competition=current, versions=versions)
-    assert early.gaps.unfinished == 3
-    finish(service, version)
-
-    def preview():
-        with service.database.read() as session:
-            current = lookup.get(session, slug="toxicity")
-            stored = preparation.get(session, competition=current, number=2)
-            versions = difference.versions_of(session, competition=current, version=stored)
-            found = difference.preview(session, competition=current, versions=versions)
-            text = "".join(difference.submissions_csv(session, competition=current, versions=versions))
-        return found, text
-
-    found, text = preview()
-    publish(service, version)
-    after = board(service, competition)
-    assert found.gaps == (0, 0)
-    public = found.difference.boards[MAIN_BOARD].public
-    ranks = {found.teams[each.team_id]: (each.before, each.after) for each in public.teams}
-    for side, shown in enumerate((before, after)):
-        expected = {row.team: (row.rank, row.score_units) for row in shown.rows}
-        assert {
-            name: (pair[side].rank, pair[side].entry.score_units) for name, pair in ranks.items()
-        } == expected
-    for split, means in found.term_means.items():
-        with service.database.read() as session:
-            by_version = {
-                number: statistics.mean(
-                    session.scalars(
-                        select(Score.terms["bpsn_auc"].as_float())
-                        .join(ScoringVersion, ScoringVersion.id == Score.scoring_version_id)
-                        .where(ScoringVersion.number == number, Score.split == split)
-                    )
-                )
-                for number in (1, 2)
-            }
-        assert means["bpsn_auc"] == pytest.approx((by_version[1], by_version[2]))
-    assert set(found.term_means) == set(Split)
-    published, same = preview()
-    assert published.difference == found.difference and same == text and len(text.splitlines()) == 4
 
 
 @pytest.mark.both_databases

@@ -124,15 +124,6 @@ def test_renaming_a_team_uses_one_transaction_and_its_page_another(arena, organi
     assert transactions(sent) == ["write", "read"]
 
 
-def test_renaming_a_team_through_the_api_uses_two_transactions(arena, organizer):
-    bea, client = arena.person("Bea"), arena.app.test_client()
-    for path, name in ((f"{API}/team", "Bees"), (f"{API}/team/name", "Wasps")):
-        with recorded(arena.database) as sent:
-            answer = client.post(path, json={"name": name}, headers=bea.bearer)
-        assert answer.json["team"]["name"] == name
-    assert transactions(sent) == ["read", "write"]
-
-
 def test_a_user_logged_out_during_a_request_changes_nothing(arena, organizer, before_writing):
     before = state_of(arena)
     before_writing(lambda session: logins.end_all(session, user=organizer.user))

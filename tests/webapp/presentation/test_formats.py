@@ -7,7 +7,6 @@ import pytest
 from markupsafe import escape
 
 from grader.models import Color
-from grader.prose import markdown
 from grader.text import iso
 from webapp.presentation import formats
 
@@ -88,28 +87,6 @@ def test_counts_include_their_noun():
 )
 def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str):
     assert formats.shade(value) == shade
-
-
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        "<script>alert(1)</script>",
-        "[x](javascript:alert(1))",
-        "[x](data:text/html;base64,PHNjcmlwdD4=)",
-        "![x](https://tracker.example/pixel.png)",
-        '<a onclick="alert(1)">x</a>',
-    ],
-)
-def test_markdown_never_produces_scripts_or_remote_content(hostile: str):
-    html = markdown.render(hostile)
-    for part in ("<script", 'href="javascript', 'href="data', "<img", "<a onclick"):
-        assert part not in html
-
-
-def test_markdown_supports_the_formats_of_an_overview():
-    html = markdown.render("# A\n\n**b** [c](https://example.org)\n\n| x |\n|---|\n| 1 |\n")
-    for part in ("<h2>A</h2>", "<strong>b</strong>", 'href="https://example.org"', "<td>1</td>"):
-        assert part in html
 
 
 @pytest.mark.parametrize(

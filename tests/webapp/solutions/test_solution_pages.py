@@ -162,16 +162,3 @@ def test_identities_are_selected_when_the_solution_is_accepted_and_checked_first
     assert site.vera.post(f"{again.location}/accept").status_code == 403
     assert site.olga.post(f"{again.location}/accept").status_code == 303
     assert set(in_use(site)) == set(names)
-
-
-def test_each_section_states_what_is_missing_with_a_link(site):
-    page = site.olga.browser.get(PAGE).text
-    steps = page[page.index('class="steps"') : page.index("</nav>", page.index('class="steps"'))]
-    assert re.findall(r'<span class="title">([^<]+)<', steps) == [
-        "Text",
-        "Data and metric",
-        "Dates and entry",
-        "Publish",
-    ]
-    assert steps.count("(1 missing item)") == 2  # the contact, and the solution
-    assert f'href="{PAGE}#overview"' in page and f'href="{HERE}"' in page

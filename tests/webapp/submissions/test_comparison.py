@@ -69,31 +69,6 @@ def test_own_submissions_are_shown_side_by_side_with_a_standard_error_on_request
     assert len(re.findall("on the same rows:", arena.ann.browser.get(where).text)) == 2
 
 
-@pytest.mark.parametrize(
-    ("feedback", "shows"),
-    [
-        (Feedback.OPEN, ("BPSN</th>",)),
-        (Feedback.SCORE, ()),
-        (Feedback.TIERED, ()),
-        (Feedback.BLIND, None),
-    ],
-)
-def test_the_comparison_with_a_benchmark_shows_only_what_the_leaderboard_shows(
-    arena, feedback: Feedback, shows: tuple[str, ...] | None
-):
-    first, _ = entered(arena, feedback)
-    lines = benchmark(arena)
-    answer = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={lines}")
-    if shows is None:
-        assert answer.status_code == 404
-        assert "n-grams" not in arena.ann.browser.get(WHERE).text
-        return
-    assert "the benchmark n-grams" in answer.text
-    assert answer.text.count("BPSN</th>") == len(shows)
-    arena.reveal()
-    assert arena.ann.browser.get(answer.request.url).text.count("BPSN</th>") > 2
-
-
 def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena):
     first, second = entered(arena)
     theirs = arena.submit(arena.bob, arena.truth.predictions(noise=4, seed=5))

@@ -12,7 +12,6 @@ from sqlalchemy import update
 from grader import db
 from grader.models import Score
 from grader.services.submissions import scoring_jobs as jobs
-from grader.visibility import Feedback
 from tests.webapp.submissions.test_comparison import entered
 
 HERE = "/competitions/toxicity"
@@ -48,26 +47,6 @@ def test_page_and_api_have_one_list_of_losses_that_adds_up_to_the_score(arena):
     assert details["weakest_term"] == answer["terms"][0]["term"]
     assert "The largest loss is" in page and f"({rows[0][2]} of the score)" in page
     assert re.search(r'<td class="heat [^"]*g\d" id="public-g\d"', page)
-
-
-def test_without_terms_no_page_shows_losses(arena):
-    first, second = entered(arena, Feedback.SCORE)
-    page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
-    assert "Where the score is lost" not in page
-    answer = arena.ann.browser.get(f"/api/v1/submissions/{first}/losses", headers=arena.ann.bearer).json
-    assert answer == {"terms": None, "losses": None, "within_chance": None}
-    both = arena.ann.browser.get(f"{HERE}/submissions/compare?candidate={first}&baseline={second}").text
-    assert "<td" in both
-    assert "identities" not in both
-    assert "BPSN" not in both
-
-
-def test_a_page_selects_its_submission(arena):
-    here = f"{HERE}/submissions/{entered(arena)[0]}"
-    assert "Automatic" in arena.ann.browser.get(here).text  # There are as many free slots as submissions.
-    answer = arena.ann.post(f"{here}/select", {"selected": "yes", "from": "submission"})
-    assert (answer.status_code, answer.location) == (303, here)
-    assert "Deselect" in arena.ann.browser.get(here).text
 
 
 def test_a_page_shows_that_a_worker_is_scoring_the_file(arena):
