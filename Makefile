@@ -61,7 +61,7 @@ pictures: setup ## regenerate the plots and diagrams of README.md and the docume
 	$(BIN)/python docs/plots.py
 	$(BIN)/python docs/diagrams.py
 
-nemesis: setup ## run a fault campaign (SECONDS=20 SEED=1) and check it [DATABASE= UPLOADS= ROWS= FAULTS=]
+nemesis: setup ## run a fault-injection test (SECONDS=20 SEED=1) and check it [DATABASE= UPLOADS= ROWS= FAULTS=]
 	@exec $(BIN)/python -m tests.campaign $(foreach option,SECONDS SEED DATABASE UPLOADS ROWS FAULTS,$(if \
 		$($(option)),--$(shell echo $(option) | tr A-Z a-z) $($(option))))
 

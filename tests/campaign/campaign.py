@@ -1,4 +1,4 @@
-"""Fault campaigns from start to report."""
+"""Fault-injection tests: plan, run and report."""
 
 import signal
 import threading
@@ -111,7 +111,7 @@ class Campaign:
         plan, ledger, findings = self._plan, self._ledger, self._findings
         settled = "not in time" if self._settled_after is None else f"{self._settled_after:.1f} s"
         lines = [
-            f"Fault campaign: seed {plan.seed}, {plan.database}, {plan.seconds:.0f} s, "
+            f"Fault injection: seed {plan.seed}, {plan.database}, {plan.seconds:.0f} s, "
             f"{plan.rows:,} rows per file, lease {plan.lease_seconds} s",
             f"uploads acknowledged        {len(ledger.acknowledged):,}",
             f"uploads rejected            {len(ledger.refused):,}",

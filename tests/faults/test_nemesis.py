@@ -1,4 +1,4 @@
-"""Nemesis fault campaigns on a whole installation; see `tests.campaign`."""
+"""Fault-injection tests of a whole installation; see `tests.campaign`."""
 
 import os
 import signal
