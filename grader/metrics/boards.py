@@ -122,7 +122,7 @@ class Vocabulary:
         return cls(values, about.decimals, term_decimals)
 
     def parts(self, text: str) -> Iterator[tuple[float, BoardValue]]:
-        """Yield the weights and values of a sum, whose signs have spaces; raise ValueError."""
+        """Yield the weights and values of a sum whose signs are surrounded by spaces; raise ValueError."""
         first = text[0] if text[:1] in ("+", "-") else "+"
         signs = [first, *_OPERATOR.split(text.removeprefix(first).strip())]
         for sign, part in zip(signs[::2], signs[1::2], strict=True):

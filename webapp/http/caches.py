@@ -13,7 +13,7 @@ PAGE_SECONDS = 5.0
 
 
 class Keep(Protocol):
-    """A cache that returns the value of a key, computed by `make` if it is not kept or not fresh."""
+    """A cache that returns the value of a key, computed by `make` if it is missing or not fresh."""
 
     def __call__(self, key: Hashable, make: Callable[[], T], is_fresh: Callable[[T], bool] = ...) -> T:
         """Return the value of a key."""
