@@ -33,7 +33,7 @@ from grader.services.site import letters
 from grader.services.site import mail_addresses as addresses
 from grader.services.site import mail_limits as limits
 from grader.services.teams import divisions, rosters
-from grader.text import counted, listed
+from grader.text import counted, listed, quoted
 
 MOST_LISTED = 100
 
@@ -124,11 +124,16 @@ def plan(
         ],
     }
     people = [
-        f"{words} ({len(some):,}): {listed(some, most=MOST_LISTED)}."
+        f"{words} ({len(some):,}): {listed([quoted(each) for each in some], most=MOST_LISTED)}."
         for words, some in groups.items()
         if some
     ]
-    sentences = [f"Columns: {', '.join(used)}.", *people, *roster.notes, *_warnings(new, matched, stored)]
+    sentences = [
+        f"Columns: {', '.join(used)}.",
+        *(people or ["No student is added or changed."]),
+        *roster.notes,
+        *_warnings(new, matched, stored),
+    ]
     problems = [*roster.problems, *problems, *_section_problems(act, use, sizes)]
     return Plan(roster, use, tuple(rows), tuple(missing), remove_missing, tuple(sentences), tuple(problems))
 

@@ -110,7 +110,7 @@ def test_an_import_does_not_reveal_who_has_an_account(service, load, by_mail):
     assert [(each.entry.name, each.token is None) for each in made] == [
         ("Ada", by_mail), ("Bob", by_mail), ("Cem", by_mail)
     ]  # fmt: skip
-    assert notes[1:] == ["Added (3): Ada, Bob and Cem."]
+    assert notes[1:] == ["Added (3): 'Ada', 'Bob' and 'Cem'."]
     assert [each.user_id for each in entries(service, competition).values()] == [None] * 3
     assert members(service, competition) == {}
     with service.database.read() as session:
@@ -187,15 +187,15 @@ def test_a_second_import_adds_and_changes_but_removes_only_on_demand(service, lo
     made, notes = load(competition, lines)
     assert [each.entry.name for each in made] == ["Dan"]
     assert notes[1:] == [
-        "Added (1): Dan.",
-        "Changed (1): Ada Lovelace.",
-        "Not in the list, but still on the roster (1): Bob.",
+        "Added (1): 'Dan'.",
+        "Changed (1): 'Ada Lovelace'.",
+        "Not in the list, but still on the roster (1): 'Bob'.",
     ]
     found = entries(service, competition)
     assert sorted(found) == ["Ada Lovelace", "Bob", "Cem", "Dan"]
     assert (found["Ada Lovelace"].email, found["Ada Lovelace"].section) == ("Ada@example.org", "B")
     _, notes = load(competition, lines, remove_missing=True)
-    assert notes[1:] == ["Removed (1): Bob."]
+    assert notes[1:] == ["Removed (1): 'Bob'."]
     assert sorted(entries(service, competition)) == ["Ada Lovelace", "Cem", "Dan"]
 
 
@@ -206,9 +206,9 @@ def test_a_plan_lists_columns_and_people_and_changes_nothing(service, load):
     plan = service.act(class_rosters.plan, competition=competition, lines=lines)
     assert list(plan.sentences) == [
         "Columns: 'name' is the name, 'id' is the student id, 'Group' is the section.",
-        "Added (1): Dan.",
-        "Changed (1): Ada.",
-        "Not in the list, but still on the roster (2): Bob and Cem.",
+        "Added (1): 'Dan'.",
+        "Changed (1): 'Ada'.",
+        "Not in the list, but still on the roster (2): 'Bob' and 'Cem'.",
         "Ignored columns: 'Phone'.",
     ]
     assert sorted(entries(service, competition)) == ["Ada", "Bob", "Cem"]
