@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import httpx
 
@@ -207,9 +207,9 @@ def _make_accounts(settings: Settings) -> dict[str, dict[str, str]]:
     for name in NAMES:
         with database.write() as session:
             now = db.now(session)
-            user, password = accounts.create_user(
-                session, name=name, passwords=passwords, is_admin=name == ORGANIZER, now=now
-            )
+            password = accounts.new_password()
+            given: dict[str, Any] = {"name": name, "password": password, "is_admin": name == ORGANIZER}
+            user = accounts.sign_up(session, **given, passwords=passwords, now=now)
             _, token = api_tokens.create(session, user=user, name="demo", now=now)
         made[name] = {"password": password, "token": token}
     database.dispose()

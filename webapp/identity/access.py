@@ -80,7 +80,7 @@ def sign_up() -> ResponseReturnValue:
     if not settings.password_login:
         return redirect(url_for("account.log_in", next=request.args.get("next")))
     if settings.sends_mail():
-        return _mail_link("identity/ask_for_sign_up.html", sign_ups.ask)
+        return _mail_link("identity/ask_for_sign_up.html", LinkPurpose.SIGN_UP)
     return _create_account("identity/sign_up.html", accounts.sign_up, invitation=None, with_password=True)
 
 
@@ -154,7 +154,7 @@ def ask_for_reset() -> ResponseReturnValue:
         abort(404)
     if not settings.sends_mail():
         return render_template("identity/ask_for_reset.html") if request.method == "GET" else abort(404)
-    return _mail_link("identity/ask_for_reset.html", password_resets.ask)
+    return _mail_link("identity/ask_for_reset.html", LinkPurpose.RESET_PASSWORD)
 
 
 @blueprint.route("/reset/<token>", methods=["GET", "POST"])
@@ -194,7 +194,7 @@ def _create_account(template: str, create: Callable[..., User], **shown: Any) ->
     return auth.log_in(user)
 
 
-def _mail_link(template: str, ask: Callable[..., None]) -> ResponseReturnValue:
+def _mail_link(template: str, purpose: LinkPurpose) -> ResponseReturnValue:
     """Show the form that asks for an e-mail address, or send a link."""
     if request.method == "GET":
         return render_template(template, problems={}, email="")
@@ -204,7 +204,8 @@ def _mail_link(template: str, ask: Callable[..., None]) -> ResponseReturnValue:
             now = db.now(session)
             if site.settings.rate_limits:
                 limits.count_for_address(session, address=address, now=now)
-            ask(session, address=address, then=auth.safe_target(request.args.get("next")), now=now)
+            then = auth.safe_target(request.args.get("next"))
+            one_time_links.ask(session, purpose=purpose, address=address, then=then, now=now)
     except ParticipantError as error:
         return refused(template, error, field="email", email=address)
     return render_template("identity/mailed.html", address=address.strip(), again=request.endpoint)

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from pydantic import Field
 
 from grader.errors import ErrorKind, Refusal
-from grader.models import ApiToken, User
+from grader.models import ApiToken, LinkPurpose, User
 from grader.services.competitions.acting import Act
 from grader.services.identity import (
     accounts,
@@ -18,6 +18,7 @@ from grader.services.identity import (
     email_addresses,
     identities,
     logins,
+    one_time_links,
     passwords,
     second_factors,
 )
@@ -218,7 +219,8 @@ def change_email(act: Act, sent: AddressRequest) -> str:
         return "E-mail address saved." if address else "E-mail address removed."
     if settings.rate_limits:
         limits.count_for_address(act.session, address=address, now=act.now)
-    email_addresses.ask_to_verify(act.session, user=act.user, address=address, now=act.now)
+    purpose = LinkPurpose.VERIFY_EMAIL
+    one_time_links.ask(act.session, purpose=purpose, user=act.user, address=address, now=act.now)
     return f"We sent a link to {address}. Open it to confirm the address."
 
 

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from flask import Blueprint, request, url_for
 
-from grader.models import Competition, Participation, Role, User
+from grader.models import Competition, RequestState, Role, User
 from grader.services.competitions.acting import Act
 from grader.services.identity import names
 from grader.services.teams import participations
@@ -98,18 +98,15 @@ class EntryDecision(Sent):
     admit: bool
 
 
-def _line(found: Participation) -> EntryRequest:
-    return EntryRequest(user_id=found.user_id, name=found.user.name, requested_at=found.requested_at)
+def _lines(ask: Ask, state: RequestState) -> list[EntryRequest]:
+    found = participations.in_state(ask.session, competition=ask.competition, wanted=state)
+    return [EntryRequest.of(each, name=each.user.name) for each in found]
 
 
 @ENTRIES.read("/entries", EntryRequestList, endpoint="requests", page="teams/requests_to_join.html")
 def entry_requests(ask: Ask) -> EntryRequestList:
     """List the pending requests to join, and the rejected ones."""
-    session, competition = ask.session, ask.competition
-    return EntryRequestList(
-        waiting=[_line(each) for each in participations.waiting(session, competition=competition)],
-        refused=[_line(each) for each in participations.refused(session, competition=competition)],
-    )
+    return EntryRequestList(waiting=_lines(ask, RequestState.OPEN), refused=_lines(ask, RequestState.REFUSED))
 
 
 @ENTRIES.act("/entries", form="decide", back=entry_requests, status=204)

@@ -1,6 +1,7 @@
 """Commands that use the local site's database instead of its API."""
 
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlencode
 
 import click
@@ -23,10 +24,9 @@ def create_user(name: str, admin: bool) -> None:
     fairboard user create ada --admin
     """
     with opened() as installation, installation.database.write() as session:
-        passwords = accounts.password_hasher(installation.settings)
-        account, password = accounts.create_user(
-            session, name=name, passwords=passwords, is_admin=admin, now=db.now(session)
-        )
+        passwords, password = accounts.password_hasher(installation.settings), accounts.new_password()
+        given: dict[str, Any] = {"name": name, "password": password, "is_admin": admin}
+        account = accounts.sign_up(session, **given, passwords=passwords, now=db.now(session))
     click.echo(f"The password of {account.name}, which is not shown again:", err=True)
     click.echo(password)
 

@@ -134,13 +134,9 @@ def add(session: Session, *, user: User) -> User:
     return user
 
 
-def create_user(
-    session: Session, *, name: str, passwords: PasswordHasher, now: datetime, is_admin: bool = False
-) -> tuple[User, str]:
-    """Create an account with a generated password and return both; raise InvalidAccount."""
-    password = secrets.token_urlsafe(15)
-    user = sign_up(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
-    return user, password
+def new_password() -> str:
+    """Return a random password with 120 bits."""
+    return secrets.token_urlsafe(15)
 
 
 def find(session: Session, *, user_id: int) -> User | None:
@@ -193,7 +189,7 @@ def _normalized(password: str) -> str:
 
 def _decoy(passwords: PasswordHasher) -> str:
     if passwords not in _decoys:
-        _decoys[passwords] = passwords.hash(secrets.token_urlsafe(15))
+        _decoys[passwords] = passwords.hash(new_password())
     return _decoys[passwords]
 
 

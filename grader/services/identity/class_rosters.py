@@ -16,8 +16,6 @@ from grader.models import (
     DivisionChoice,
     LinkPurpose,
     Organizer,
-    Participation,
-    RequestState,
     Role,
     RosterEntry,
     SectionUse,
@@ -166,7 +164,7 @@ def apply(
     session.add_all(entries)
     session.flush()
     if plan.use is SectionUse.TEAMS:
-        _place(session, competition, entries, act.now)
+        rosters.place_students(session, competition=competition, entries=entries, now=act.now)
     if plan.use is SectionUse.DIVISIONS:
         staying = () if plan.removes_missing else plan.missing
         _divide(act, list(dict.fromkeys(each.section for each in (*entries, *staying) if each.section)))
@@ -305,14 +303,6 @@ def _divide(act: Act, sections: Sequence[str]) -> None:
     divisions.assign_all(act, session.execute(of_students.where(*led, RosterEntry.section != "")).all())
 
 
-def _place(session: Session, competition: Competition, entries: Sequence[RosterEntry], now: datetime) -> None:
-    """Add the students who have joined the competition to the teams of their sections."""
-    joined = Participation.competition_id == competition.id, Participation.state == RequestState.ACCEPTED
-    users = set(session.scalars(select(Participation.user_id).where(*joined)))
-    present = [each for each in entries if each.user_id in users]
-    rosters.place_students(session, competition=competition, entries=present, now=now)
-
-
 def _invite(
     act: Act, entries: Sequence[RosterEntry], *, by_mail: bool
 ) -> tuple[list[ClassInvitation], list[RosterEntry]]:
@@ -388,5 +378,5 @@ def claim(session: Session, *, token: str, user: User, secret: str, now: datetim
     entry.user_id = user.id
     session.flush()
     if competition.section_use is SectionUse.TEAMS:
-        _place(session, competition, [entry], now)
+        rosters.place_students(session, competition=competition, entries=[entry], now=now)
     return competition

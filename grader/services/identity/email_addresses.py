@@ -32,17 +32,6 @@ def note(session: Session, *, user: User, address: str) -> None:
     session.flush()
 
 
-def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) -> None:
-    """E-mail a verification link, or a notice if the address is taken; raise InvalidAddress.
-
-    The caller cannot tell the two cases apart.
-    """
-    address = addresses.clean_address(address)
-    holder = owner(session, address=address)
-    letter = "address-to-verify" if holder is None or holder.id == user.id else "address-taken"
-    one_time_links.mail(session, letter, address, purpose=LinkPurpose.VERIFY_EMAIL, user=user, now=now)
-
-
 def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
     """Verify the address of a link and notify the previous address.
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
 from grader.models import AccountLink, LinkPurpose, User
-from grader.services.site import letters
+from grader.services.site import letters, mail_addresses
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MAILED_FOR = {
@@ -24,6 +24,14 @@ HANDED_FOR = {
     LinkPurpose.SIGN_UP: 14 * DAY,
     LinkPurpose.LOG_IN: DAY,
     LinkPurpose.SET_UP: 365 * DAY,
+}
+
+
+# The letters about an address that belongs to no account, and to another account.
+LETTERS = {
+    LinkPurpose.SIGN_UP: ("sign-up", "sign-up-of-account"),
+    LinkPurpose.RESET_PASSWORD: ("password-reset-of-nobody", "password-reset"),
+    LinkPurpose.VERIFY_EMAIL: ("address-to-verify", "address-taken"),
 }
 
 
@@ -72,22 +80,28 @@ def create(
     return token
 
 
-def mail(
+def ask(
     session: Session,
-    letter: str,
-    address: str,
     *,
     purpose: LinkPurpose,
-    user: User | None,
+    address: str,
+    user: User | None = None,
     then: str = "/",
     now: datetime,
 ) -> None:
-    """Create a link and e-mail it; `then` is the path to open afterwards.
+    """E-mail a link to an address, which a `user` wants to verify; raise InvalidAddress.
 
-    A link without a user may never be valid. It is created so that both cases take the same time.
+    The link and the text depend on whether the address belongs to another account. Both cases take the same
+    time, so only the recipient can find out whether an account exists. `then` is the path to open afterwards.
     """
-    given: dict[str, Any] = {"user": user, "now": now}
-    token = create(session, purpose=purpose, address=address, **given)
+    address = mail_addresses.clean_address(address)
+    owner = session.scalar(select(User).where(User.email_key == mail_addresses.key(address)))
+    is_known = owner is not None and (user is None or owner.id != user.id)
+    letter = LETTERS[purpose][is_known]
+    if purpose is LinkPurpose.SIGN_UP and is_known:
+        purpose = LinkPurpose.RESET_PASSWORD
+    given: dict[str, Any] = {"user": user or owner, "now": now}
+    token = create(session, purpose=purpose, address=address, **given)  # which may never be valid
     onward = "" if then == "/" else f"?next={quote(then)}"
     letters.send_to_address(session, letter, address, token=token, onward=onward, **given)
 

@@ -5,20 +5,8 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import LinkPurpose, User
-from grader.services.identity import email_addresses, one_time_links, passwords
-from grader.services.site import letters, mail_addresses
-
-
-def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
-    """E-mail a reset link, or a notice if the address has no account; raise InvalidAddress.
-
-    Both cases take the same time, so only the recipient can find out whether an account exists. `then` is the
-    path to open after the login.
-    """
-    address = mail_addresses.clean_address(address)
-    user = email_addresses.owner(session, address=address)
-    letter, purpose = "password-reset" if user else "password-reset-of-nobody", LinkPurpose.RESET_PASSWORD
-    one_time_links.mail(session, letter, address, purpose=purpose, user=user, then=then, now=now)
+from grader.services.identity import one_time_links, passwords
+from grader.services.site import letters
 
 
 def create_link(session: Session, *, user: User, now: datetime) -> str:

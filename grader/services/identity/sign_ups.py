@@ -15,20 +15,6 @@ from grader.services.identity import (
 from grader.services.site import mail_addresses
 
 
-def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
-    """E-mail a sign-up link, or a reset link if the address has an account; raise InvalidAddress.
-
-    Both cases take the same time, so only the recipient can find out whether an account exists. `then` is the
-    path to open afterwards.
-    """
-    address = mail_addresses.clean_address(address)
-    user = email_addresses.owner(session, address=address)
-    letter, purpose = "sign-up", LinkPurpose.SIGN_UP
-    if user is not None:
-        letter, purpose = "sign-up-of-account", LinkPurpose.RESET_PASSWORD
-    one_time_links.mail(session, letter, address, purpose=purpose, user=user, then=then, now=now)
-
-
 def invite(session: Session, *, now: datetime) -> str:
     """Create an invitation for one account, for an administrator to pass on, and return its token."""
     return one_time_links.create(session, purpose=LinkPurpose.SIGN_UP, now=now)

@@ -320,17 +320,8 @@ def decide(act: Act, *, user: User, admits: bool) -> Participation:
     return participation
 
 
-def waiting(session: Session, *, competition: Competition) -> list[Participation]:
-    """Return the requests that await an organizer's decision, oldest first."""
-    return _in_state(session, competition, RequestState.OPEN)
-
-
-def refused(session: Session, *, competition: Competition) -> list[Participation]:
-    """Return the rejected requests, oldest first."""
-    return _in_state(session, competition, RequestState.REFUSED)
-
-
-def _in_state(session: Session, competition: Competition, wanted: RequestState) -> list[Participation]:
+def in_state(session: Session, *, competition: Competition, wanted: RequestState) -> list[Participation]:
+    """Return the requests to join that wait for a decision or were rejected, oldest first."""
     query = (
         select(Participation)
         .where(Participation.competition_id == competition.id, Participation.state == wanted)

@@ -10,6 +10,8 @@ from grader.errors import ErrorKind, Refusal
 from grader.models import (
     Competition,
     MergeRequest,
+    Participation,
+    RequestState,
     RosterEntry,
     SectionUse,
     Submission,
@@ -301,17 +303,19 @@ def enter_student(session: Session, *, competition: Competition, user: User, now
 def place_students(
     session: Session, *, competition: Competition, entries: Iterable[RosterEntry], now: datetime
 ) -> None:
-    """Add linked students without a team to the team of their section, which the first student leads.
+    """Add students who have joined to the team of their section, which the first student leads.
 
     Students for whom the team has no room stay without a team.
     """
+    joined = Participation.competition_id == competition.id, Participation.state == RequestState.ACCEPTED
     in_teams = select(TeamMember.user_id).where(TeamMember.competition_id == competition.id)
-    members = set(session.scalars(in_teams))
+    without_team = select(Participation.user_id).where(*joined, Participation.user_id.not_in(in_teams))
+    present = set(session.scalars(without_team))
     here = Team.competition_id == competition.id, RosterEntry.competition_id == competition.id
     of_students = select(Team).join(TeamMember).join(RosterEntry, RosterEntry.user_id == TeamMember.user_id)
     waiting: dict[str, list[User]] = {}
     for entry in entries:
-        if entry.section and entry.user is not None and entry.user_id not in members:
+        if entry.section and entry.user is not None and entry.user_id in present:
             waiting.setdefault(entry.section, []).append(entry.user)
     for section, users in waiting.items():
         most_first = func.count().desc(), Team.id  # students may have moved to another section

@@ -82,7 +82,9 @@ def test_password_is_normalized_regardless_of_accent_encoding(service, passwords
 
 
 def test_generated_password_works_and_no_password_is_stored_in_plain_text(service, passwords):
-    user, password = service.act(accounts.create_user, name="root", passwords=passwords, is_admin=True)
+    password = accounts.new_password()
+    given = {"name": "root", "password": password, "passwords": passwords, "is_admin": True}
+    user = service.act(accounts.sign_up, **given)
     found = authenticate(service, "root", password, passwords)
     assert found is not None and found.is_admin
     assert password not in user.password_hash

@@ -8,8 +8,16 @@ import pytest
 from sqlalchemy import select
 
 from grader.errors import FairboardError
-from grader.models import AccountLink, Mail, User
-from grader.services.identity import accounts, email_addresses, logins, names, password_resets, sign_ups
+from grader.models import AccountLink, LinkPurpose, Mail, User
+from grader.services.identity import (
+    accounts,
+    email_addresses,
+    logins,
+    names,
+    one_time_links,
+    password_resets,
+    sign_ups,
+)
 from grader.services.site import outbox as mail
 from tests.fixtures.refusals import refused
 
@@ -32,13 +40,13 @@ def token_of(letter: Mail) -> str:
     return re.findall(r"\{site\}/[a-z-]+/(\S+)", letter.body)[0]
 
 
-def ask(service, use_case, address: str, **given) -> Mail:
-    service.act(use_case, address=address, **given)
+def ask(service, purpose: LinkPurpose, address: str, **given) -> Mail:
+    service.act(one_time_links.ask, purpose=purpose, address=address, **given)
     return outbox(service)[-1]
 
 
 def sign_up(service, passwords, name: str = "Ada", address: str = ADA) -> User:
-    token = token_of(ask(service, sign_ups.ask, address))
+    token = token_of(ask(service, LinkPurpose.SIGN_UP, address))
     return service.act(
         sign_ups.use, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
     )
@@ -50,7 +58,7 @@ def test_sign_up_by_mail_creates_an_account_with_a_confirmed_address(service, pa
 
 
 def test_sign_up_link_works_once_and_for_a_day(service, passwords):
-    token = token_of(ask(service, sign_ups.ask, ADA))
+    token = token_of(ask(service, LinkPurpose.SIGN_UP, ADA))
 
     def use(now) -> User:
         with service.database.write() as session:
@@ -67,7 +75,7 @@ def test_sign_up_link_works_once_and_for_a_day(service, passwords):
 
 def test_sign_up_with_an_existing_address_sends_a_login_link_and_creates_no_account(service, passwords):
     sign_up(service, passwords)
-    letter = ask(service, sign_ups.ask, "ADA@example.org")
+    letter = ask(service, LinkPurpose.SIGN_UP, "ADA@example.org")
     assert "You already have one: Ada" in letter.body
     with service.database.read() as session:
         assert password_resets.whose(session, token=token_of_reset(letter), now=service.now).name == "Ada"
@@ -79,8 +87,8 @@ def token_of_reset(letter: Mail) -> str:
 
 def test_reset_sets_the_password_once_and_ends_all_logins_and_other_links(service, passwords):
     ada = sign_up(service, passwords)
-    other = token_of_reset(ask(service, password_resets.ask, ADA))
-    token = token_of_reset(ask(service, password_resets.ask, ADA))
+    other = token_of_reset(ask(service, LinkPurpose.RESET_PASSWORD, ADA))
+    token = token_of_reset(ask(service, LinkPurpose.RESET_PASSWORD, ADA))
     new = accounts.hashed("another password", name="Ada", passwords=passwords)
     with service.database.write() as session:
         login = logins.start(session, user=ada, user_agent="", lifetime=DAY, now=service.now)
@@ -98,7 +106,7 @@ def test_reset_sets_the_password_once_and_ends_all_logins_and_other_links(servic
 
 def test_mailed_reset_lasts_an_hour_and_a_handed_out_one_a_day(service, passwords):
     ada = sign_up(service, passwords)
-    mailed = token_of_reset(ask(service, password_resets.ask, ADA))
+    mailed = token_of_reset(ask(service, LinkPurpose.RESET_PASSWORD, ADA))
     handed = service.act(password_resets.create_link, user=ada)
     for token, lifetime in ((mailed, HOUR), (handed, DAY)):
         with service.database.read() as session:
@@ -108,7 +116,7 @@ def test_mailed_reset_lasts_an_hour_and_a_handed_out_one_a_day(service, password
 
 
 def test_unknown_address_receives_an_explanation_and_no_link(service):
-    letter = ask(service, password_resets.ask, "nobody@example.org")
+    letter = ask(service, LinkPurpose.RESET_PASSWORD, "nobody@example.org")
     assert "No account has this address" in letter.body
     assert "/reset/" not in letter.body
     assert letter.user_id is None
@@ -116,7 +124,7 @@ def test_unknown_address_receives_an_explanation_and_no_link(service):
 
 def test_new_address_is_used_after_its_confirmation_and_the_old_one_is_notified(service, passwords):
     ada = sign_up(service, passwords)
-    service.act(email_addresses.ask_to_verify, user=ada, address="new@example.org")
+    ask(service, LinkPurpose.VERIFY_EMAIL, "new@example.org", user=ada)
     token = token_of(outbox(service)[-1])
     with service.database.read() as session:
         assert session.get_one(User, ada.id).email == ADA
@@ -132,7 +140,7 @@ def test_new_address_is_used_after_its_confirmation_and_the_old_one_is_notified(
 def test_address_of_another_user_is_not_disclosed_and_its_holder_is_notified(service, passwords):
     sign_up(service, passwords)
     bob = service.user("Bob")
-    service.act(email_addresses.ask_to_verify, user=bob, address=ADA)
+    ask(service, LinkPurpose.VERIFY_EMAIL, ADA, user=bob)
     letter = outbox(service)[-1]
     assert letter.to_address == ADA
     assert "belongs to another account" in letter.body
@@ -144,7 +152,7 @@ def test_two_users_cannot_confirm_the_same_address(service):
     links_of = []
     for name in ("Ada", "Bob"):
         user = service.user(name)
-        service.act(email_addresses.ask_to_verify, user=user, address=ADA)
+        ask(service, LinkPurpose.VERIFY_EMAIL, ADA, user=user)
         links_of.append(token_of(outbox(service)[-1]))
     service.act(email_addresses.verify, token=links_of[0], secret="s")
     with service.database.write() as session, refused("address_taken"):

@@ -112,7 +112,8 @@ def test_entry_request_waits_for_an_organizer(service):
         with refused("entry_pending"):
             require(service, competition, name)
     with service.database.read() as session:
-        waiting = participations.waiting(session, competition=competition)
+        state = RequestState.OPEN
+        waiting = participations.in_state(session, competition=competition, wanted=state)
         assert [each.user.name for each in waiting] == ["ada", "bob"]
     decide(service, competition, "ada", admits=True)
     require(service, competition, "ada")
