@@ -219,7 +219,7 @@ def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(
 
 def test_restored_installation_sends_no_email_twice(service, elsewhere: Elsewhere, tmp_path: Path):
     competition = service.competition()
-    _verify(service, service.user("ada"))
+    service.verify_addresses("ada")
     with service.database.write() as session:
         outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
     pending = service.submit(competition)
@@ -589,13 +589,6 @@ def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
             name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
             for name, table in metadata.tables.items()
         }
-
-
-def _verify(service, user: User):
-    with service.database.write() as session:
-        stored = session.get_one(User, user.id)
-        stored.email = stored.email_key = f"{user.name}@example.org"
-        stored.email_verified_at = service.now
 
 
 def _outbox(installation) -> list[Mail]:
