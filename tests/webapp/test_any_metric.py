@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 from sklearn.metrics import (
-    accuracy_score,
     f1_score,
     root_mean_squared_error,
 )
@@ -180,36 +179,6 @@ def stored_scores(arena, version=1, split=Split.PUBLIC, last=3):
         return session.scalars(query).all()[-last:]
 
 
-def rescore(olga, **sent):
-    """Prepare a rescoring with a checked solution or checked settings."""
-    olga("POST", f"{DESK}/rescoring", json={"reason": "Wrong rows.", **sent}, expect=202)
-    olga.work()
-
-
-def corrected(olga, task):
-    """Upload a corrected solution, which keeps the roles of the columns; return the id of its check."""
-    task.correct()
-    sent = {"data": solution(task), "content_type": "text/csv"}
-    check = olga("POST", f"{DESK}/solution", **sent, expect=202).json["id"]
-    olga.work()
-    return check
-
-
-def checked_settings(olga, **changed):
-    """Check other settings of the metric; return the id of the check."""
-    metric = olga("GET", f"{DESK}/rescoring/settings").json["metric"] | changed
-    sent = {"identities": [], "metric": metric}
-    olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=202)
-    olga.work()
-    return olga("GET", f"{DESK}/rescoring/settings").json["check"]["id"]
-
-
-def difference_page(olga, number):
-    """Return the text of the page with the changes of a scoring version."""
-    path = f"/competitions/any/organize/rescoring/{number}"
-    return main_text(olga.person.browser.get(path))
-
-
 def revealed(olga):
     """Reveal the competition after its deadline, and publish its solution."""
     olga.work()
@@ -265,41 +234,6 @@ def grouped(task, team, rows, weight):
     values = [task.score(team, rows & (region == REGIONS)) for region in ("north", "south")]
     mean = np.mean(np.power(values, power)) ** (1 / power)
     return weight * task.score(team, rows) + (1 - weight) * mean
-
-
-def test_a_corrected_solution_and_changed_settings_rescore_with_another_metric(arena, clock):
-    task = Classes()
-    olga, *_ = opened(arena, task)
-    before = [task.score(team, IS_PUBLIC) for team in range(3)]
-    rescore(olga, solution=corrected(olga, task))
-    after = [task.score(team, IS_PUBLIC) for team in range(3)]
-    assert [each.score for each in stored_scores(arena, 2)] == pytest.approx(after, rel=1e-12)
-    page, lines = difference_page(olga, 2), olga("GET", f"{DESK}/rescoring/2/submissions.csv").text
-    changes = [f"{round(new, 5) - round(was, 5):+.5f}" for new, was in zip(after, before, strict=True)]
-    assert all(change in page and change in lines for change in changes) and "AUC" not in page
-    assert "region = north" in page
-    olga("POST", f"{DESK}/rescoring/2/publish", json={})
-    for number in (1, 2):
-        olga("POST", f"{DESK}/rescoring/{number}/rollback", json={"reason": "It was right."})
-
-    for refused in ({"name": "bias"}, {"name": task.metric, "classes": ["a"]}, {"name": "spearman"}):
-        sent = {"identities": [], "metric": refused}
-        olga("POST", f"{DESK}/rescoring/settings", json=sent, expect=409)
-    rescore(olga, settings=checked_settings(olga, weight=0.5))
-    expected = [grouped(task, team, IS_PUBLIC, 0.5) for team in range(3)]
-    assert [each.score for each in stored_scores(arena, 3)] == pytest.approx(expected, rel=1e-12)
-    assert "Weight of the overall value" in difference_page(olga, 3)
-    olga("POST", f"{DESK}/rescoring/3/publish", json={})
-
-    # Another metric for the same columns, by page.
-    settings = "/competitions/any/organize/rescoring/settings"
-    sent = {"name": "accuracy", "cutoff": "5", "weight": "1"}
-    assert olga.person.post(settings, sent).status_code == 303
-    olga.work()
-    rescore(olga, settings=olga("GET", f"{DESK}/rescoring/settings").json["check"]["id"])
-    rows = [(task.truth[IS_PUBLIC], task.guesses[team][IS_PUBLIC]) for team in range(3)]
-    expected = [accuracy_score(*each) for each in rows]
-    assert [each.score for each in stored_scores(arena, 4)] == pytest.approx(expected, rel=1e-12)
 
 
 def test_exports_contain_the_terms_and_groups_of_another_metric(arena, clock):

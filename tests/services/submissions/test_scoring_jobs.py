@@ -11,7 +11,6 @@ from sqlalchemy import func, select
 
 from grader.files import read_solution
 from grader.models import Score, ScoringJob, Split, Submission, SubmissionStatus
-from grader.services.site import leased_rows
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import Claim
 
@@ -138,29 +137,6 @@ def test_jobs_of_rescorings_are_not_among_the_waiting_ones_and_the_longest_waiti
         options = {"older_than": timedelta(), "now": service.now + 9 * SECOND}
         assert jobs.waiting(session, **options, limit=99) == [second, first]
         assert jobs.waiting(session, **options, limit=1) == [second]
-
-
-@on_sqlite
-def test_last_outage_and_last_lost_lease_fail_the_submission_with_the_jobs_incident(service):
-    competition = service.competition()
-    broken, lost = (service.submit(competition, seed=seed) for seed in (1, 2))
-    (broken_id,), (lost_id,) = broken.job_ids, lost.job_ids
-    with service.database.write() as session:
-        session.get_one(ScoringJob, broken_id).error_count = jobs.LIMITS.errors - 1
-        session.get_one(ScoringJob, lost_id).attempt_count = jobs.LIMITS.lost_leases - 1
-    held = claim(service, broken_id, after=leased_rows.OUTAGE_PATIENCE)
-    assert held is not None
-    now = service.now + leased_rows.OUTAGE_PATIENCE
-    with service.database.write() as session:
-        assert jobs.record(session, job_id=broken_id, token=held.token, outcome=leased_rows.Outage(), now=now)
-    assert claim(service, lost_id)
-    assert claim(service, lost_id, after=LEASE - SECOND) is None
-    assert claim(service, lost_id, after=LEASE) is None
-    for accepted, ended_at in ((broken, now), (lost, service.now + LEASE)):
-        submission, incident = service.submission(accepted), job(service, accepted.job_ids[0]).incident
-        assert (submission.status, submission.incident) == (SubmissionStatus.FAILED, incident)
-        assert incident is not None
-        assert (submission.finished_at, submission.slot_day) == (ended_at, None)
 
 
 @on_sqlite

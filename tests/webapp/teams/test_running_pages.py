@@ -91,32 +91,6 @@ def test_a_failed_submission_is_retried_and_a_hint_is_sent_to_the_worker(desk):
     assert desk.ed.post(f"{DESK}/submissions/retry", {"back": "https://evil.example"}).status_code == 409
 
 
-def test_a_disqualified_team_sees_the_reason_until_it_is_reinstated(desk):
-    team_id = submission(desk, desk.scored_id).team_id
-    team = f"{DESK}/teams/{team_id}"
-    assert "Enter a reason" in desk.ed.post(f"{team}/disqualification", {"reason": ""}).text
-    asked = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts"})
-    assert asked.status_code == 409 and "removed from every leaderboard" in asked.text
-    assert "s pages: Two accounts" in asked.text and "public log" in asked.text
-    assert "disqualified your team" not in desk.ann.browser.get(HERE).text
-    kept = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts", "change": "yes"}).text
-    assert 'value="Two accounts"' in kept
-    assert desk.ed.confirm(f"{team}/disqualification", {"reason": "Two accounts"}).status_code == 303
-    for path in ("", "/leaderboard", "/submissions", f"/submissions/{desk.scored_id}", "/team", "/data"):
-        own = desk.ann.browser.get(HERE + path).text
-        assert "Reason: Two accounts" in own, path
-        assert "To appeal, write to the organizers" in own, path
-    assert 'type="file"' not in desk.ann.browser.get(f"{HERE}/submissions").text
-    assert "Reason: Two accounts" not in desk.vic.browser.get(HERE).text
-    sent = {"file": (io.BytesIO(b"id,prediction\n"), "p.csv")}
-    refused = desk.app.test_client().post(f"/api/v1{HERE}/submissions", data=sent, headers=desk.ann.bearer)
-    assert (refused.status_code, refused.json["error"]) == (403, "team_disqualified")
-    assert "Two accounts" in refused.json["message"]
-    assert "disqualified" in desk.vic.browser.get(f"{DESK}/teams?state=disqualified").text
-    assert desk.ed.post(f"{team}/reinstatement", {"reason": "It was one person"}).status_code == 303
-    assert "Two accounts" not in desk.ann.browser.get(f"{HERE}/team").text
-
-
 def test_extra_submissions_increase_the_teams_remaining_submissions(desk):
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     today = f"{desk.now():%Y-%m-%d}"

@@ -2,21 +2,17 @@
 
 import gzip
 import os
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
-from grader.models import Competition, DataCheckState, DataFile, JobState, OrganizerJob
-from grader.services.site.leased_rows import ORGANIZERS
+from grader.models import Competition, DataCheckState, DataFile, OrganizerJob
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files as files
 from grader.settings import Settings
-from tests.fixtures.patience import eventually
 
 pytestmark = [pytest.mark.parametrize("database_url", ["sqlite"], indirect=True), pytest.mark.system]
 
@@ -71,31 +67,3 @@ def test_file_that_exceeds_its_memory_limit_is_held_back_with_a_reason(service, 
 @pytest.mark.long
 def test_file_within_its_memory_limit_is_checked(service, competition: Competition):
     assert checked(service, competition, of_one_line(b"[]", 1_500_000)).check_state is DataCheckState.PASSED
-
-
-def test_file_is_held_back_if_every_check_process_is_killed(service, competition: Competition):
-    """End the last process with SIGALRM, as at the time limit."""
-    job = add(service, competition, b"id,text\n")
-    blob = next(Path(service.settings.data_dir).rglob(found(service, competition).sha256))
-    blob.unlink()
-    os.mkfifo(blob)  # Opening the FIFO blocks.
-    with service.database.write() as session:
-        session.execute(update(OrganizerJob).values(attempt_count=ORGANIZERS.lost_leases - 1))
-
-    def is_claimed() -> bool:
-        with service.database.read() as session:
-            return session.get_one(OrganizerJob, job.id).attempt_count == ORGANIZERS.lost_leases
-
-    with start(service.settings) as process:
-        eventually(is_claimed, "the claim")
-        process.send_signal(signal.SIGALRM)
-    assert process.returncode == -signal.SIGALRM
-    with service.database.write() as session:
-        session.execute(update(OrganizerJob).values(lease_until=service.now))
-    assert start(service.settings).wait() == 0  # No attempts are left.
-    with service.database.write() as session:
-        assert session.get_one(OrganizerJob, job.id).state is JobState.FAILED
-        assert checks.request_due(session, now=service.now) == 0
-    file = found(service, competition)
-    assert file.check_state is DataCheckState.HELD
-    assert "its check failed (incident " in checks.found_in(file).unopened[0]
