@@ -1,9 +1,11 @@
 """Base classes of the built-in metrics: options, truth, split rows, score."""
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -30,6 +32,7 @@ TARGET, PREDICTION = "target", "prediction"
 NUMBERS = ColumnSpec(TARGET), ColumnSpec(PREDICTION)
 CLASSES = ColumnSpec(TARGET, ColumnKind.CLASS), ColumnSpec(PREDICTION, ColumnKind.CLASS)
 DEFAULTS = Options()
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,6 +61,9 @@ class BuiltIn(ABC):
         Returns the reasons why the metric is undefined for the true values of a split.
     prepared : callable
         Converts the true values of a split to the form that the metric computes with.
+    compares_classes, orders_classes : bool
+        Whether the metric is undefined if all rows have the same class, whatever the predictions, and whether
+        the order of the classes matters.
     chance : float or None
         The score of predictions that are not related to the target, if there is one.
     """
@@ -68,6 +74,8 @@ class BuiltIn(ABC):
     direction: Direction = Direction.HIGHEST
     exactness: Exactness = Exactness.SUMS
     is_nonnegative: bool = True
+    compares_classes: bool = False
+    orders_classes: bool = False
     columns: tuple[ColumnSpec, ColumnSpec] = NUMBERS
     terms: Callable[[Options], Iterable[TermSpec]] = lambda _options: ()
     problems: Callable[[NDArray[Any]], list[str]] = lambda _truth: []
@@ -95,7 +103,10 @@ class BuiltIn(ABC):
             self.columns[:1],
             self._predictions(),
             tuple(self.terms(self.options)),
+            self.options.decimals,
             is_nonnegative=self.is_nonnegative,
+            compares_classes=self.compares_classes,
+            orders_classes=self.orders_classes,
         )
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
@@ -104,6 +115,10 @@ class BuiltIn(ABC):
     def encode(self, predictions: Columns) -> Any:
         """Return the predictions of all rows in the form that the metric computes with."""
         return predictions[PREDICTION]
+
+    def remarks(self, _predictions: Columns) -> list[str]:
+        """Return sentences on accepted predictions for their author."""
+        return []
 
     def prepare(self, truth: Columns, rows: RowArray) -> SplitTruth:
         """Return the true values of the rows; raise UnsuitableTruth with all reasons."""
@@ -176,12 +191,10 @@ class ClassCounts(NamedTuple):
 class ClassMetric(BuiltIn):
     """A metric of the counts for each pair of true and predicted class: integers only.
 
-    `values` returns `score` and the terms. A metric that `compares_classes` is undefined if all rows have the
-    same class, whatever the predictions.
+    `values` returns `score` and the terms.
     """
 
     values: Callable[[ClassCounts, Options], Mapping[str, float]]
-    compares_classes: bool = False
     exactness: Exactness = Exactness.COUNTS
     columns: tuple[ColumnSpec, ColumnSpec] = CLASSES
 
@@ -215,7 +228,15 @@ def cpu_features() -> str:
 
 def encoding_of(name: str, version: str, options: Options) -> str:
     """Return a name that contains everything on which the encoding may depend."""
-    return f"{name}-{version}-{hashlib.sha256(repr(options).encode()).hexdigest()[:16]}"
+    used = options.columns, options.classes, options.positive, options.cutoff
+    return f"{name}-{version}-{hashlib.sha256(repr(used).encode()).hexdigest()[:16]}"
+
+
+def values_of(classes: Sequence[str]) -> list[Fraction] | None:
+    """Return the values of classes that are finite decimal numbers; None if any is another text."""
+    if not all(map(_DECIMAL.fullmatch, classes)):
+        return None
+    return [Fraction(each) for each in classes]
 
 
 def require_classes(options: Options) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairboard.built_in import (
     RowMetric,
     ratio,
     require_classes,
+    values_of,
 )
 from fairboard.interface import (
     ColumnKind,
@@ -34,6 +36,7 @@ from fairboard.interface import (
 SMALLEST = float(np.finfo(np.float64).eps)
 # Weights of this size can be added for a million classes.
 LARGEST_WEIGHT = 1e300
+_ROUNDING = 1e-4  # of probabilities with a few decimals
 FROM_0_TO_1 = ColumnSpec(TARGET, ColumnKind.NUMBER, 0, 1), ColumnSpec(PREDICTION, ColumnKind.NUMBER, 0, 1)
 
 
@@ -75,21 +78,26 @@ def _correlation(cells: ClassCounts, _options: Options) -> Mapping[str, float]:
 
 def _kappa(cells: ClassCounts, _options: Options) -> Mapping[str, float]:
     true, predicted = cells.true, cells.predicted
-    expected = sum(true) * sum(predicted) - _dot(true, predicted)
-    return _agreement(cells, 1 - np.eye(len(true), dtype=np.int64), expected)
+    observed, expected = sum(true) - sum(cells.correct), sum(true) * sum(predicted) - _dot(true, predicted)
+    return _agreement(cells, observed, expected)
 
 
-def _quadratic_kappa(cells: ClassCounts, _options: Options) -> Mapping[str, float]:
-    true, predicted, places = cells.true, cells.predicted, np.arange(len(cells.true), dtype=np.int64)
-    first = [_dot(counts, range(len(counts))) for counts in (true, predicted)]
-    second = [_dot(counts, [k * k for k in range(len(counts))]) for counts in (true, predicted)]
-    expected = second[0] * sum(predicted) + second[1] * sum(true) - 2 * first[0] * first[1]
-    return _agreement(cells, (places[:, None] - places[None, :]) ** 2, expected)
+def _quadratic_kappa(cells: ClassCounts, options: Options) -> Mapping[str, float]:
+    """Weight disagreements by the squared distance of the classes' values, or of their positions."""
+    values = values_of(options.classes)
+    values = [Fraction(place) for place in range(len(cells.true))] if values is None else values
+    scale = math.lcm(*(each.denominator for each in values))
+    whole = [int((each - min(values)) * scale) for each in values]
+    pairs = np.argwhere(cells.counts).tolist()
+    observed = sum((whole[i] - whole[j]) ** 2 * int(cells.counts[i, j]) for i, j in pairs)
+    first = [_dot(counts, whole) for counts in (cells.true, cells.predicted)]
+    second = [_dot(counts, [each * each for each in whole]) for counts in (cells.true, cells.predicted)]
+    expected = second[0] * sum(cells.predicted) + second[1] * sum(cells.true) - 2 * first[0] * first[1]
+    return _agreement(cells, observed, expected)
 
 
-def _agreement(cells: ClassCounts, weights: NDArray[np.int64], expected: int) -> Mapping[str, float]:
+def _agreement(cells: ClassCounts, observed: int, expected: int) -> Mapping[str, float]:
     """Return 1 minus the ratio of observed and expected disagreement; 0 if none is expected."""
-    observed = int((weights * cells.counts).sum())
     return {"score": 1 - sum(cells.true) * observed / expected if expected else 0.0}
 
 
@@ -117,16 +125,18 @@ def _dot(one: Sequence[int], other: Sequence[int]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class F1(ClassMetric):
-    """A metric of two classes; the sentence names the positive class if it was chosen."""
+    """A metric of two classes; the sentence names the positive class."""
 
     def with_options(self, options: Options) -> Self:
         """Return the metric with other options; raise ValueError if they do not suit it."""
         if len(options.classes) != 2:
             raise ValueError("F1 needs exactly two classes. For more classes, use macro F1.")
-        _positive(options)
-        chosen = f"{self.sentence.removesuffix('.')} {options.positive!r}."
-        found = self if options.positive is None else replace(self, sentence=chosen)
-        return super(F1, found).with_options(options)
+        positive = options.classes[_positive(options)]
+        if options.positive is None and values_of(options.classes) is None:
+            names = " or ".join(map(repr, options.classes))
+            raise ValueError(f"The classes are texts, so choose the `positive` class: {names}.")
+        sentence = f"{self.sentence.removesuffix('.')} {positive!r}."
+        return super(F1, replace(self, sentence=sentence)).with_options(options)
 
 
 def _terms_of_classes(name: str, title: str) -> Any:
@@ -167,6 +177,12 @@ class ClassProbabilities(RowMetric):
 
     def _predictions(self) -> tuple[ColumnSpec, ...]:
         return tuple(ColumnSpec(each, ColumnKind.NUMBER, 0, LARGEST_WEIGHT) for each in self.options.classes)
+
+    def remarks(self, predictions: Columns) -> list[str]:
+        """State the number of rows that are scaled."""
+        sums = sum((predictions[each] for each in self.options.classes), np.zeros(1))
+        count = int(np.count_nonzero(np.abs(sums - 1) > _ROUNDING))
+        return [f"{count:,} rows have probabilities that do not sum to 1; they are scaled."] if count else []
 
     def encode(self, predictions: Columns) -> FloatArray:
         """Return the probabilities, each row scaled to sum to 1; raise UnsuitablePredictions for zeros."""
@@ -230,7 +246,9 @@ CLASSIFICATION: tuple[BuiltIn, ...] = (
     ClassMetric(
         name="quadratic_kappa",
         title="Quadratic weighted kappa",
-        sentence="Agreement of ordered classes beyond chance; an error counts by the square of its distance.",
+        sentence="Agreement of ordered classes beyond chance; an error counts by the square of its distance, "
+        "which is the difference of numbers or of positions in the order.",
+        orders_classes=True,
         values=_quadratic_kappa,
         is_nonnegative=False,
         compares_classes=True,

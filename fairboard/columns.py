@@ -50,11 +50,16 @@ class MeanOverColumns:
             truth=tuple(replace(truth, name=each) for each in self.options.columns),
             predictions=tuple(replace(prediction, name=each) for each in self.options.columns),
             terms=tuple(TermSpec(each, each, one.direction) for each in self.options.columns),
+            decimals=self.options.decimals,
         )
 
     def encode(self, predictions: Columns) -> dict[str, Any]:
         """Encode each column."""
         return {each: self.one.encode({PREDICTION: predictions[each]}) for each in self.options.columns}
+
+    def remarks(self, _predictions: Columns) -> list[str]:
+        """Return nothing, because the metrics of single columns have no remarks."""
+        return []
 
     def prepare(self, truth: Columns, rows: RowArray) -> dict[str, Any]:
         """Prepare each column; raise UnsuitableTruth with the reasons of all columns."""

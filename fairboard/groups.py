@@ -8,7 +8,8 @@ the lowest is.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from fairboard.interface import (
 )
 
 POWER = 5.0
+LEAST_ROWS = 25
+OTHER = ""  # An empty text is no group of its own.
+_CHANCE = 0.05
 Group = tuple[str, str]  # a column and a value
 
 
@@ -40,11 +44,15 @@ class GroupRules:
         The weight of the overall value in the score, in [0, 1]; with 1, groups are only reported.
     in_score : tuple of (str, str)
         The groups, as column and value, that enter the power mean; equal in all splits.
+    least : int
+        All smaller groups of a column that are not in the score become one group, `OTHER`, which is omitted
+        if it is too small itself. The size of a group is that of `size_of_group`.
     """
 
     columns: tuple[str, ...]
     weight: float = 1.0
     in_score: tuple[Group, ...] = ()
+    least: int = 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
@@ -90,19 +98,34 @@ class GroupedMetric:
         """Encode the predictions of all rows."""
         return self._metric.encode(predictions)
 
+    def remarks(self, predictions: Columns) -> list[str]:
+        """Return sentences on accepted predictions."""
+        return self._metric.remarks(predictions)
+
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedGroups:
         """Prepare the split and each group; raise UnsuitableTruth if a group in the score is undefined.
 
         Other groups in which the metric is undefined are skipped, with their reasons.
         """
         groups, skipped = dict[Group, tuple[RowArray, Any]](), dict[Group, tuple[str, ...]]()
+        about = self._metric.describe()
         for column in self._rules.columns:
             names, codes = np.unique(truth[column][rows].astype(str), return_inverse=True)
             order = np.argsort(codes, kind="stable")
             starts = np.searchsorted(codes[order], np.arange(1, names.size))
-            for value, places in zip(names.tolist(), np.split(order, starts), strict=True):
-                if not value:
-                    continue
+            parts = dict(zip(names.tolist(), np.split(order, starts), strict=True))
+            parts.pop("", None)
+            rows_of = {value: rows[places] for value, places in parts.items()}
+            if small := self._small(about, truth, column, rows_of):
+                other = np.sort(np.concatenate([parts.pop(value) for value in small]))
+                if size_of_group(about, truth, rows[other]) >= self._rules.least:
+                    parts[OTHER] = other
+                else:
+                    few = (
+                        f"It has fewer than {self._rules.least} rows{' of a class' * about.compares_classes}."
+                    )
+                    skipped |= dict.fromkeys([(column, value) for value in small], (few,))
+            for value, places in parts.items():
                 try:
                     groups[column, value] = places, self._metric.prepare(truth, rows[places])
                 except UnsuitableTruth as error:
@@ -111,9 +134,20 @@ class GroupedMetric:
             reasons = (" ".join(skipped.get(each, ("No row has this value.",))) for each in missing)
             named = zip(missing, reasons, strict=True)
             raise UnsuitableTruth([f"{column} = {value}: {reason}" for (column, value), reason in named])
-        is_highest = self._metric.describe().direction is Direction.HIGHEST
+        is_highest = about.direction is Direction.HIGHEST
         overall = self._metric.prepare(truth, rows)
         return PreparedGroups(overall, rows.size, -POWER if is_highest else POWER, groups, skipped)
+
+    def _small(
+        self, about: Description, truth: Columns, column: str, parts: dict[str, RowArray]
+    ) -> list[str]:
+        """Return the groups of a column that are below the minimum and not in the score."""
+        return [
+            value
+            for value, rows in parts.items()
+            if (column, value) not in self._rules.in_score
+            and size_of_group(about, truth, rows) < self._rules.least
+        ]
 
     def score(self, prepared: PreparedGroups, encoded: Any) -> MetricResult:
         """Compute the overall values and those of each group."""
@@ -140,11 +174,73 @@ def without_mean(about: Description) -> str:
     )
 
 
-def worst(values: Mapping[str, Mapping[str, Any]], direction: Direction) -> tuple[str, float] | None:
-    """Return the group with the worst value and its distance from the best group, or None without groups."""
-    if not values:
+def size_of_group(about: Description, truth: Columns, rows: RowArray) -> int:
+    """Return the size of a group by which all minimums are defined.
+
+    It is the number of rows. If the metric compares classes, it is the number of rows with the most frequent
+    class or that of all other rows, whichever is smaller.
+    """
+    if not about.compares_classes or not rows.size:
+        return rows.size
+    frequent = [int(np.unique(truth[each.name][rows], return_counts=True)[1].max()) for each in about.truth]
+    return min(min(each, rows.size - each) for each in frequent)
+
+
+class GroupValue(NamedTuple):
+    """The value of a group and its standard error."""
+
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class WeakestGroup:
+    """The group with the largest distance from the best group of the same column."""
+
+    column: str
+    name: str
+    value: float
+    distance: float
+
+
+def weakest_group(
+    columns: Mapping[str, Mapping[str, GroupValue]], direction: Direction
+) -> WeakestGroup | None:
+    """Return the group that is farthest behind the best group of its column, or None.
+
+    A group is named only if it is worse than another group of the column by more than chance explains, with a
+    probability of error of 5 % over all pairs of groups.
+
+    Parameters
+    ----------
+    columns : mapping of str to mapping of str to GroupValue
+        The groups of each column by name. `OTHER` is never named.
+    direction : Direction
+        Which value is the best.
+
+    Examples
+    --------
+    >>> groups = {"north": GroupValue(0.9, 0.01), "south": GroupValue(0.7, 0.02)}
+    >>> weakest_group({"region": groups}, Direction.HIGHEST).name
+    'south'
+    >>> groups["south"] = GroupValue(0.7, 0.2)
+    >>> weakest_group({"region": groups}, Direction.HIGHEST)
+    """
+    sign = 1 if direction is Direction.HIGHEST else -1
+    named = {
+        column: {name: each for name, each in groups.items() if name != OTHER}
+        for column, groups in columns.items()
+    }
+    pairs = sum(math.comb(len(groups), 2) for groups in named.values())
+    if not pairs:
         return None
-    order = sorted(values, key=lambda name: (values[name]["score"], name))
-    low, high = order[0], order[-1]
-    gap = values[high]["score"] - values[low]["score"]
-    return (low if direction is Direction.HIGHEST else high), gap
+    quantile = NormalDist().inv_cdf(1 - _CHANCE / pairs / 2)
+    found = list[WeakestGroup]()
+    for column, groups in named.items():
+        best = max((sign * each.value for each in groups.values()), default=0.0)
+        surely = max(groups.values(), key=lambda each: sign * each.value - quantile * each.standard_error)
+        for name, each in groups.items():
+            behind = sign * (surely.value - each.value)
+            if behind > quantile * math.hypot(surely.standard_error, each.standard_error):
+                found.append(WeakestGroup(column, name, each.value, best - sign * each.value))
+    return min(found, key=lambda each: (-each.distance, each.column, each.name), default=None)

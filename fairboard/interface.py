@@ -113,12 +113,15 @@ class Options:
         The class that counts as positive in a metric for two classes; by default, the last one.
     cutoff : int
         The number of places that count in a list of classes.
+    decimals : int
+        The number of displayed decimals of the score.
     """
 
     columns: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     positive: str | None = None
     cutoff: int = 5
+    decimals: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,9 @@ class Description:
         Whether the best possible score is known: 1 if the highest score is the best, else 0.
     is_nonnegative : bool
         Whether no score is negative, so that groups can have a power mean.
+    compares_classes, orders_classes : bool
+        Whether the metric is undefined if all true values are equal, and whether the order of the classes
+        matters.
     """
 
     title: str
@@ -164,6 +170,8 @@ class Description:
     formula: str = ""
     has_best: bool = True
     is_nonnegative: bool = True
+    compares_classes: bool = False
+    orders_classes: bool = False
 
     @property
     def best(self) -> float | None:
@@ -256,6 +264,9 @@ class Metric(Protocol):
     def encode(self, predictions: Columns) -> Any:
         """Encode the predictions of all rows, in the order of the ids, once per file."""
 
+    def remarks(self, predictions: Columns, /) -> list[str]:
+        """Return sentences on accepted predictions, for the author of the file."""
+
     def prepare(self, truth: Columns, rows: RowArray) -> Any:
         """Prepare the rows of one split, given by their positions."""
 
@@ -265,11 +276,12 @@ class Metric(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GroupLine:
-    """A group's row counts and values; undefined values are None."""
+    """A group's row counts, its values and their standard errors; undefined values are None."""
 
     name: str
     counts: Mapping[str, int]
     cells: Mapping[str, float | None]
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -41,8 +41,11 @@ class Measured:
 
     @property
     def errors(self) -> dict[str, float]:
-        """The standard errors of the score and of the terms by name."""
-        return {name: float(np.linalg.norm(each)) for name, each in self.influences.items()}
+        """The standard errors of the score and of the terms by name.
+
+        If a value does not depend on any row, for example because all rows are correct, its error is unknown.
+        """
+        return {name: float(np.linalg.norm(each)) for name, each in self.influences.items() if each.any()}
 
 
 @dataclass(frozen=True, slots=True)

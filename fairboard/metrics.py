@@ -1,6 +1,6 @@
 """All metrics by name, and a function that scores predictions with any of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.prepared import as_vector, is_table, refuse_where
+from fairboard.built_in import values_of
 from fairboard.classification import CLASSIFICATION
 from fairboard.columns import COLUMNS
 from fairboard.groups import GroupedMetric, GroupRules
@@ -55,9 +56,10 @@ def score(
         For the bias metric, the identities as in `bias_report`. For other metrics, columns of texts: each of
         their values is a group, and an empty text is none.
     classes : sequence of str, optional
-        All classes in their order; by default, the sorted ones of `y_true`.
+        All classes in their order; by default, those of `y_true`, sorted by number or as texts. Required if
+        the metric depends on the order of texts.
     positive : str, optional
-        The positive class; by default, the last one.
+        The positive class; by default, the last one. Required if the classes are texts.
     cutoff : int
         The number of classes that count in a list.
     settings : MetricSettings, optional
@@ -78,7 +80,7 @@ def score(
     --------
     >>> score("rmse", [1, 2, 3], [1, 2, 5], groups={"city": ["Rome", "Rome", "Oslo"]}).groups["city"]["Oslo"]
     {'rows': 1, 'score': 2.0}
-    >>> score("f1", ["ham", "spam"], ["ham", "spam"]).terms
+    >>> score("f1", ["ham", "spam"], ["ham", "spam"], positive="spam").terms
     {'precision': 1.0, 'recall': 1.0}
     >>> score("bias", [1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], groups={"cat": [1, 1, 0, 0]}).score
     1.0
@@ -90,9 +92,12 @@ def score(
         scored: Metric = BiasMetric(tuple(named), settings or MetricSettings())
         named = {identity_column(each): as_vector(each, values) for each, values in named.items()}
     else:
-        kind = metric(name, Options(columns, classes=("0", "1"))).describe().truth[0].kind
+        about = metric(name, Options(columns, classes=("0", "1"))).describe()
+        kind = about.truth[0].kind
         if classes is None and kind is not ColumnKind.NUMBER:
-            classes = sorted({each for row in _lists(y_true, kind) for each in row})
+            classes = classes_of({each for row in _lists(y_true, kind) for each in row})
+            if about.orders_classes and values_of(classes) is None:
+                raise ValueError("The classes are texts, so list them in `classes` in their order.")
         scored = metric(name, Options(columns, tuple(classes or ()), positive, cutoff))
         scored = GroupedMetric(scored, GroupRules(tuple(named))) if named else scored
     about = scored.describe()
@@ -125,6 +130,15 @@ def _column(column: ColumnSpec, values: Any, classes: Sequence[str]) -> NDArray[
     for place, row in enumerate(rows):
         table[place, : len(row)] = [codes[each] for each in row]
     return table if column.kind is ColumnKind.CLASSES else table[:, 0]
+
+
+def classes_of(names: Collection[str]) -> list[str]:
+    """Return distinct classes in the order of numbers if all are numbers, or else in the order of texts."""
+    ordered = sorted(names)
+    values = values_of(ordered)
+    if values is None:
+        return ordered
+    return [name for _, name in sorted(zip(values, ordered, strict=True))]
 
 
 def _lists(values: Any, kind: ColumnKind) -> list[list[str]]:

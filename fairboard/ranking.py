@@ -155,6 +155,7 @@ RANKING: tuple[BuiltIn, ...] = (
         problems=_one_class,
         prepared=lambda truth: truth == 1,
         compare=_roc_auc,
+        compares_classes=True,
         chance=0.5,
     ),
     replace(

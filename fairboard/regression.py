@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairboard.built_in import PREDICTION, TARGET, BuiltIn, RowMetric
 from fairboard.interface import LARGEST, ColumnKind, ColumnSpec, Direction, FloatArray
-from fairboard.row_statistics import exact_mean
+from fairboard.row_statistics import deviations
 
 
 def _squared_errors(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:
@@ -33,12 +33,14 @@ def _zero(truth: NDArray[Any]) -> list[str]:
 
 def constant(truth: NDArray[Any], spread: float = 0.0) -> list[str]:
     """Return a problem if all values are equal, or within a spread."""
-    return ["The target is the same in all rows."] if truth.max() - truth.min() <= spread else []
+    difference = float(truth.max() - truth.min())
+    if not difference:
+        return ["The target is the same in all rows."]
+    return [f"The target differs by less than {spread:g}. Multiply it."] if difference <= spread else []
 
 
 def _squared_deviations(truth: NDArray[Any]) -> Sequence[FloatArray]:
-    # Without the subtraction of the mean, all digits would be lost for a mean far above the spread.
-    deviation = truth - exact_mean(truth)
+    deviation = deviations(truth)
     return (deviation * deviation,)
 
 
@@ -50,11 +52,11 @@ def _explained(means: Sequence[float]) -> float:
 
 def _scaled_deviations(values: NDArray[Any]) -> NDArray[Any]:
     """Return the deviations from the mean, divided by a power of two so that products do not overflow."""
-    deviations = values - exact_mean(values)
-    largest = max(float(deviations.max()), -float(deviations.min()))
+    scaled = deviations(values)
+    largest = max(float(scaled.max()), -float(scaled.min()))
     if largest:
-        deviations *= math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
-    return np.asarray(deviations)
+        scaled *= math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
+    return scaled
 
 
 def _products(truth: NDArray[Any], predictions: NDArray[Any]) -> Sequence[FloatArray]:

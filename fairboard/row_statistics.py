@@ -14,6 +14,7 @@ from fairboard.interface import FloatArray
 _SIGNIFICANT_BITS = 53
 _BLOCK = 8192
 _FIRST_LEVELS = 2
+_NEGLIGIBLE = 2.0**-44
 
 
 def exact_sum(values: FloatArray) -> float:
@@ -89,6 +90,22 @@ def _leaders(largest: float, count: int) -> list[float]:
     return leaders
 
 
-def exact_mean(values: FloatArray) -> float:
-    """Return the exact sum divided by the number of values."""
-    return exact_sum(values) / values.size
+def deviations(values: FloatArray) -> FloatArray:
+    """Return the deviations from the exact mean.
+
+    If the mean is so far above the spread that its rounding matters, the rounding errors of the mean and of
+    the differences are subtracted, too.
+
+    Examples
+    --------
+    >>> deviations(np.array([1e15, 1e15 + 1, 1e15 + 3])).round(3).tolist()
+    [-1.333, -0.333, 1.667]
+    """
+    mean = exact_sum(values) / values.size
+    rest = values - mean
+    shift = exact_sum(rest) / values.size
+    if abs(shift) <= _NEGLIGIBLE * float(np.abs(rest).max(initial=0.0)):
+        return rest
+    back = rest - values
+    errors = (values - (rest - back)) - (mean + back)
+    return np.asarray(rest - (shift + exact_sum(errors) / values.size) + errors)

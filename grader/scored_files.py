@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.groups import GroupedMetric, GroupRules, PreparedGroups
+from fairboard.built_in import values_of
+from fairboard.groups import LEAST_ROWS, GroupedMetric, GroupRules, PreparedGroups
 from fairboard.interface import (
     ColumnKind,
     ColumnSpec,
@@ -19,6 +21,7 @@ from fairboard.interface import (
     UnsuitablePredictions,
     UnsuitableTruth,
 )
+from fairboard.metrics import classes_of
 from grader.files import (
     ColumnRole,
     FileProblem,
@@ -30,12 +33,11 @@ from grader.files import (
     guess_columns,
     read_submission,
 )
-from grader.files.reading.numbers import number_of
 from grader.files.reading.problems import reading
 from grader.files.solution.columns import SPLITS, Categories, Columns
 from grader.files.solution.solution import read_targets
-from grader.files.submission.columns import PredictedColumn, SubmissionColumns, codes_of
-from grader.metrics.registry import is_python, of_settings, options_of, reporting
+from grader.files.submission.columns import ID, PREDICTION, PredictedColumn, SubmissionColumns, codes_of
+from grader.metrics.registry import is_python, names_of, of_settings, options_of, reporting
 from grader.metrics.registry import metric as metric_of
 from grader.text import is_storable, listed, named, quoted
 
@@ -84,6 +86,7 @@ def read_for_metric(
     target: str | None = None,
     groups: Sequence[str] = (),
     reported: Sequence[str] = (),
+    row_id: str | None = None,
 ) -> MetricSolution:
     """Read a solution for a built-in metric, which is also computed in each group of the columns `groups`.
 
@@ -100,13 +103,19 @@ def read_for_metric(
     ValueError
         The metric does not exist or needs other options.
     """
-    known = read_truth(source, name, options, target=target, groups=groups)
-    options = with_classes(options, known)
-    metric = metric_of(name, options)
-    scored = GroupedMetric(metric, GroupRules(tuple(groups))) if groups else metric
+    known = read_truth(source, name, options, target=target, groups=groups, row_id=row_id)
+    are_known, options = bool(options.classes), with_classes(options, known)
+    try:
+        metric = metric_of(name, options)
+    except ValueError as error:
+        if are_known or not options.classes:
+            raise
+        raise FileRejected(_unsuitable("the solution", str(error))) from error
+    scored = GroupedMetric(metric, GroupRules(tuple(groups), least=LEAST_ROWS)) if groups else metric
     scored = reporting(scored, reported, options)
     description = scored.describe()
-    columns = predicted_columns(description, options)
+    names = known.roles.id or ID, PREDICTION
+    columns = predicted_columns(description, options, names, aliases=known.names)
     prepared = _prepared(scored, known)
     return MetricSolution(scored, description, options, known, columns, prepared)
 
@@ -120,12 +129,14 @@ def read_truth(
     target: str | None = None,
     groups: Sequence[str] = (),
     usage: Sequence[str] | None = None,
+    row_id: str | None = None,
 ) -> Solution:
     """Read the targets and groups of a solution; the parameters and errors are those of `read_for_metric`.
 
-    `usage` is that of `read_targets`.
+    `usage` and `row_id` are those of `read_targets`.
     """
-    expected = metric_of(name, with_some_classes(options)).describe().truth
+    about = metric_of(name, with_some_classes(options)).describe()
+    expected = about.truth
     is_over_columns = tuple(column.name for column in expected) == options.columns
     if options.columns and not is_over_columns:
         raise ValueError(f"{name} has one column, so it needs no names of several columns.")
@@ -140,6 +151,7 @@ def read_truth(
         texts=[each.name for each in renamed if each.kind is not ColumnKind.NUMBER],
         groups=groups,
         usage=usage,
+        row_id=row_id,
     )
     table, _ = read
     if large := [each for each in groups if len(table.texts[each].values) > MOST_GROUPS]:
@@ -149,6 +161,9 @@ def read_truth(
         is_list = renamed[0].kind is ColumnKind.CLASSES
         values = table.texts[renamed[0].name].values
         options = replace(options, classes=classes_in(values, is_list=is_list))
+        if about.orders_classes and values_of(options.classes) is None:
+            shown = listed([quoted(each) for each in options.classes], most=20)
+            raise FileRejected(FileProblem.of("classes_without_order", names=shown))
     texts = {"class": options.classes if has_classes else ()}
     texts["group"] = tuple(value for each in groups for value in table.texts[each].values)
     if problems := [problem for what, each in texts.items() for problem in _unusable(what, each)]:
@@ -174,30 +189,57 @@ def with_some_classes(options: Options) -> Options:
 
 
 def read_for_settings(
-    source: Path | bytes | BinaryIO, row_ids: RowIds, settings: Mapping[str, Any]
+    source: Path | bytes | BinaryIO,
+    row_ids: RowIds,
+    settings: Mapping[str, Any],
+    other_labels: Sequence[str] = (),
 ) -> SubmissionFile:
     """Read a submission for the metric of a scoring version; raise FileRejected with all problems."""
     metric = of_settings(settings)
-    file = read_submission(source, row_ids, wanted=predicted_columns(metric.describe(), options_of(settings)))
+    file = read_submission(source, row_ids, other_labels=other_labels, wanted=columns_of(settings))
     if not is_python(settings):  # its predictions are checked in the sandbox
         encode(metric, file, row_ids)
-    return file
+    return with_remarks(file, metric)
 
 
-def predicted_columns(description: Description, options: Options) -> SubmissionColumns:
-    """Return the columns that a submission must have."""
-    return SubmissionColumns(tuple(predicted(each, options) for each in description.predictions))
+def with_remarks(file: SubmissionFile, metric: Metric) -> SubmissionFile:
+    """Return a file with the metric's remarks as notes."""
+    remarks = (Note.of("metric_remark", remark=each) for each in metric.remarks(file.columns))
+    return replace(file, notes=(*file.notes, *remarks))
+
+
+def columns_of(settings: Mapping[str, Any]) -> SubmissionColumns:
+    """Return the columns of a submission for the settings of a scoring version."""
+    return predicted_columns(of_settings(settings).describe(), options_of(settings), names_of(settings))
+
+
+def predicted_columns(
+    description: Description,
+    options: Options,
+    names: tuple[str, str] = (ID, PREDICTION),
+    aliases: Sequence[str] = (),
+) -> SubmissionColumns:
+    """Return the columns that a submission must have.
+
+    Parameters
+    ----------
+    names : (str, str)
+        The names of the ids and of a metric's only column of predictions, which is called ``prediction`` in
+        the metric.
+    aliases : sequence of str
+        Other accepted names of this column, besides ``prediction``.
+    """
+    columns = [predicted(each, options) for each in description.predictions]
+    if [each.name for each in columns] == [PREDICTION]:
+        others = tuple(each for each in (PREDICTION, *aliases) if each != names[1])
+        columns = [replace(columns[0], name=names[1], key=PREDICTION, aliases=others)]
+    return SubmissionColumns(tuple(columns), names[0])
 
 
 def classes_in(texts: Sequence[str], *, is_list: bool) -> tuple[str, ...]:
     """Return the classes that occur in targets, in the order of numbers if all are numbers."""
     names = {name.decode() for text in texts for name in text.encode().split()} if is_list else set(texts)
-    numbers = {name: number_of(name) for name in names}
-    return tuple(
-        sorted(names, key=lambda name: (numbers[name] or 0.0, name))
-        if None not in numbers.values()
-        else sorted(names)
-    )
+    return tuple(classes_of({normalize("NFC", name) for name in names}))
 
 
 def predicted(column: ColumnSpec, options: Options) -> PredictedColumn:
@@ -277,6 +319,10 @@ def _unknown_classes(
     )
 
 
+def _unsuitable(where: str, reason: str) -> FileProblem:
+    return FileProblem.of("unsuitable_target", split=where, reason=reason.removesuffix("."))
+
+
 def _prepared(metric: Metric, solution: Solution) -> dict[str, tuple[int, Any]]:
     """Prepare each split; raise FileRejected with the problems of all splits."""
     usage, truth = solution.usage, solution.columns
@@ -290,9 +336,7 @@ def _prepared(metric: Metric, solution: Solution) -> dict[str, tuple[int, Any]]:
             try:
                 prepared[split] = rows.size, metric.prepare(truth, rows)
             except UnsuitableTruth as error:
-                problems += [
-                    FileProblem.of("unsuitable_target", split=split, reason=each) for each in error.problems
-                ]
+                problems += [_unsuitable(split, each) for each in error.problems]
     if problems:
         raise FileRejected(*problems)
     return prepared

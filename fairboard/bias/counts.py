@@ -1,5 +1,6 @@
 """Pair counts of a submission, and exact AUCs computed from them."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -136,6 +137,18 @@ class Comparison(NamedTuple):
         if not (self.first and self.second):
             return None
         return self.wins / (2 * self.first * self.second)
+
+    @property
+    def standard_error(self) -> float:
+        """Approximate standard error of the AUC (Hanley and McNeil, 1982).
+
+        The AUC is moved slightly toward 1/2, so that the error of a perfect order is not 0.
+        """
+        smaller = min(self.first, self.second)
+        auc = ((self.auc or 0.0) * smaller + 1) / (smaller + 2)
+        of_first, of_second = auc / (2 - auc) - auc * auc, 2 * auc * auc / (1 + auc) - auc * auc
+        variance = auc * (1 - auc) + (self.first - 1) * of_first + (self.second - 1) * of_second
+        return math.sqrt(variance / (self.first * self.second))
 
     @property
     def exact_auc(self) -> Decimal | None:

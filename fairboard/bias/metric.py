@@ -12,7 +12,7 @@ from fairboard.bias.pair_counting import count_ranks
 from fairboard.bias.prepared import PreparedSplit, prepare
 from fairboard.bias.reports import BiasReport, report
 from fairboard.bias.selfcheck import METRIC_CODE_VERSION
-from fairboard.bias.subgroups import BIAS_AUCS
+from fairboard.bias.subgroups import BIAS_AUCS, comparisons
 from fairboard.interface import (
     Columns,
     ColumnSpec,
@@ -108,8 +108,12 @@ class BiasMetric:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "BiasMetric":
-        """Return the metric of stored settings, which are untagged because receipts contain them."""
-        return cls(stored["identities"], MetricSettings.from_dict(stored["metric"]))
+        """Return the metric of stored settings, which are untagged because receipts contain them.
+
+        They may also name the columns of submissions.
+        """
+        named = {name: each for name, each in stored["metric"].items() if name not in ("id", "prediction")}
+        return cls(stored["identities"], MetricSettings.from_dict(named))
 
     def describe(self) -> Description:
         """Describe the metric."""
@@ -135,6 +139,10 @@ class BiasMetric:
         """Return the dense ranks of the predictions."""
         return dense_ranks(predictions[PREDICTION])
 
+    def remarks(self, _predictions: Columns) -> list[str]:
+        """Return nothing, because only the order of predictions matters."""
+        return []
+
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
         """Prepare the rows of one split; raise UnsuitableTruth for values that cannot be compared."""
         identities = {name: truth[identity_column(name)][rows] for name in self._identities}
@@ -158,14 +166,20 @@ class BiasMetric:
 
     def recount(self, evidence: Mapping[str, Any]) -> tuple[Mapping[str, int], Sequence[GroupLine]]:
         """Return the counts of the rows and the values of each identity."""
-        values = report(PairCounts.from_dict(evidence), self._settings)
+        counts = PairCounts.from_dict(evidence)
+        values = report(counts, self._settings)
         lines = [
             GroupLine(
                 each.name,
                 {"size": each.size, "positives": each.positives},
                 {cell.name: getattr(each, cell.name) for cell in CELLS},
+                {
+                    name: comparison.standard_error
+                    for name, comparison in comparisons(counts, identity).items()
+                    if comparison.is_defined
+                },
             )
-            for each in values.subgroups
+            for each, identity in zip(values.subgroups, counts.identities, strict=True)
         ]
         return {"rows": values.rows, "positives": values.positives}, lines
 

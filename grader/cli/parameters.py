@@ -270,7 +270,7 @@ any_metric_options = options(
     click.option("--reported", type=NameList(), help="Further metrics for the same columns."),
 )
 OF_OTHERS = ("columns", "classes", "positive", "cutoff", "groups", "reported")
-_BIAS = ("identities", "roles", "prediction", "from_jigsaw", "power", "weights", "threshold", "min_size")
+_BIAS = ("identities", "prediction", "from_jigsaw", "power", "weights", "threshold", "min_size")
 
 
 def require_options_of(metric: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from fairboard.groups import OTHER
 from fairboard.interface import Description, Direction
 from grader.text import listed
 
@@ -39,7 +40,8 @@ class BoardValue(NamedTuple):
         if self.name == SCORE:
             return score
         worst = min if self.direction is Direction.HIGHEST else max
-        values = (each["score"] for column in groups.values() for each in column.values())
+        named = (item for column in groups.values() for item in column.items())
+        values = (each["score"] for name, each in named if name != OTHER)
         return worst(values, default=None)
 
 

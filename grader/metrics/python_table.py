@@ -18,7 +18,8 @@ from grader.files.solution.columns import Columns as TableColumns
 from grader.files.solution.solution import read_targets
 from grader.metrics.python_metric import PythonSettings
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER_DIGITS = 18
+_WHOLE = re.compile(rf"[+-]?[0-9]{{1,{_INTEGER_DIGITS}}}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +39,16 @@ class PythonTable:
         names: Sequence[str] | None = None,
         groups: Sequence[str] = (),
         usage: Sequence[str] | None = None,
+        row_id: str | None = None,
     ) -> "PythonTable":
         """Read columns of a file, by default all except the ids and the splits; raise FileRejected."""
         roles = {each.name: each.role for each in guess_columns(source) if each.name}
+        roles |= {} if row_id is None else {row_id: ColumnRole.ID}
         others = [name for name, role in roles.items() if role not in (ColumnRole.ID, ColumnRole.USAGE)]
         names = tuple(others if names is None else names)
         texts = [*dict.fromkeys((*names, *groups))]
-        table, found = read_targets(source, numbers={}, groups=texts, usage=usage)
-        identifier = next(name for name, role in roles.items() if role is ColumnRole.ID)
+        table, found = read_targets(source, numbers={}, groups=texts, usage=usage, row_id=row_id)
+        identifier = found.id or ""
         labels = dict.fromkeys(names, ColumnRole.LABEL) | dict.fromkeys(groups, ColumnRole.SLICE)
         return cls(identifier, table, ColumnRoles(dict(found.by_column) | labels), names)
 
@@ -111,7 +114,7 @@ def settings_of(
         for name in {name for table in tables for name in table.columns}
         if all(table.columns[name].dtype.kind == "i" for table in tables if name in table.columns)
     }
-    if all(map(_WHOLE.fullmatch, solution.row_ids)):
+    if solution.row_ids.are_integers and solution.row_ids.longest <= _INTEGER_DIGITS:
         whole.add(solution.id)
     return replace(
         settings,

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairboard.bias.metric import BiasMetric
 from fairboard.bias.metric_settings import MetricSettings
-from fairboard.groups import GroupedMetric, GroupRules
+from fairboard.groups import LEAST_ROWS, GroupedMetric, GroupRules
 from fairboard.interface import (
     ColumnKind,
     Columns,
@@ -21,6 +21,7 @@ from fairboard.interface import (
 )
 from fairboard.metrics import METRICS as METRICS
 from fairboard.metrics import metric as metric
+from grader.files.submission.columns import ID, PREDICTION
 from grader.metrics.python_metric import PythonMetric
 from grader.sandbox import SandboxClient
 
@@ -58,7 +59,7 @@ def of_settings(
     )
     if groups := tuple(settings.get("groups", ())):
         in_score = tuple((column, value) for column, value in settings["scored_groups"])
-        scored = GroupedMetric(scored, GroupRules(groups, settings["weight"], in_score))
+        scored = GroupedMetric(scored, GroupRules(groups, settings["weight"], in_score, LEAST_ROWS))
     return reporting(scored, settings.get(REPORTED, ()), options_of(settings))
 
 
@@ -76,11 +77,12 @@ def reporting(scored: Metric, reported: Sequence[str], options: Options) -> Metr
     # The columns of a mean over columns are its terms, and the keys of its evidence.
     if taken := {REPORTED, *reported}.intersection(options.columns):
         raise ValueError(f"With reported metrics, no column can be called {', '.join(sorted(taken))}.")
-    return ReportingMetric(scored, [chosen[each] for each in reported])
+    return ReportingMetric(scored, [metric(each, options) for each in reported])
 
 
 def fitting(name: str, options: Options, among: Iterable[str] = METRICS) -> dict[str, Metric]:
     """Return the built-in metrics for the same columns of solutions and submissions as another, by name."""
+    options = replace(options, positive=options.positive or next(reversed(options.classes), None))
     metrics = dict[str, tuple[Metric, Any]]()
     for each in (name, *among):
         with suppress(KeyError, ValueError):  # it does not exist, or needs other options
@@ -96,15 +98,16 @@ def option_names(name: str) -> frozenset[str]:
         return frozenset()
     if name not in METRICS:
         return frozenset({"target", "weight"})
-    usual = Options(columns=("a", "b"), classes=("a", "b"))
-    about, found = metric(name, usual).describe(), {"weight"}
+    usual = Options(columns=("a", "b"), classes=("0", "1"))
+    about, found = metric(name, usual).describe(), {"weight", "decimals"}
     for option, other in {
         "columns": replace(usual, columns=("c",)),
-        "positive": replace(usual, positive="a"),
+        "positive": replace(usual, positive="0"),
         "cutoff": replace(usual, cutoff=usual.cutoff + 1),
     }.items():
         found |= {option} if metric(name, other).describe() != about else set()
     found |= set() if "columns" in found else {"target"}
+    found |= {"prediction"} if [each.name for each in about.predictions] == [PREDICTION] else set()
     found |= {"classes"} if about.truth[0].kind is not ColumnKind.NUMBER else set()
     return frozenset(found | ({"reported"} if len(fitting(name, usual)) > 1 else set()))
 
@@ -112,6 +115,14 @@ def option_names(name: str) -> frozenset[str]:
 def _columns(scored: Metric) -> list[tuple[str, ColumnKind]]:
     about = scored.describe()
     return [(each.name, each.kind) for each in (*about.truth, *about.predictions)]
+
+
+def names_of(settings: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the names of the ids and of the only column of predictions in submissions."""
+    if is_python(settings):
+        return settings["python"]["id"], PREDICTION
+    named = settings["metric"] if is_default(settings) else settings
+    return named.get("id", ID), named.get("prediction", PREDICTION)
 
 
 def options_of(settings: Mapping[str, Any]) -> Options:
@@ -152,6 +163,15 @@ class ReportingMetric:
         others = [each.encode(predictions) if _fits(each, predictions) else None for each in self._all[1:]]
         return main if all(each is main for each in others) else (main, *others)
 
+    def remarks(self, predictions: Columns) -> list[str]:
+        """Name the reported metrics that are undefined for the file, with the reason."""
+        undefined = (each.describe() for each in self._all[1:] if not _fits(each, predictions))
+        scored = self._metric.describe()
+        return self._metric.remarks(predictions) + [
+            f"{about.title} is reported only for files with all predictions {_limits(about, scored)}."
+            for about in undefined
+        ]
+
     def prepare(self, truth: Columns, rows: RowArray) -> tuple[Any, ...]:
         """Prepare the rows for each metric; raise UnsuitableTruth with the reasons of all metrics."""
         prepared, problems = list[Any](), list[str]()
@@ -187,12 +207,18 @@ def _fits(metric: Metric, predictions: Columns) -> bool:
     )
 
 
-def _term(metric: Metric, scored: Description) -> TermSpec:
-    about = metric.describe()
+def _limits(about: Description, scored: Description) -> str:
+    """Return the domain of the predictions if it is smaller than that of the score."""
     column, wider = about.predictions[0], scored.predictions[0]
     limits = [f"at least {column.lowest:g}"] if column.lowest > wider.lowest else []
     limits += [f"at most {column.highest:g}"] if column.highest < wider.highest else []
-    only = f", only for files with all predictions {' and '.join(limits)}" if limits else ""
+    return " and ".join(limits)
+
+
+def _term(metric: Metric, scored: Description) -> TermSpec:
+    about = metric.describe()
+    limits = _limits(about, scored)
+    only = f", only for files with all predictions {limits}" if limits else ""
     return TermSpec(
         metric.name,
         about.title,

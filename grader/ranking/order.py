@@ -8,6 +8,7 @@ Teams are ranked by the displayed score, best first. Equal scores are ordered by
 by lower submission id. Ranks run from 1 to n and are never shared, so that everyone can check the order.
 """
 
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -93,7 +94,8 @@ class Scale:
     """The scores of one metric as integers, and the display of these integers.
 
     The units of a score are its displayed value without the decimal point. If the lowest score is the best,
-    they have the opposite sign, so that more units are always better. Units beyond 2^53 are cut off there.
+    they have the opposite sign, so that more units are always better. Scores of 2^53 units or more have six
+    significant digits, and their units are consecutive floats instead of multiples of a unit.
 
     Attributes
     ----------
@@ -118,7 +120,8 @@ class Scale:
         if abs(scaled) < _EXACT_LIMIT and abs(scaled - (nearest := round(scaled))) < _CLEARLY_NEARER:
             return nearest
         if abs(scaled) >= LARGEST_UNITS:
-            return LARGEST_UNITS if score > 0 else -LARGEST_UNITS
+            beyond = _bits(max(abs(float(f"{score:.5e}")), self._limit)) - _bits(self._limit)
+            return (LARGEST_UNITS + beyond) * (1 if score > 0 else -1)
         return int(round_half_even(score, self.decimals).scaleb(self.decimals))
 
     def value(self, units: int) -> float:
@@ -126,11 +129,17 @@ class Scale:
         return float(self._exact(units))
 
     def text(self, units: int) -> str:
-        """Return a score as text, such as ``0.93412``, or ``9.00720e+10`` for a score that was cut off."""
+        """Return a score as text, such as ``0.93412``, or ``1.00000e+12`` for 2^53 units or more."""
         if abs(units) >= LARGEST_UNITS:
             return f"{self._exact(units):.5e}"
         decimals = self.decimals if self.shown_decimals is None else self.shown_decimals
         return f"{self._exact(units):.{decimals}f}"
+
+    def difference(self, one: int, other: int) -> int:
+        """Return the units of the difference of two scores."""
+        if max(abs(one), abs(other)) < LARGEST_UNITS:
+            return one - other
+        return self.units(self.value(one) - self.value(other))
 
     def size_text(self, units: int) -> str:
         """Return the size of a difference as text, without a sign."""
@@ -148,10 +157,26 @@ class Scale:
     def band(self, units: int, step: float) -> int:
         """Return the worst end of the band of width `step` that contains a score."""
         step_units = max(round(step * 10.0**self.decimals), 1)
-        return units // step_units * step_units
+        return units if abs(units) >= LARGEST_UNITS else units // step_units * step_units
+
+    @property
+    def _limit(self) -> float:
+        """The score of 2^53 units."""
+        return LARGEST_UNITS / 10.0**self.decimals
 
     def _exact(self, units: int) -> Decimal:
-        return Decimal(-units if self.is_lowest_best else units).scaleb(-self.decimals)
+        signed = -units if self.is_lowest_best else units
+        if abs(units) < LARGEST_UNITS:
+            return Decimal(signed).scaleb(-self.decimals)
+        bits = abs(units) - LARGEST_UNITS + _bits(self._limit)
+        (size,) = struct.unpack("<d", struct.pack("<q", bits))
+        return Decimal(size).copy_sign(Decimal(signed))
+
+
+def _bits(value: float) -> int:
+    """Return an integer that has the order of nonnegative floats."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return int(bits)
 
 
 SCALE = Scale()

@@ -146,5 +146,5 @@ def shown(value: float | None, decimals: int = DECIMALS) -> str | None:
         return None
     exact = Decimal(value)
     if abs(exact).scaleb(decimals) >= _LARGEST_UNITS:
-        return f"{Decimal(_LARGEST_UNITS).copy_sign(exact).scaleb(-decimals):.5e}"
+        return f"{value:.5e}"
     return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN) + 0:.{decimals}f}"

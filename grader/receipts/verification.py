@@ -21,7 +21,7 @@ from grader.files.solution.columns import SPLITS
 from grader.metrics import registry
 from grader.receipts.receipt import DECIMALS, UNREADABLE, InvalidReceipt, Receipt, SplitReceipt, shown
 from grader.receipts.recount import TERMS, RecountSettings, Row, count, score
-from grader.scored_files import read_for_settings, read_truth
+from grader.scored_files import columns_of, read_for_settings, read_truth
 
 METRIC_CODE_VERSION = "1"
 ONE_TARGET = "target"
@@ -125,7 +125,7 @@ def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce:
     if submission is None:
         return
     _require_version(receipt, METRIC_CODE_VERSION)
-    predictions = dict(zip(solution.row_ids, _predictions(submission, solution), strict=True))
+    predictions = dict(zip(solution.row_ids, _predictions(receipt, submission, solution), strict=True))
     for name, rows in rows_of(solution, settings).items():
         if split := receipt.splits.get(name):
             counts = count(rows, predictions, settings)
@@ -155,14 +155,15 @@ def _solution(receipt: Receipt, data: bytes) -> Solution:
     return solution
 
 
-def _predictions(data: bytes, solution: Solution) -> list[float]:
+def _predictions(receipt: Receipt, data: bytes, solution: Solution) -> list[float]:
+    wanted = columns_of(receipt.metric_settings)
     try:
-        file = read_submission(data, solution.row_ids)
+        file = read_submission(data, solution.row_ids, wanted=wanted)
     except FileRejected:
         # The solution may have had other labels, which are not in its published form.
         names = [each.name for each in guess_columns(data)]
-        others = [name for name in names if name and name not in ("id", "prediction")]
-        file = read_submission(data, solution.row_ids, other_labels=others)
+        others = [name for name in names if name and name not in wanted.names]
+        file = read_submission(data, solution.row_ids, other_labels=others, wanted=wanted)
     predictions: list[float] = file.predictions.tolist()
     return predictions
 

@@ -22,7 +22,7 @@ from grader.metrics import registry
 from grader.metrics.python_metric import MetricFailed, PythonMetric, made_up_truth
 from grader.models import Solution, Split
 from grader.sandbox import SandboxUnavailable, TimedSandbox
-from grader.scored_files import encode, predicted_columns
+from grader.scored_files import columns_of, encode, with_remarks
 from grader.services.site import leased_rows
 from grader.services.site.leased_rows import Breakdown, Failure, Outage, Rejection
 from grader.services.solutions import python_solution
@@ -153,7 +153,7 @@ class PreparedSolution:
             checker = FileChecker(inner, columns, truth.rows(Split.PUBLIC))
         return cls(
             metric,
-            predicted_columns(metric.describe(), registry.options_of(settings)),
+            columns_of(settings),
             row_ids,
             {split: metric.prepare(columns, truth.rows(split)) for split in Split},
             checker,
@@ -252,6 +252,7 @@ class Calculator:
         row_ids, names = solution.row_ids, claim.other_labels
         read = read_submission(data, row_ids, other_labels=names, wanted=solution.submission)
         encoded = encode(solution.metric, read, row_ids)
+        read = with_remarks(read, solution.metric)
         file = EncodedFile(encoded, [note.as_dict() for note in read.notes], read.other_labels)
         if self._cache and isinstance(encoded, np.ndarray):
             encoding = solution.metric.encoding

@@ -74,7 +74,7 @@ def test_the_table_names_the_metric_and_the_worst_group(score):
     output = score({"prediction": TRUTH["price"]}, *words)
     assert "Mean absolute error (MAE); best: lowest; target: price; classes: none" in output.stderr
     assert output.stdout.splitlines()[0].split()[:3] == ["split", "column", "group"]
-    assert "public, region: south is the worst group; gap 0.00000" in output.stdout
+    assert "public, region: gap 0.00000" in output.stdout
     assert (output.exit_code, "score is 0.0" in output.stderr) == (6, True)
 
 
@@ -88,7 +88,7 @@ def test_the_table_names_the_metric_and_the_worst_group(score):
         ("1", "--metric macro_f1 --label region", "the target 'region' is blank"),
         ("-1", "--metric rmsle --label price", "'-1' is out of range; expected a number from 0 to"),
         ("x", "--metric f1 --label kind", "F1 needs exactly two classes"),
-        ("d", "--metric accuracy --label kind", "expected one of 'a', 'b' and 'c'"),
+        ("d", "--metric accuracy --label kind", "expected a class of the competition"),
         ("a", "--metric accuracy --label kind --classes a,b", "The target 'kind' contains 'c',"),
         ("1", "--metric rmse --label price --power 2", "--power: only for the metric bias"),
         ("1", "--metric mean_rmse", "The metric needs the names of its columns."),
@@ -112,7 +112,7 @@ def test_predictions_for_which_the_metric_is_undefined_are_named_by_id(score):
 
 def test_the_documentation_lists_all_metrics_with_their_titles():
     text = (Path(__file__).parents[2] / "docs/scoring.md").read_text()
-    options = Options(columns=("a", "b"), classes=("x", "y"))
+    options = Options(columns=("a", "b"), classes=("0", "1"))
     described = {name: metric(name, options).describe() for name in METRICS}
     assert re.findall(r"(?m)^\| `(\w+)` \| (.+) \| (highest|lowest) \|$", text) == [
         (name, each.title, each.direction) for name, each in described.items()
@@ -139,3 +139,21 @@ def test_unusable_names_of_classes_and_groups_are_rejected(kinds, region, reason
 def test_classes_of_a_list_are_separated_by_ascii_whitespace():
     data = "id,kind\n1,a\u00a0b c\n2,c\n".encode()
     assert read_for_metric(data, "map_at_k", Options(), target="kind").options.classes == ("a\u00a0b", "c")
+
+
+def test_notes_state_that_rows_were_scaled_and_which_reported_metric_is_undefined(score):
+    scaled = score(
+        {name: [1.0] * ROWS for name in "abc"}, "--metric", "multi_class_log_loss", "--label", "kind"
+    )
+    assert "probabilities that do not sum to 1; they are scaled" in scaled.stderr
+    undefined = score(
+        {"prediction": [-1.0] * ROWS}, "--metric", "rmse", "--label", "price", "--reported", "rmsle"
+    )
+    assert "is reported only for files with all predictions at least 0" in undefined.stderr
+
+
+def test_a_solution_of_one_class_is_rejected(run, tmp_path):
+    (tmp_path / "truth").write_text("id,target\n1,a\n2,a\n")
+    (tmp_path / "file").write_text("id,prediction\n1,a\n2,a\n")
+    result = run("score", str(tmp_path / "truth"), str(tmp_path / "file"), "--metric", "mcc")
+    assert result.exit_code == 2 and "The solution is rejected" in result.output

@@ -104,3 +104,10 @@ def test_an_influence_is_the_change_of_the_score_by_one_row(power: float):
                 for each in (values, without)
             )
             assert found[name][row] == pytest.approx(before - after, rel=0.06, abs=2e-5)
+
+
+def test_the_error_of_a_perfect_file_is_unknown():
+    truth = {"target": np.arange(60) % 2}
+    accuracy = metric("accuracy", Options(classes=("0", "1")))
+    measured = measuring(accuracy, truth, np.arange(60))(accuracy.encode({"prediction": truth["target"]}))
+    assert (measured.score, measured.errors) == (1.0, {})

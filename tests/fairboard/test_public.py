@@ -31,7 +31,13 @@ def test_score_equals_that_of_the_metric(name: str):
         }
         return texts if is_table or len(texts) > 1 else next(iter(texts.values()))
 
-    found = fairboard.score(name, named(truth), named(guesses), classes=classes if kind != "number" else None)
+    found = fairboard.score(
+        name,
+        named(truth),
+        named(guesses),
+        classes=classes if kind != "number" else None,
+        positive=options.positive,
+    )
     assert found.score == pytest.approx(value(truth, guesses), rel=1e-9)
 
 

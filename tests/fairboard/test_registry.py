@@ -20,7 +20,7 @@ from grader.metrics.registry import METRICS, fitting, of_settings, reporting
 
 ROOT = Path(__file__).parents[2]
 CLASSES = ("ham", "spam", "eggs", "toast")
-FOUR, TWO = Options(classes=CLASSES), Options(classes=CLASSES[:2])
+FOUR, TWO = Options(classes=CLASSES), Options(classes=CLASSES[:2], positive=CLASSES[1])
 COLUMNS = Options(columns=("a", "b", "c"))
 NUMBERS = Options()
 

@@ -186,3 +186,26 @@ def test_texts_are_read_as_they_are():
     assert rejection(file_of(wanted, rows), wanted) == {"field_too_long": 5}
     sample = write_sample_submission(ROW_IDS, wanted)
     assert read_submission(sample, ROW_IDS, wanted=wanted).columns["answer"].tolist() == ["text"] * len(IDS)
+
+
+def test_accents_of_classes_may_be_decomposed_and_decimals_name_their_cause():
+    wanted = SubmissionColumns((PredictedColumn("kind", classes=("caf\u00e9", "1")),))
+    ids = RowIds.of(["a", "b"])
+    read = read_submission("id,kind\na,cafe\u0301\nb,1\n".encode(), ids, wanted=wanted)
+    assert read.columns["kind"].tolist() == [0, 1]
+    with pytest.raises(FileRejected, match="wrote the whole number 1 as a decimal"):
+        read_submission(b"id,kind\na,1.0\nb,1\n", ids, wanted=wanted)
+    large = RowIds.of([f"r{row}" for row in range(60_000)])
+    body = "".join(f"r{row},cafe\u0301\n" for row in range(60_000))
+    assert not read_submission(f"id,kind\n{body}".encode(), large, wanted=wanted).columns["kind"].any()
+
+
+def test_the_columns_of_ids_and_predictions_may_have_any_names():
+    column = PredictedColumn("units", key="prediction", aliases=("prediction",))
+    wanted, ids = SubmissionColumns((column,), "sku"), RowIds.of(["a", "b"])
+    for header in ("sku,units", "id,prediction", "sku,prediction"):
+        read = read_submission(f"{header}\na,1\nb,2\n".encode(), ids, wanted=wanted)
+        assert read.predictions.tolist() == [1, 2]
+    with pytest.raises(FileRejected, match="the header 'sku,units'"):
+        read_submission(b"id,other\na,1\nb,2\n", ids, wanted=wanted)
+    assert write_sample_submission(ids, wanted).startswith(b"sku,units\n")

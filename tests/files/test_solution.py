@@ -255,3 +255,10 @@ def test_solution_cut_off_by_a_full_disk_is_rejected():
     """Use a file whose last column is unused, so its last row would otherwise be complete."""
     rows = "".join(f"{n},{n % 2},text {n}\n" for n in range(50))
     assert rejected(f"id,target,comment\n{rows.rstrip()}".encode() + bytes(40)) == [("nul_byte", (51,))]
+
+
+def test_a_decimal_comma_in_a_solution_is_explained():
+    data = b'id,target,cat\n1,"0,5",1\n2,1,0\n'
+    with pytest.raises(FileRejected) as rejected:
+        read_solution(data, label="target", identities=["cat"])
+    assert "decimal comma?" in rejected.value.problems[0].message

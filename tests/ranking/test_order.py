@@ -142,16 +142,28 @@ def test_units_of_large_scores_are_rounded_from_the_exact_value(decimals: int, s
     assert scale.units(score) == int(order.round_half_even(score, decimals).scaleb(decimals))
 
 
-@pytest.mark.parametrize(("score", "text"), [(1e12, "9.00720e+10"), (-1e300, "-9.00720e+10")])
-def test_scores_beyond_the_largest_units_are_cut_off_and_shown_in_scientific_notation(
-    score: float, text: str
-):
-    units = order.SCALE.units(score)
-    assert abs(units) == order.LARGEST_UNITS == 2**53
-    assert order.SCALE.text(units) == text
-    assert float(order.SCALE.text(units)) == pytest.approx(order.SCALE.value(units), rel=1e-5)
-    lowest = order.Scale(is_lowest_best=True)
-    assert lowest.text(lowest.units(score)) == text
+@pytest.mark.parametrize("decimals", [0, 5, 15])
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(1e12, 1e300))
+def test_scores_beyond_the_exact_units_rank_by_six_digits(decimals: int, one: float, other: float):
+    scale = order.Scale(decimals)
+    first, second = scale.units(one), scale.units(other)
+    assert max(abs(first), second) < 2**63
+    shown = [float(scale.text(units)) for units in (first, second)]
+    assert (first > second) == (shown[0] > shown[1]) and (first == second) == (shown[0] == shown[1])
+    assert shown[1] == pytest.approx(other, rel=1e-5) and scale.value(second) == pytest.approx(
+        other, rel=1e-5
+    )
+    lowest = order.Scale(decimals, is_lowest_best=True)
+    assert lowest.text(lowest.units(other)) == scale.text(second) and lowest.units(other) < 0
+
+
+def test_differences_of_huge_scores_are_those_of_their_values():
+    scale = order.Scale(is_lowest_best=True)
+    units = [scale.units(score) for score in (1e12, 4e12, 2.5)]
+    assert [scale.text(each) for each in units] == ["1.00000e+12", "4.00000e+12", "2.50000"]
+    assert scale.size_text(scale.difference(units[0], units[1])) == "3.00000e+12"
+    assert scale.signed_text(scale.difference(units[0], units[2])) == "+1.00000e+12"
+    assert scale.difference(units[2], scale.units(1.5)) == -100_000
 
 
 def test_changes_have_the_sign_of_the_displayed_score():

@@ -176,7 +176,7 @@ READERS: dict[str, Fields] = {
     "submission": (Viewer.TEAM, OWN),
     "submission_losses": (
         Viewer.TEAM,
-        {"terms": Field.PUBLIC_TERMS, **dict.fromkeys(("losses", "within_chance"), Field.PUBLIC_IDENTITIES)},
+        {"terms": Field.PUBLIC_TERMS, "losses": Field.PUBLIC_IDENTITIES},
     ),
     "comparison": (
         Viewer.TEAM,

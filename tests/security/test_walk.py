@@ -196,7 +196,6 @@ def follow(
             if moment in moments:
                 world.dice.seed(moment)
                 with world.undone():
-                    _list_all_losses(world)
                     walks[moment] = _crawl(world, extents[moment], OTHERS)
                     log = re.sub(r"\d+\.\d\d s\b", "some time", "\n".join(lines))
                     if names is not OTHERS:
@@ -209,13 +208,6 @@ def _crawl(world: World, extent: Extent, names: Mapping[str, str | None]) -> Wal
     asked = {role: name for role, name in names.items() if role in extent.roles}
     desks = () if names is OTHERS else None
     return walk(world, asked, posts=extent.acting, queries=extent.queries, desks=desks)
-
-
-def _list_all_losses(world: World):
-    """Reduce the standard errors, because smaller losses than the standard error are not listed."""
-    with world.arena.database.write() as session:
-        for score in session.scalars(select(Score)):
-            score.errors = (score.errors or {}) | {"score": 0.00001}
 
 
 @contextmanager

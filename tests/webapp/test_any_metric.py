@@ -270,7 +270,7 @@ ANSWERS = (
     f"{HERE}/results", f"{API}/submissions/{{own}}",
     f"{API}/submissions/{{own}}/losses", f"{API}/submissions/{{own}}/receipt",
 )  # fmt: skip
-FORBIDDEN = r"\bAUCs?\b|identit|toxic|BPSN|BNSP|weakest|four terms|subgroup|undefined|one half|highest"
+FORBIDDEN = r"\bAUCs?\b|identit|toxic|BPSN|BNSP|four terms|subgroup|undefined|one half|highest"
 
 
 def crawled(arena, desks, places):

@@ -10,6 +10,7 @@ from typing import Any
 
 from flask import request
 
+from grader.files.submission.columns import PREDICTION
 from grader.metrics import registry
 from grader.services.competitions.settings_model import (
     DATA,
@@ -178,7 +179,7 @@ def _value(name: str, text: str) -> Any:
     if name in PARTS and kind in (Kind.COUNT, Kind.NUMBER):
         with suppress(ValueError):
             return int(text) if kind is Kind.COUNT else float(text)
-    return text or (None if name in ("target", "positive") else "")
+    return text or {"target": None, "positive": None, "prediction": PREDICTION}.get(name, "")
 
 
 def sections_for(metric: str) -> list[SettingsSection]:

@@ -168,7 +168,7 @@ class CompetitionView:
         rules = self.scoring_rules()
         metric = rules.metric
         about = rules.about if self._version else _planned(metric)
-        columns = predicted_columns(about, metric.options).columns
+        columns = predicted_columns(about, metric.options, (metric.id, metric.prediction)).columns
         groups = [f"{column} = {value}" for column, value in metric.scored_groups if metric.weight < 1]
         label = self._version.solution.report["label"] if self._version else "label"
         return MetricView(

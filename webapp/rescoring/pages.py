@@ -50,7 +50,7 @@ from webapp.surface import Ask, Surface
 TAG = "rescoring"
 # The settings that a rescoring may change: the identities and the formula of the bias metric, or the options.
 OF_BIAS = (Group("Identities in the score", ("identities",)), *FORMULA)
-OF_OTHERS = (Group("", ("name", "positive", "cutoff", "weight", "reported")),)
+OF_OTHERS = (Group("", ("name", "positive", "cutoff", "decimals", "weight", "reported")),)
 blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/<slug>/organize/rescoring")
 RESCORING = Surface(blueprint, tag=TAG, role=Role.VIEWER, acts=Role.EDITOR)
 

@@ -54,6 +54,8 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
     yield "Arguments of metric.py", json.dumps((metric.python or {}).get("arguments", {}))
     yield "Positive class", metric.positive or "".join(metric.classes[-1:])
     yield "Places that count", f"{metric.cutoff}"
+    yield "Prediction column", metric.prediction
+    yield "Decimals", f"{metric.decimals}"
     yield "Weight of the overall value", f"{metric.weight:g}"
     yield "Groups in the score", ", ".join(" = ".join(each) for each in metric.scored_groups)
     yield "Reported metrics", ", ".join(metric.reported)

@@ -14,7 +14,7 @@ id,toxicity,female,muslim,Usage
 7000000,0,1,,Public
 7000001,0.8,0,1,Private"""
 _COLUMNS, _CLASSES = ("height", "weight"), ("cat", "dog")
-_EXAMPLE = Options(columns=_COLUMNS, classes=_CLASSES)
+_EXAMPLE = Options(columns=_COLUMNS, classes=_CLASSES, positive="dog")
 _EXAMPLE_VALUE = 0.75
 MOST_TERMS = 4
 _SENT = {

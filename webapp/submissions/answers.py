@@ -168,7 +168,6 @@ class Losses(Answer):
 
     terms: list[CostedTerm] | None
     losses: list[LossAnswer] | None
-    within_chance: float | None
 
 
 class ComparisonRequest(Sent):

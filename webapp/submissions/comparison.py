@@ -46,7 +46,7 @@ def compared(
         one, other = candidate.results.get(split), baseline.results.get(split)
         if one is None or other is None:
             continue
-        difference = one.scale.signed_text(one.score_units - other.score_units)
+        difference = one.scale.signed_text(one.scale.difference(one.score_units, other.score_units))
         sentence = _sentence((candidate.label, baseline.label), one, other, found.get(split))
         lines = [("Score", number(one.score), number(other.score), number(difference)), *_lines(one, other)]
         table = {"caption": "Values", "head": head, "lines": lines}
@@ -99,7 +99,7 @@ def _values(result: SplitResult) -> dict[str, tuple[float, int]]:
 
 def _sentence(names: tuple[str, str], one: SplitResult, other: SplitResult, found: Difference | None) -> str:
     """Describe the difference of the scores, with its standard error if it has been computed."""
-    units = one.score_units - other.score_units
+    units = one.scale.difference(one.score_units, other.score_units)
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
     difference = number(one.scale.size_text(units))

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from fairboard.losses import Loss
 from grader.services.leaderboards.submission_results import SplitResult
-from webapp.presentation.formats import column_name, counted, number
+from webapp.presentation.formats import capitalized, column_name, number
 from webapp.presentation.terms import ClassNames, phrase, words_of
+from webapp.submissions.views import weakest
 
 SHOWN = 9  # at most, and at least three for each term
 
@@ -42,12 +43,10 @@ class WaterfallView:
         cls, result: SplitResult | None, classes: ClassNames, *, whose: str = "your model"
     ) -> "WaterfallView | None":
         """Return the losses as displayed on the page, or None if they are hidden, unknown or 0."""
-        if result is None or not result.all_losses:
+        if result is None or not result.losses:
             return None
         titles = {each.name: each.short_title for each in result.about.terms}
-        parts, above_chance = _by_term(result), frozenset(result.losses)
-        total, top = result.best_units - result.score_units, result.best_units
-        words = result.about.group_words
+        parts, total, top = _by_term(result), result.best_units - result.score_units, result.best_units
         cells, marks, bars = {row.name for row in result.identities}, dict[tuple[str, str], str](), []
 
         def add(name: str, css: str, units: int, mark: str = "") -> None:
@@ -60,8 +59,8 @@ class WaterfallView:
         for term, losses in parts.items():
             if title := titles.get(term, ""):
                 add(title, "term" if losses[0].group else "", sum(each.units for each in losses))
-            clear = [each for each in losses if each in above_chance and each.group]
-            shown = clear[: max(3, SHOWN // len(parts))]
+            named = [each for each in losses if each.group]
+            shown = named[: max(3, SHOWN // len(parts))]
             for each in shown:
                 if each.group in cells:
                     marks[each.group, term] = f"g{len(marks)}"
@@ -72,14 +71,10 @@ class WaterfallView:
                     marks.get((each.group, term), ""),
                 )
                 top -= each.units
-            chance = [each for each in losses if each not in above_chance and each.group]
-            rest = "within chance" if "score" in result.errors else ""
-            for name, merged in (("smaller", clear[len(shown) :]), (rest, chance)):
-                if merged:
-                    units = sum(each.units for each in merged)
-                    label = f"{len(merged):,} {name}" if name else counted(len(merged), *words)
-                    add(label, "part rest" if title else "rest", units)
-                    top -= units
+            if merged := named[len(shown) :]:
+                units = sum(each.units for each in merged)
+                add(f"{len(merged):,} smaller", "part rest" if title else "rest", units)
+                top -= units
             top -= sum(each.units for each in losses if not each.group)
         best = number(result.scale.text(result.best_units))
         return cls(_sentence(result, classes, whose), best, number(result.score), tuple(bars), marks)
@@ -88,38 +83,25 @@ class WaterfallView:
 def _by_term(result: SplitResult) -> dict[str, list[Loss]]:
     """Return the losses of each term, the largest first, and the largest term first."""
     parts: dict[str, list[Loss]] = {}
-    for each in result.all_losses:
+    for each in result.losses:
         parts.setdefault(each.term, []).append(each)
     return dict(sorted(parts.items(), key=lambda item: -sum(each.units for each in item[1])))
 
 
 def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
-    """Describe the largest loss, and the largest part of it, in the competition's words."""
+    """Describe the largest loss by term and the weakest group in the competition's words."""
     name, losses = next(iter(_by_term(result).items()))
-    term = next((each for each in result.about.terms if each.name == name), None)
-    first = losses[0]
-
-    def size(units: int) -> str:
-        """Return the size of a loss."""
-        return number(result.scale.size_text(units))
-
-    whole = f"{size(sum(each.units for each in losses))} of the score"
-    is_clear = first in result.losses
-    if term and not (is_clear and first.group):
+    terms = {each.name: each for each in result.about.terms}
+    sentences = []
+    if term := terms.get(name):
+        size = number(result.scale.size_text(sum(each.units for each in losses)))
         low = f": {phrase(term.low, classes)}" if term.low else ""
-        return f"The largest loss is {term.title} ({whole}){low}."
-    if not is_clear:
-        if "score" in result.errors:
-            return "No loss of a group exceeds two standard errors of the score."
-        return "No group is named until the standard error of the score is known."
-    equal = sum(each.units == first.units for each in losses)
-    words = result.about.group_words
-    group = column_name(first.group) + (
-        f" or {counted(equal - 1, *(f'other {word}' for word in words))}" if equal > 1 else ""
-    )
-    part = f"{group} ({size(first.units)} of the score{' each' if equal > 1 else ''})"
-    if term is None:
-        reason = "by its number of rows and its distance from the best possible value"
-        return f"The largest loss is {part}, {reason}."
-    fault = f": {whose} {term.fault.format(name=group, **words_of(classes))}" if term.fault else ""
-    return f"The largest loss is {term.title} ({whole}). Its largest part is {part}{fault}."
+        sentences.append(f"The largest loss is {term.title} ({size} of the score){low}.")
+    if group := weakest(result):
+        sentences.append(f"{capitalized(group.note)}.")
+        if found := result.weakest_group:
+            fault = terms[found.column].fault if found.column in terms else ""
+            words = words_of(classes)
+            because = f": {whose} {fault.format(name=column_name(found.name), **words)}" if fault else ""
+            sentences[-1] = f"The weakest {group.word} is {group.name} ({group.note}){because}."
+    return " ".join(sentences)

@@ -34,6 +34,7 @@ from webapp.surface import Access, Ask, Surface
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
 blueprint.add_app_template_filter(views.shown_terms)
 blueprint.add_app_template_filter(views.weakest_first)
+blueprint.add_app_template_filter(views.weakest)
 TAG = "submissions"
 
 
@@ -138,19 +139,15 @@ def _summary(ask: Ask, found: Opened) -> submission_results.Overview:
 def submission_losses(ask: Ask, submission_id: int) -> Losses:
     """Return the diagnosis of the public score: the costs of its terms, and the losses by term and group.
 
-    Losses of groups are listed if they exceed two standard errors, which are known for the entries on the
-    leaderboard. The losses and the value within chance, the sum of the others, add up to the distance from
-    the best possible score. Organizers receive losses of the exact AUCs. All others receive losses of
-    the displayed AUCs.
+    The losses add up to the distance from the best possible score. Organizers receive losses of the exact
+    AUCs. All others receive losses of the displayed AUCs.
     """
     public = _summary(ask, opened(ask.session, submission_id)).public
     if public is None:
-        return Losses(terms=None, losses=None, within_chance=None)
-    is_shown = bool(public.parts)
+        return Losses(terms=None, losses=None)
     return Losses(
         terms=list(public.costs) or None,
-        losses=[LossAnswer.model_validate(each) for each in public.losses] if is_shown else None,
-        within_chance=public.within_chance if is_shown else None,
+        losses=[LossAnswer.model_validate(each) for each in public.losses] if public.parts else None,
     )
 
 

@@ -292,7 +292,7 @@ def check(competition: Competition, upload: Upload) -> CheckerResult | None:
             upload.stream,
             row_ids,
             memory_mb=site.settings.scoring_memory_mb,
-            metric_settings=None if rules.metric.takes_identities else rules.as_settings(),
+            metric_settings=rules.as_settings(),
             other_labels=names,
             who=g.user.id,
         )

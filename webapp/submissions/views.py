@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 from fairboard.interface import TermSpec
 from grader.ranking.order import SCALE, error_text, term_text
+from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.submissions.selections import Reason
 from webapp.presentation import formats
+from webapp.presentation.formats import column_name, number
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES
 
 SHORT = 6  # significant digits of large figures
@@ -101,18 +103,41 @@ def shown_terms(result: SplitResult) -> list[TermView]:
 
 
 def weakest_first(result: SplitResult) -> list[IdentityRow]:
-    """Return the identities ordered by loss, then by the AUC of the weakest term and the lowest AUC."""
-    terms = {term.name for term in IDENTITY_TERMS}
-    ranked = (result.weakest_term, *(each.term for each in result.costs))
-    weakest = next((term for term in ranked if term in terms), "")
-    losses = {each.group: each.units for each in reversed(result.all_losses)}
+    """Return the identities ordered by their largest distance from the best identity in a column."""
+    cells = {term.name: [row.cells.get(term.name) for row in result.identities] for term in IDENTITY_TERMS}
+    best = {
+        key: max((each for each in values if each is not None), default=0.0) for key, values in cells.items()
+    }
 
-    def weakness(row: IdentityRow) -> tuple[float, float, float, str]:
-        values = [value for term in IDENTITY_TERMS if (value := row.cells[term.name]) is not None]
-        first = row.cells.get(weakest)
-        return -losses.get(row.name, 0), 2.0 if first is None else first, min(values, default=2.0), row.name
+    def behind(row: IdentityRow) -> float:
+        return max(best[key] - value for key in best if (value := row.cells.get(key, best[key])) is not None)
 
-    return sorted(result.identities, key=weakness)
+    return sorted(result.identities, key=lambda row: (-behind(row), row.name))
+
+
+class Weakest(NamedTuple):
+    """The name of the weakest group, which is empty if there is none, with a note about its value."""
+
+    word: str
+    name: str
+    note: str
+
+
+def weakest(result: SplitResult) -> Weakest | None:
+    """Describe the weakest group in the same words on all pages; return None without visible groups."""
+    word, found = result.about.group_words[0], result.weakest_group
+    rows = f"{result.split.value} rows"
+    if not result.values:
+        return None
+    if found is None:
+        return Weakest(word, "", f"no {word} is clearly behind the others, {rows}")
+    titles = {each.name: each.title for each in result.about.terms}
+    if title := titles.get(found.column):
+        value, distance, name = f"{title} {found.value:.2f}", f"{found.distance:.2f}", column_name(found.name)
+    else:
+        value, distance = (number(group_tables.text(each)) for each in (found.value, found.distance))
+        name = f"{column_name(found.column)} = {found.name}"
+    return Weakest(word, name, f"{value}, {distance} behind the best {word}, {rows}")
 
 
 def steps(*, is_being_scored: bool) -> list[tuple[str, str]]:

@@ -45,7 +45,7 @@ KEY = b"`competition create` splits by the installation's own key"
 )
 @click.option(
     "--min-class-rows",
-    type=click.IntRange(1),
+    type=click.IntRange(MIN_CLASS_ROWS),
     default=MIN_CLASS_ROWS,
     help="The minimum number of rows of each class that an identity needs in each split.",
 )

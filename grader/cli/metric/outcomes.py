@@ -11,12 +11,13 @@ import numpy as np
 
 from fairboard import METRIC_CODE_VERSION, BiasReport, bias_report
 from fairboard.bias.subgroups import CELLS
-from fairboard.groups import worst
-from fairboard.interface import Options
+from fairboard.groups import OTHER
+from fairboard.interface import Direction, Options
 from grader.cli.parameters import metric_settings
-from grader.files import Note, Solution, read_scored_table, read_solution, read_submission
+from grader.files import ColumnRole, Note, Solution, read_scored_table, read_solution, read_submission
 from grader.files.solution.columns import SPLITS
-from grader.scored_files import MetricSolution, read_for_metric
+from grader.files.submission.columns import ID, ONE_NUMBER, SubmissionColumns
+from grader.scored_files import MetricSolution, read_for_metric, with_remarks
 from grader.text import aligned, counted, csv_lines, markdown_table
 
 ONE_MODEL = ""
@@ -49,7 +50,8 @@ def bias_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespac
     notes: Sequence[Note] = ()
     if submission is not None:
         read = read_solution(solution, **given)
-        file = read_submission(submission, read.row_ids)
+        wanted = SubmissionColumns(ONE_NUMBER.columns, read.roles.id or ID)
+        file = read_submission(submission, read.row_ids, wanted=wanted)
         predictions, notes = {ONE_MODEL: file.predictions}, file.notes
     else:
         read = read_scored_table(solution, predictions=chosen.prediction, **given)
@@ -137,15 +139,19 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
         raise click.UsageError("Specify a SUBMISSION file.")
     options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
     others = {"groups": chosen.groups or (), "reported": chosen.reported or ()}
+    row_id = next((name for name, role in chosen.roles.items() if role is ColumnRole.ID), None)
     try:
-        prepared = read_for_metric(solution, chosen.metric, options, target=chosen.label, **others)
+        prepared = read_for_metric(
+            solution, chosen.metric, options, target=chosen.label, row_id=row_id, **others
+        )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     file = read_submission(submission, prepared.solution.row_ids, wanted=prepared.columns)
     results, about = prepared.results(file), prepared.description
-    notes = [*prepared.notes, *file.notes]
+    notes = [*prepared.notes, *with_remarks(file, prepared.metric).notes]
+    sign = 1 if about.direction is Direction.HIGHEST else -1
     table: list[list[Any]] = [["split", "column", "group", "value of", "rows", "value"]]
-    answer, worst_groups = dict[str, Any](), list[str]()
+    answer, gaps = dict[str, Any](), list[str]()
     for split, result in results.items():
         rows = prepared.splits[split][0]
         groups = {column: dict(each) for column, each in result.groups.items()}
@@ -153,13 +159,15 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
         for name, value in {"score": result.score, **result.terms}.items():
             table.append([split, "", "", name, rows, value])
         for column, each in groups.items():
-            table += [[split, column, name, "score", row["rows"], row["score"]] for name, row in each.items()]
-            if lowest := worst(each, about.direction):
-                gap = f"{lowest[1]:.{about.decimals}f}"
-                worst_groups.append(f"{split}, {column}: {lowest[0]} is the worst group; gap {gap}")
+            ordered = sorted(each.items(), key=lambda item: (item[0] == OTHER, sign * item[1]["score"]))
+            table += [
+                [split, column, name or "other", "score", row["rows"], row["score"]] for name, row in ordered
+            ]
+            if values := [row["score"] for name, row in each.items() if name != OTHER]:
+                gaps.append(f"{split}, {column}: gap {max(values) - min(values):.{about.decimals}f}")
     shown = [table[0], *([*map(str, line[:5]), f"{line[5]:.{about.decimals}f}"] for line in table[1:])]
     used = [place for place in range(6) if any(line[place] for line in shown[1:])]
-    text = [*aligned([[line[place] for place in used] for line in shown]), *worst_groups]
+    text = [*aligned([[line[place] for place in used] for line in shown]), *gaps]
     whole = results.get("all")
     return Outcome(
         {
@@ -184,6 +192,7 @@ def _of_metric(prepared: MetricSolution) -> str:
         "best": about.direction,
         "target": ", ".join(solution.names),
         "classes": ", ".join(prepared.options.classes),
+        "scored": about.sentence.removesuffix("."),
         "splits": "Public and Private" if solution.usage is not None else "",
         "groups": ", ".join(solution.slices),
         "not used": ", ".join(solution.roles.unused),

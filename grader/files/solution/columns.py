@@ -1,5 +1,6 @@
 """Table columns: selection, allowed numbers, and values."""
 
+import sys
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -72,10 +73,9 @@ class NumberColumn:
 
     @property
     def domain(self) -> str:
-        """A description of the expected values."""
-        numbers = f"a number from {self.low:g} to {self.high:g}"
-        if self.high > 1:
-            numbers = "a finite decimal number" + (" of at least 0" if self.low == 0 else "")
+        """The values that are expected, in words."""
+        is_bounded = self.high < sys.float_info.max
+        numbers = f"a number from {self.low:g} to {self.high:g}" if is_bounded else "a finite decimal number"
         return numbers + (" or a blank" if self.may_be_blank else "")
 
 

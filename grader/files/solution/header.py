@@ -35,6 +35,8 @@ def no_id(names: Sequence[str]) -> FileProblem:
         advice = "The header may be missing."
     elif any(name.casefold() == ID_COLUMN for name in names):
         advice = "Case matters."
+    else:
+        advice = "If another column contains the ids, give it the role id."
     return missing_column(ID_COLUMN, names, advice)
 
 

@@ -29,6 +29,7 @@ PAIR_COLUMNS = ("counterfactual_id", "pair", "pair_id", "template", "template_id
 _PREDICTIONS = re.compile(
     r"(?:models?|preds?|predictions?|predicted|prob|probs|proba|scores?|logits?|y_?hat)(?:_|\b)"
 )
+_AN_ID = re.compile(r"(?:[_ -][iI][dD]|[a-z0-9]I[dD])$")
 USAGES = frozenset({"public", "private", "ignored"})
 MOST_STRAYS = 0.1
 MOST_SLICE_VALUES = 20
@@ -164,7 +165,7 @@ def proposed_roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple
     whole = [row for row in rows if len(row) == len(names)]
     columns = [[row[place].strip(BLANKS) for row in whole] for place in range(len(names))]
     once = {
-        _named(names, (ID_COLUMN,)): ColumnRole.ID,
+        _named(names, (ID_COLUMN,)) or _with_ids(names, columns): ColumnRole.ID,
         _named(names, (USAGE_COLUMN,)) or _with_usages(names, columns): ColumnRole.USAGE,
         _named(names, LABEL_COLUMNS): ColumnRole.LABEL,
         _named(names, PAIR_COLUMNS): ColumnRole.PAIR,
@@ -250,7 +251,7 @@ def check_columns(names: Sequence[str], asked: Sequence[str]) -> None:
         raise WrongColumns(
             f"The table has no column {_shown(unknown)}; its columns are {_shown(names, most=60)}."
         )
-    twice = [name for name in dict.fromkeys(asked) if asked.count(name) > 1 or name == ID_COLUMN]
+    twice = [name for name in dict.fromkeys(asked) if asked.count(name) > 1]
     if twice:
         raise WrongColumns(
             f"The column {_shown(twice)} was requested for two roles; label, identities, predictions and id "
@@ -267,6 +268,16 @@ def _named(names: Sequence[str], wanted: Sequence[str]) -> str | None:
     alike = {name.casefold(): name for name in reversed(names)}
     exact = next((name for name in wanted if name in names), None)
     return exact or next((alike[name.casefold()] for name in wanted if name.casefold() in alike), None)
+
+
+def _with_ids(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str | None:
+    """Return the only column that is called an id and has another value in each row, such as PassengerId."""
+    found = [
+        name
+        for name, column in zip(names, columns, strict=True)
+        if _AN_ID.search(name) and name not in PAIR_COLUMNS and len({*column, ""}) == len(column) + 1
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _with_usages(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str | None:

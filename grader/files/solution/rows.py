@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from grader.files.reading.numbers import BLANKS, number_of
+from grader.files.reading.numbers import BLANKS, fault_of_number, number_of
 from grader.files.reading.problems import FileProblem, Findings
 from grader.files.reading.row_ids import RowIds
 from grader.files.reading.text import INVISIBLE, invisible_in
@@ -169,7 +169,10 @@ class _Reader:
             code, like = f"bad_{spec.part}", "bad_value"
         elif math.isnan(value):
             code, like = f"blank_{spec.part}", "blank_value"
+        if code.startswith("bad_") and fault_of_number(_bytes(text.strip(BLANKS))) == "decimal_comma":
+            like = "decimal_comma_value"
         words = {"part": spec.part, "column": quoted(column), "expected": spec.domain}
+        words |= {"advice": ""} if spec.part == "target" and like == "bad_value" else {}
         self._of_column[column].add(code, line, text, like=like, **words)
 
     def _add_text(self, column: str, text: str, line: int) -> None:

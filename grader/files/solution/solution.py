@@ -174,8 +174,9 @@ def read_targets(
     texts: Sequence[str] = (),
     groups: Sequence[str] = (),
     usage: Sequence[str] | None = None,
+    row_id: str | None = None,
 ) -> tuple[Columns, ColumnRoles]:
-    """Read the true values of any metric; the column ``id`` contains the ids.
+    """Read the true values of any metric.
 
     Parameters
     ----------
@@ -189,6 +190,8 @@ def read_targets(
         The columns that divide the rows into groups; a row with a blank is in no group.
     usage : sequence of str, optional
         The column with the splits, or nothing; by default, ``Usage`` or one that contains Public and Private.
+    row_id : str, optional
+        The column with the ids; by default, the one that `guess_columns` proposes.
 
     Raises
     ------
@@ -197,19 +200,20 @@ def read_targets(
     """
     content = open_content(source, cap=SIZE_CAP)
     names, sample, problems = read_beginning(content, "a header with id and a target")
+    proposed = {each.role: each.name for each in reversed(proposed_roles(names, sample))}
     if usage is None:
-        guesses = proposed_roles(names, sample)
-        usage = [each.name for each in guesses if each.role is ColumnRole.USAGE]
-    check_columns(names, [*numbers, *texts, *groups, *usage])
+        usage = [proposed[ColumnRole.USAGE]] if ColumnRole.USAGE in proposed else []
+    row_id = row_id or proposed.get(ColumnRole.ID)
+    check_columns(names, [*filter(None, [row_id]), *numbers, *texts, *groups, *usage])
     problems += duplicate_columns(names)
-    if ID_COLUMN not in names:
+    if row_id is None:
         problems.append(no_id(names))
     if problems:
         raise FileRejected(*problems)
     roles = dict.fromkeys((*numbers, *texts), ColumnRole.LABEL) | dict.fromkeys(groups, ColumnRole.SLICE)
-    roles |= dict.fromkeys(usage[:1], ColumnRole.USAGE) | {ID_COLUMN: ColumnRole.ID}
+    roles |= dict.fromkeys(usage[:1], ColumnRole.USAGE) | {row_id or "": ColumnRole.ID}
     columns_of = {name: NumberColumn("target", low, high) for name, (low, high) in numbers.items()}
-    wanted = Wanted(ID_COLUMN, next(iter(usage), None), columns_of, (*texts, *groups), frozenset(texts))
+    wanted = Wanted(row_id, next(iter(usage), None), columns_of, (*texts, *groups), frozenset(texts))
     columns, problems = read_rows(content.open, wanted, names)
     if problems:
         raise FileRejected(*problems)

@@ -2,19 +2,19 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.numbers import LONGEST_NUMBER, fault_of_number, finite
+from grader.files.reading.row_ids import as_integer
 from grader.files.reading.text import BLANKS
-from grader.text import listed, quoted
 
 ID, PREDICTION = "id", "prediction"
-_CLASSES_SHOWN = 10
 _NAMES_SHOWN = 8
 NO_CLASS = -1
 LONGEST_TEXT = 1000
@@ -27,6 +27,7 @@ class PredictedColumn:
     Attributes
     ----------
     name : str
+        The name in files. A file may also use one of the `aliases`.
     lowest, highest : float
         The range of the numbers.
     classes : tuple of str
@@ -36,6 +37,8 @@ class PredictedColumn:
         If it is not 0, each value is a list of classes, separated by spaces, of which this many are read.
     is_text : bool
         Whether each value is any text of at most 1,000 bytes.
+    key : str
+        The name in the metric if it is another one.
     """
 
     name: str
@@ -44,11 +47,20 @@ class PredictedColumn:
     classes: tuple[str, ...] = ()
     places: int = 0
     is_text: bool = False
+    key: str = ""
+    aliases: tuple[str, ...] = ()
 
     @cached_property
     def codes(self) -> Mapping[bytes, int]:
         """The position of each class."""
-        return {name.encode(): code for code, name in enumerate(self.classes)}
+        return {normalize("NFC", name).encode(): code for code, name in enumerate(self.classes)}
+
+    def code_of(self, name: bytes) -> int:
+        """Return the position of a class, also if its letters are decomposed; -1 for another text."""
+        if not name.isascii():
+            text = normalize("NFC", name.decode("utf-8", "surrogateescape"))
+            name = text.encode("utf-8", "surrogateescape")
+        return self.codes.get(name, NO_CLASS)
 
     @property
     def longest(self) -> int:
@@ -79,8 +91,9 @@ class PredictedColumn:
     def codes_in(self, value: bytes) -> int | list[int] | None:
         """Return the position of a class, or those of a list; None if there is no class or an unknown one."""
         if not self.places:
-            return self.codes.get(value)
-        codes = [self.codes.get(name, NO_CLASS) for name in value.split()]
+            code = self.code_of(value)
+            return None if code == NO_CLASS else code
+        codes = [self.code_of(name) for name in value.split()]
         if not codes or NO_CLASS in codes:
             return None
         return (codes + [NO_CLASS] * self.places)[: self.places]
@@ -88,7 +101,14 @@ class PredictedColumn:
     def culprit(self, value: bytes) -> bytes:
         """Return the part of an unacceptable field that is shown: the first unknown class, or all."""
         names = value.split() if self.places else [value]
-        return next((name for name in names if self.classes and name not in self.codes), value)
+        return next((name for name in names if self.classes and self.code_of(name) == NO_CLASS), value)
+
+    def hint(self, value: bytes) -> str:
+        """Return the likely reason why a text is not a class, or nothing."""
+        whole = as_integer(self.culprit(value))
+        if whole is None or self.code_of(whole) == NO_CLASS:
+            return ""
+        return f" (a program wrote the whole number {whole.decode()} as a decimal; write integers or texts)"
 
     @property
     def domain(self) -> str:
@@ -96,8 +116,7 @@ class PredictedColumn:
         if self.is_text:
             return f"a text of at most {LONGEST_TEXT:,} bytes"
         if self.classes:
-            names = listed([quoted(name) for name in self.classes], most=_CLASSES_SHOWN)
-            return f"classes out of {names}, separated by spaces" if self.places else f"one of {names}"
+            return "classes, separated by spaces" if self.places else "a class of the competition"
         lowest, highest = self.lowest > -sys.float_info.max, self.highest < sys.float_info.max
         if lowest and highest:
             return f"a number from {self.lowest:g} to {self.highest:g}"
@@ -117,14 +136,22 @@ class PredictedColumn:
 
 @dataclass(frozen=True)
 class SubmissionColumns:
-    """The columns that a submission must have besides the id."""
+    """The columns that a submission must have besides the ids, whose column may always be called ``id``."""
 
     columns: tuple[PredictedColumn, ...]
+    id: str = ID
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all required columns, the id first."""
-        return (ID, *(column.name for column in self.columns))
+        return (self.id, *(column.name for column in self.columns))
+
+    def canonical(self, names: Sequence[str]) -> list[str]:
+        """Return the names of a header with the required names instead of their aliases."""
+        aliases = {alias: column.name for column in self.columns for alias in column.aliases}
+        aliases |= {ID: self.id}
+        renamed = {alias: name for alias, name in aliases.items() if name not in names}
+        return [name if name in self.names else renamed.get(name, name) for name in names]
 
     @property
     def header(self) -> str:
@@ -142,7 +169,7 @@ class SubmissionColumns:
     @property
     def is_default(self) -> bool:
         """Whether these are the columns of a competition whose metric only compares predictions."""
-        return self.columns == ONE_NUMBER.columns
+        return [replace(each, name="", key="", aliases=()) for each in self.columns] == [PredictedColumn("")]
 
 
 ONE_NUMBER = SubmissionColumns((PredictedColumn(PREDICTION),))

@@ -128,6 +128,7 @@ class _RowReader:
             number,
             partial(column.culprit, value),
             column=f"column {quoted(column.name)}: " if len(self._values) > 1 else "",
+            hint=partial(column.hint, value),
             foreign=partial(foreign, value.decode("utf-8", "replace")),
             **words,
         )

@@ -49,7 +49,7 @@ def read_header(
     if findings:
         raise FileRejected(*findings.problems())
     fields = split_fields(line) or [line]
-    names = [field.decode("utf-8", "backslashreplace") for field in fields]
+    names = wanted.canonical([field.decode("utf-8", "backslashreplace") for field in fields])
     others = [name for name in other_labels if name not in wanted.names]
     distinct = set(names)
     if not {*wanted.names} <= distinct <= {*wanted.names, *others} or len(distinct) != len(names):
@@ -84,7 +84,8 @@ def _wrong_header(
         code, advice = "wrong_header", "Case matters."
     elif names[0] in INDEX_NAMES and extra[:1] == [names[0]]:
         code = "index_column"
-        advice = "Use to_csv(index_label='id')." if "id" in missing else "Use to_csv(index=False)."
+        keyword = f"index_label='{wanted.id}'" if wanted.id in missing else "index=False"
+        advice = f"Use to_csv({keyword})."
     elif len(missing) == len(wanted.names):
         code = "wrong_header"
     else:

@@ -206,7 +206,7 @@ def _classes(body: bytes, column: PredictedColumn, rows: int) -> NDArray[np.int3
         return None
     for place in fields:
         texts = [str(text).encode() for text in frame[place].cat.categories]
-        known = [column.codes.get(text.strip(BLANKS), NO_CLASS) for text in texts]
+        known = [column.code_of(text.strip(BLANKS)) for text in texts]
         if any(code == NO_CLASS and text for code, text in zip(known, texts, strict=True)):
             return None
         # The code of a missing field is -1, which is the place of the last item.
@@ -354,7 +354,7 @@ def _read_rows(
         predictions, notes, order = list(rows.predictions), rows.notes, np.argsort(rows.lines)
         in_file_order = tuple(values[order] for values in predictions[:1])
     remarks = remarks_on(in_file_order[0]) if wanted.is_default else []
-    names = [column.name for column in wanted.columns]
+    names = [column.key or column.name for column in wanted.columns]
     return dict(zip(names, predictions, strict=True)), [*notes, *remarks]
 
 

@@ -10,17 +10,16 @@ from pydantic.json_schema import SkipJsonSchema
 
 from fairboard import MetricSettings, Weights
 from fairboard.bias.metric import BiasMetric
-from fairboard.groups import without_mean
+from fairboard.groups import LEAST_ROWS, without_mean
 from fairboard.interface import Description, Metric, Options
-from grader.files.solution.roles import ID_COLUMN
-from grader.files.submission.columns import SubmissionColumns
+from grader.files.submission.columns import ID, PREDICTION, SubmissionColumns
 from grader.metrics import registry
 from grader.models import Competition, ScoringVersion
-from grader.scored_files import predicted_columns, with_some_classes
+from grader.scored_files import columns_of, with_some_classes
 from grader.services.site.stored_json import StoredJson, StoredNames
 from grader.text import is_storable, listed
 
-MIN_CLASS_ROWS = 25
+MIN_CLASS_ROWS = LEAST_ROWS
 MAX_CUTOFF = 1000
 MAX_CLASSES = 5_000
 
@@ -45,11 +44,12 @@ Group = Annotated[tuple[Name, ...], Field(strict=False, min_length=2, max_length
 class NamedMetric(StoredJson):
     """The metric of a competition with its options; blank ones are taken from the solution.
 
-    `columns`, `classes`, `positive` and `cutoff` are the options of the metric. `weight` is the weight of the
-    overall value in the score; the rest is the weight of the power mean over the groups in `scored_groups`.
-    `groups` are columns of the solution; the solution check sets them and `scored_groups`. `target` is the
-    column with the true values, unless the metric is a mean over `columns`. `reported` are further metrics of
-    the same columns that are terms, but not part of the score.
+    `columns`, `classes`, `positive`, `cutoff` and `decimals` are the options of the metric. `weight` is the
+    weight of the overall value in the score; the rest is the weight of the power mean over the groups in
+    `scored_groups`. `groups` are columns of the solution; the solution check sets them and `scored_groups`.
+    `target` is the column with the true values, unless the metric is a mean over `columns`. `reported` are
+    further metrics of the same columns that are terms, but not part of the score. `id` and `prediction` are
+    the columns of submissions; the solution check sets `id`.
 
     The bias metric has only a `formula`: the weights, the power and the thresholds. Its groups are the
     identities.
@@ -63,6 +63,9 @@ class NamedMetric(StoredJson):
     classes: Names = ()
     positive: Name | None = None
     cutoff: Annotated[int, Field(ge=1, le=MAX_CUTOFF)] = 5
+    decimals: Annotated[int, Field(ge=0, le=15)] = 5
+    id: Name = ID
+    prediction: Name = PREDICTION
     weight: Annotated[float, Field(ge=0, le=1)] = 1.0
     target: Name | None = None
     groups: Names = ()
@@ -88,16 +91,19 @@ class NamedMetric(StoredJson):
         return ("identity", "identities") if self.takes_identities else ("group", "groups")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON data without the fields of other metrics, untagged for the bias metric."""
+        """Return JSON data without the fields of other metrics; that of the bias metric is untagged."""
+        names = {"id": ID, "prediction": PREDICTION}
+        named = {name: value for name in names if (value := getattr(self, name)) != names[name]}
         if self.takes_identities:
-            return self.formula.as_dict()
+            return self.formula.as_dict() | named
         omitted = {*(() if self.is_python else PYTHON_FIELDS), *(() if self.reported else ("reported",))}
-        return {name: each for name, each in super().as_dict().items() if name not in omitted}
+        omitted |= names.keys() | ({"decimals"} if self.decimals == Options().decimals else set())
+        return {name: each for name, each in super().as_dict().items() if name not in omitted} | named
 
     @property
     def blank_options(self) -> Options:
         """The options of the metric, without classes if they are not known yet."""
-        return Options(self.columns, self.classes, self.positive, self.cutoff)
+        return Options(self.columns, self.classes, self.positive, self.cutoff, self.decimals)
 
     @property
     def options(self) -> Options:
@@ -111,8 +117,9 @@ class NamedMetric(StoredJson):
             return {}
         if self.name not in registry.METRICS:
             return {self.name: self.describe().title}
-        names = registry.fitting(self.name, self.options)
-        metrics = [self.model_copy(update={"name": name, "reported": ()}) for name in names]
+        names, positive = registry.fitting(self.name, self.options), self.positive or self.options.classes[-1]
+        changed = {"reported": (), "positive": positive}
+        metrics = [self.model_copy(update={"name": name, **changed}) for name in names]
         return {
             each.name: each.describe().title
             for each in metrics
@@ -141,9 +148,9 @@ class NamedMetric(StoredJson):
             problems.append(f"{about.title} has one column. Remove the names of several columns.")
         if reserved := sorted(RESERVED.intersection(self.columns)):
             problems.append(f"These column names are reserved: {', '.join(reserved)}.")
-        elif ID_COLUMN in {each.name for each in about.predictions}:
+        elif self.id in {each.name for each in about.predictions} | {self.prediction}:
             problems.append(
-                f"A submission has a column for each class, so no class can be called {ID_COLUMN}. Rename it."
+                f"Submissions need another column for the ids, so no other can be called {self.id}."
             )
         if self.classes and self.positive is not None and self.positive not in self.classes:
             problems.append(f"The positive class {self.positive!r} is not one of the classes.")
@@ -173,11 +180,12 @@ def metric_of(data: Any) -> NamedMetric:
         raise ValueError("must be an object")  # noqa: TRY004  (pydantic expects it)
     if data.get(registry.TAG, registry.BIAS) != registry.BIAS:
         return NamedMetric.from_dict(data)
-    parts = {name: each for name, each in data.items() if name != registry.TAG}
+    named = {name: data[name] for name in ("id", "prediction") if name in data}
+    parts = {name: each for name, each in data.items() if name not in (registry.TAG, *named)}
     weights = parts.get("weights")
     if unknown := sorted({*parts, *(weights if isinstance(weights, dict) else ())} - _PARTS_OF_BIAS):
         raise ValueError(f"{listed(unknown)}: not a part of the bias metric")
-    return NamedMetric(formula=_BIAS.validate_python(parts))
+    return NamedMetric(formula=_BIAS.validate_python(parts), **named)
 
 
 StoredMetric = Annotated[
@@ -228,7 +236,7 @@ class Rules(StoredJson):
     @property
     def columns(self) -> SubmissionColumns:
         """The columns that a submission must have."""
-        return predicted_columns(self.about, registry.options_of(self.as_settings()))
+        return columns_of(self.as_settings())
 
     @property
     def term_names(self) -> tuple[str, ...]:

@@ -94,6 +94,7 @@ def read(text: str, *, before: CompetitionSettings | None = None) -> Competition
             problems.append(f"The key {place} is unknown.")
     if "metric" in paths:  # The upload of the file sets the metric.
         parts.pop(registry.TAG, None)
+        python |= {name: parts.pop(name) for name in _PYTHON if name in parts}
     else:
         problems += [f"metric.{name} is only for a metric.py in files.metric." for name in python]
     if parts:

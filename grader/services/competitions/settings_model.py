@@ -235,7 +235,7 @@ class CompetitionSettings(BaseModel):
     selection_count: Count = 2
     takes_late_submissions: Annotated[bool, Kind.CHECK] = True
     identities: Names = None
-    min_class_rows: Count = MIN_CLASS_ROWS
+    min_class_rows: Annotated[int, Kind.COUNT, Field(ge=MIN_CLASS_ROWS, le=MAX_COUNT)] = MIN_CLASS_ROWS
     metric: StoredMetric = Field(default_factory=NamedMetric)
     overview: Text = ""
     evaluation: Text = ""
@@ -305,8 +305,14 @@ TEXT, DATA, DATES_AND_ENTRY, PUBLISH = SECTIONS = tuple(_sections())
 _FIELDS = CompetitionSettings.model_fields
 # The formula of the bias metric is a single setting. Each part has its own input, but the weights share one
 # TOML key. Any other metric uses some of the named parts.
-_KINDS = {"cutoff": Kind.COUNT, "columns": Kind.NAMES, "classes": Kind.NAMES, "reported": Kind.NAMES}
-_KINDS |= dict.fromkeys(("name", "target", "positive"), Kind.LINE)
+_KINDS = {
+    "cutoff": Kind.COUNT,
+    "decimals": Kind.COUNT,
+    "columns": Kind.NAMES,
+    "classes": Kind.NAMES,
+    "reported": Kind.NAMES,
+}
+_KINDS |= dict.fromkeys(("name", "target", "positive", "prediction"), Kind.LINE)
 KINDS: Mapping[str, Kind] = (
     dict.fromkeys(_DECLARED, Kind.NUMBER)
     | _KINDS

@@ -213,7 +213,7 @@ def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
         rank=rank,
         score=scale.text(entry.score_units),
         score_units=entry.score_units,
-        gap=scale.size_text(above.score_units - entry.score_units) if above else None,
+        gap=scale.size_text(scale.difference(above.score_units, entry.score_units)) if above else None,
         division_rank=inside.rank_of(entry) if team.division else None,
         public_rank=public_rank,
         public_score=scale.text(public.score_units) if public else None,

@@ -1,32 +1,39 @@
 """Displayed group values: the worst group, the gap, and the losses."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from fairboard.bias.score import power_mean
-from fairboard.groups import POWER
+from fairboard.groups import OTHER, POWER, GroupValue
 from fairboard.interface import Description, Direction
 from fairboard.losses import mean_losses
 from grader.services.competitions.metric import NamedMetric
 
+OTHER_NAME = "other"
 Stored = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownGroup:
-    """A group's value to three significant digits, and its loss computed from the displayed values."""
+    """A group's value to three significant digits, and what is computed from the displayed values.
+
+    `loss` is the share of the score that is lost, `behind` the distance from the best group of the column.
+    All groups that are too small to be named are one group with the name `other`.
+    """
 
     name: str
     rows: int
     score: float
     loss: float
+    behind: float
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTable:
-    """The groups of a column, the largest loss first; `gap` is the distance of the worst from the best."""
+    """The groups of a column, the worst first; `gap` is the distance of the worst from the best."""
 
     column: str
     worst: str
@@ -77,17 +84,21 @@ def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[G
     shown = []
     for column in (each for each in metric.groups if stored.get(each)):
         groups, lines = stored[column], []
-        best = best_of(values[column, name] for name in groups)
-        worst = worst_of(groups, key=lambda name: values[column, name])
+        named = [name for name in groups if name != OTHER] or [OTHER]
+        best = best_of(values[column, name] for name in named)
+        worst = worst_of(named, key=lambda name: values[column, name])
         row_count = sum(each["rows"] for each in groups.values())
         for name, each in groups.items():
             key = column, name
             loss = metric.weight * each["rows"] / row_count * abs(best - values[key])
             if key in scored:
                 loss += (1 - metric.weight) * abs(mean(scored | {key: best}) - mean(scored))
-            lines.append(ShownGroup(name, each["rows"], values[key], rounded(loss)))
-        lines.sort(key=lambda line: (-line.loss, line.name))
-        shown.append(GroupTable(column, worst, rounded(abs(best - values[column, worst])), tuple(lines)))
+            behind = rounded(abs(best - values[key]))
+            lines.append(ShownGroup(name or OTHER_NAME, each["rows"], values[key], rounded(loss), behind))
+        sign = -1 if is_lowest else 1
+        lines.sort(key=lambda line: (line.name == OTHER_NAME, sign * line.score, line.name))
+        gap = rounded(abs(best - values[column, worst]))
+        shown.append(GroupTable(column, worst or OTHER_NAME, gap, tuple(lines)))
     return tuple(shown)
 
 
@@ -120,8 +131,34 @@ def loss_parts(
 
 def worst_of(stored: Stored, *, is_lowest_best: bool) -> WorstGroup | None:
     """Return the worst group of a stored score, or None if it has no groups."""
-    values = [WorstGroup(column, name, rounded(each["score"])) for column, name, each in _all(stored)]
+    values = [WorstGroup(column, name, rounded(each["score"])) for column, name, each in _all(stored) if name]
     return (max if is_lowest_best else min)(values, key=lambda each: each.score, default=None)
+
+
+def values_with_errors(
+    tables: Sequence[GroupTable], about: Description, overall: float, error: float | None
+) -> dict[str, dict[str, GroupValue]]:
+    """Return the displayed values by column and group with estimated standard errors; empty without `error`.
+
+    The standard error of the overall value is scaled by the number of rows and, if errors are sizes, by the
+    value of the group.
+    """
+    if not error:
+        return {}
+    is_size = about.direction is Direction.LOWEST and overall > 0
+    return {
+        table.column: {
+            each.name: GroupValue(
+                each.score,
+                error
+                * math.sqrt(sum(line.rows for line in table.groups) / each.rows)
+                * (max(1.0, each.score / overall) if is_size else 1.0),
+            )
+            for each in table.groups
+            if each.name != OTHER_NAME
+        }
+        for table in tables
+    }
 
 
 def _all(stored: Stored) -> list[tuple[str, str, Mapping[str, Any]]]:

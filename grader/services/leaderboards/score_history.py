@@ -91,11 +91,6 @@ class OwnScore:
     units: int | None
     before: TeamEntry | None
 
-    @property
-    def gain(self) -> int | None:
-        """The file's score minus the best earlier score."""
-        return None if self.units is None or self.before is None else self.units - self.before.score_units
-
 
 def own_scores(
     session: Session, *, team: Team, version: ScoringVersion, allowed: Collection[Field]

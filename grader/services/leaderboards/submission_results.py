@@ -1,6 +1,5 @@
 """Submission results visible to the viewer: scores, terms, identities, rank."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,6 +8,7 @@ from functools import cached_property
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
+from fairboard.groups import GroupValue, WeakestGroup, weakest_group
 from fairboard.interface import Description, GroupLine, Recounted
 from fairboard.losses import CostedTerm, Loss, in_units, term_costs, weakest_term
 from grader.errors import ErrorKind, ParticipantError
@@ -58,6 +58,7 @@ class SplitResult:
     `terms`, `costs` (the terms sorted by cost), `identities` and `groups` are empty if hidden. `errors`
     contains the standard errors of the exact score and of the displayed terms. `parts` are the costs by term
     and group: of exact AUCs for organizers, of displayed ones for all others, because exact ones reveal more.
+    `values` are the displayed values of groups by term or column, with standard errors.
     """
 
     score: str
@@ -69,6 +70,8 @@ class SplitResult:
     errors: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[tuple[str, str], float] = field(default_factory=dict)
     groups: tuple[GroupTable, ...] = ()
+    split: Split = Split.PUBLIC
+    values: Mapping[str, Mapping[str, GroupValue]] = field(default_factory=dict)
     about: Description = field(default_factory=registry.default)
 
     @property
@@ -77,42 +80,17 @@ class SplitResult:
         return self.score_units if self.about.best is None else self.scale.units(self.about.best)
 
     @cached_property
-    def all_losses(self) -> tuple[Loss, ...]:
+    def losses(self) -> tuple[Loss, ...]:
         """The distance from the best possible score by term and group, largest first; empty if hidden."""
         if abs(self.score_units) >= order.LARGEST_UNITS:
             return ()
         total = self.best_units - self.score_units
         return tuple(in_units(self.parts, total, lambda units: abs(self.scale.value(units))))
 
-    @property
-    def losses(self) -> tuple[Loss, ...]:
-        """The losses without a group, and those above two standard errors of their term's part of the score.
-
-        Without a known standard error of the score, no loss of a group is listed. The largest come first.
-        """
-        errors = {"": self.errors.get("score", math.inf)}
-        for term in self.about.terms:
-            if term.weight is not None and term.name in self.errors:
-                errors[term.name] = term.weight * self.errors[term.name]
-        return tuple(
-            each
-            for each in self.all_losses
-            if not each.group or each.amount > 2 * errors.get(each.term, errors[""])
-        )
-
-    @property
-    def costliest_group(self) -> tuple[str, float] | None:
-        """The group that costs the most over all terms, and its cost; None if no loss of a group is clear."""
-        clear = {each.group for each in self.losses if each.group}
-        costs = {name: sum(each.units for each in self.all_losses if each.group == name) for name in clear}
-        name = min(costs, key=lambda each: (-costs[each], each), default=None)
-        return None if name is None else (name, abs(self.scale.value(costs[name])))
-
-    @property
-    def within_chance(self) -> float:
-        """The sum of the losses that are not listed."""
-        units = sum(each.units for each in self.all_losses) - sum(each.units for each in self.losses)
-        return abs(self.scale.value(units))
+    @cached_property
+    def weakest_group(self) -> WeakestGroup | None:
+        """The group that is named on all pages; None if all groups are equal within chance."""
+        return weakest_group(self.values, self.about.direction)
 
     @property
     def weakest_term(self) -> str | None:
@@ -174,7 +152,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         public=public,
         best_before_units=before.score_units if before else None,
         best_before_id=before.submission_id if before else None,
-        gain_units=public.score_units - before.score_units if before else None,
+        gain_units=public.scale.difference(public.score_units, before.score_units) if before else None,
         rank=team_rank if stands else None,
         previous_rank=standings.rank_of(shown) if stands and shown else None,
         team_count=standings.count_teams(),
@@ -219,6 +197,8 @@ def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field])
     terms = shown_scores.rounded_terms(score.terms, names, about.decimals_of_terms)
     tables = group_tables.tables(score.groups, rules.metric, about.direction) if has_groups else ()
     groups: Sequence[GroupLine] = ()
+    errors = shown_scores.shown_errors(score.errors, terms)
+    values: Mapping[str, Mapping[str, GroupValue]]
     if isinstance(scorer, Recounted):
         _, exact = scorer.recount(score.evidence) if has_groups else ({}, ())
         groups = [
@@ -226,8 +206,20 @@ def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field])
             for each in exact
         ]
         parts = scorer.loss_parts(terms, exact if Field.LABELS in allowed else groups)
+        values = {
+            term.name: {
+                each.name: GroupValue(value, each.errors[term.name])
+                for each in groups
+                if (value := each.cells[term.name]) is not None
+            }
+            for term in about.terms
+            if term.is_over_groups and term.name in cells
+        }
     else:
         parts = group_tables.loss_parts(tables, rules.metric, about, terms)
+        error = errors.get("overall", errors.get("score"))
+        overall = terms.get("overall", scale.value(units))
+        values = group_tables.values_with_errors(tables, about, overall, error)
     return SplitResult(
         score=scale.text(units),
         score_units=units,
@@ -237,9 +229,11 @@ def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field])
             IdentityRow(each.name, {cell: each.cells[cell] for cell in cells}) for each in groups
         ),
         scale=scale,
-        errors=shown_scores.shown_errors(score.errors, terms),
+        errors=errors,
         parts=parts,
         groups=tables,
+        split=score.split,
+        values=values,
         about=about,
     )
 

@@ -4,7 +4,7 @@ Nothing here uses a database session, because the assessment runs before the tra
 result.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -34,6 +34,7 @@ from grader.services.solutions.groups import Grouped
 from grader.services.solutions.report import ColumnChange, Level, Told
 from grader.services.solutions.truth import IGNORED, Truth, split_in_half
 from grader.storage.stores import Storage
+from grader.text import listed, quoted
 
 SHOWN_IDS = 5
 _ROLES = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.SLICE})
@@ -132,8 +133,9 @@ def read(
     targets, groups, usage = (
         columns[role] for role in (ColumnRole.LABEL, ColumnRole.SLICE, ColumnRole.USAGE)
     )
+    row_id = next(iter(columns[ColumnRole.ID]), None)
     if metric.is_python:
-        table = PythonTable.read(source, names=targets, groups=groups, usage=usage)
+        table = PythonTable.read(source, names=targets, groups=groups, usage=usage, row_id=row_id)
         if not targets:
             raise UnusableSolution(
                 ["A metric written in Python needs a column with true values. Choose its role."]
@@ -142,7 +144,9 @@ def read(
         return table.solution(), metric.model_copy(update={"python": settings.as_dict()})
     target = None if metric.columns else next(iter(targets), metric.target)
     options = metric.blank_options
-    solution = read_truth(source, metric.name, options, target=target, groups=groups, usage=usage)
+    solution = read_truth(
+        source, metric.name, options, target=target, groups=groups, usage=usage, row_id=row_id
+    )
     if clash := solution.targets.keys() & solution.slices.keys():
         names = ", ".join(sorted(clash))
         raise UnusableSolution(
@@ -192,8 +196,9 @@ def assess(
             usage, split_by = live.truth.usage[positions], "live solution"
     options = with_classes(metric.blank_options, solution)
     columns = predicted_columns(metric.describe(), options)
-    if live is None and not (metric.is_python or metric.takes_identities):
-        resolved = metric.model_copy(update={"classes": solution.classes})
+    if live is None:
+        known = {} if metric.is_python or metric.takes_identities else {"classes": solution.classes}
+        resolved = metric.model_copy(update={"id": solution.roles.id or metric.id, **known})
         choice = choice.model_copy(update={"metric": resolved})
     other_labels = tuple(solution.other_labels)
     described = _described(solution, None if metric.takes_identities else roles) | {
@@ -345,8 +350,18 @@ def _assessed(
         *(solution_report.finding(Level.WARNING, *each) for each in grouped.warnings),
         *solution_report.lost_identities(lost),
         *solution_report.findings(report, is_corrected=live is not None),
+        *(solution_report.finding(Level.NOTE, "metric", each) for each in _of_classes(grouped)),
     ]
     return Assessed(row_ids, truth, grouped.rules, report, tuple(grouped.problems))
+
+
+def _of_classes(grouped: Grouped) -> Iterator[str]:
+    """State how a metric uses classes: the positive one, and their order if it matters."""
+    metric = grouped.rules.metric
+    if metric.classes and not metric.is_python and not metric.problems():
+        order = " in this order" if metric.describe().orders_classes else ""
+        shown = listed([quoted(each) for each in metric.classes], most=20)
+        yield f"{metric.describe().sentence} Classes{order}: {shown}."
 
 
 def _grouped(

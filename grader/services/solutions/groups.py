@@ -1,6 +1,7 @@
 """Groups in a score (identities or slice values): strata, selection, rows and problems."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,22 +12,22 @@ from fairboard import MetricSettings, PairCounts, PreparedSplit, prepare, report
 from fairboard.bias.counts import IdentityCounts
 from fairboard.bias.expected_error import score_standard_error
 from fairboard.bias.subgroups import MEANS
-from fairboard.groups import GroupedMetric, GroupRules
+from fairboard.groups import LEAST_ROWS, Group, GroupedMetric, GroupRules, size_of_group
 from fairboard.interface import ColumnKind, Direction, Metric, UnsuitableTruth
 from grader.files import RowIds, Solution
 from grader.metrics.python_metric import PythonMetric
 from grader.metrics.registry import metric as metric_of
 from grader.metrics.registry import reporting
 from grader.models import Split
-from grader.ranking.order import LARGEST_UNITS, Scale
+from grader.ranking.order import Scale
 from grader.services.competitions.metric import MetricChoice, NamedMetric, Rules
 from grader.services.solutions import python_solution
 from grader.services.solutions.truth import IGNORED, Truth
-from grader.text import counted
+from grader.text import counted, listed
 
 MOST_STRATA = 16
 MOST_CLASSES = 50
-FEW_UNITS = 1000
+FEW_UNITS, MOST_DIGITS = 1000, 7
 _NO_WINS = dict.fromkeys([name for name in IdentityCounts._fields if name.endswith("_wins")], 0)
 
 
@@ -128,7 +129,10 @@ def identities_of(truth: Truth, choice: MetricChoice) -> Grouped:
             if cell.affects_score and cell.term not in MEANS.values()
         ]
     members = {name: values >= formula.identity_threshold for name, values in truth.identities.items()}
-    return Grouped(rules, facts, problems, truth.labels >= formula.label_threshold, members)
+    small = [line["name"] for line in lines if line["in_score"] and line["is_small"]]
+    few = f"fewer than {LEAST_ROWS} rows of a class in a split are in the score"
+    warnings = [("small_groups", f"Identities with {few}: {listed(small)}.")] if small else []
+    return Grouped(rules, facts, problems, truth.labels >= formula.label_threshold, members, tuple(warnings))
 
 
 def _prepared(truth: Truth, split: Split, formula: MetricSettings) -> PreparedSplit:
@@ -155,6 +159,7 @@ def _identity_lines(splits: Mapping[Split, PreparedSplit], least: int) -> list[d
                     )
                     line |= {"is_defined": False, "why_not": why_not}
     for line in lines:
+        line["is_small"] = _fewest(line) < LEAST_ROWS
         if line["is_defined"] and _fewest(line) < least:
             few = counted(_fewest(line), "row")
             line["why_not"] = f"Only {few} of a class in a split. The minimum is {least}."
@@ -206,7 +211,7 @@ def values_of(
             "of the overall value to 1."
         )
     splits = {split: truth.rows(split) for split in Split}
-    facts = {
+    facts: dict[str, Any] = {
         "unannotated_rows": 0,
         "splits": {
             split.value: {"rows": int(rows.size), "positives": 0, "unannotated": 0}
@@ -225,7 +230,7 @@ def values_of(
     if not is_high.any():  # more than half of the rows have the largest value
         is_high = truth.labels == truth.labels.max()
     resolved = metric.model_copy(update={"groups": tuple(truth.slices), "scored_groups": in_score})
-    warnings = () if problems else _scale_warnings(truth, metric)
+    warnings = () if problems else (*_size_warnings(facts["groups"]), *_scale_warnings(truth, metric))
     return Grouped(Rules(metric=resolved), facts, unscorable, is_high, warnings=warnings)
 
 
@@ -252,7 +257,8 @@ def _groups(
         inner, columns = metric_of(metric.name, metric.options), truth.columns
     grouped = GroupedMetric(inner, GroupRules(tuple(truth.slices)))
     scored = reporting(grouped, metric.reported, metric.options)
-    sizes, reasons = dict[tuple[str, str], dict[str, int]](), dict[tuple[str, str], str]()
+    sizes, reasons = dict[Group, dict[str, int]](), dict[Group, str]()
+    fewest, about = dict[Group, int](), inner.describe()
     for split in Split:
         try:
             prepared = scored.prepare(columns, truth.rows(split))
@@ -260,22 +266,49 @@ def _groups(
         except UnsuitableTruth as error:
             problems += [f"In the {split.value} split: {each}" for each in error.problems]
             continue
-        for place, (rows, _) in prepared.groups.items():
-            sizes.setdefault(place, {})[split.value] = rows.size
-        for place, why in prepared.skipped.items():
+        for place in (*prepared.groups, *prepared.skipped):
             column, value = place
-            count = np.count_nonzero(columns[column][truth.rows(split)].astype(str) == value)
-            sizes.setdefault(place, {})[split.value] = int(count)
+            rows = truth.rows(split)[columns[column][truth.rows(split)].astype(str) == value]
+            sizes.setdefault(place, {})[split.value] = rows.size
+            size = size_of_group(about, columns, rows)
+            fewest[place] = min(size, fewest.get(place, size))
+        for place, why in prepared.skipped.items():
             reasons[place] = (
                 f"The metric is undefined in the {split.value} rows of this group: {' '.join(why)}"
             )
     if problems:
         return [], problems
-    return [_group(*place, rows, reasons.get(place, ""), least) for place, rows in sizes.items()], problems
+    of_class = " of a class" if about.compares_classes else ""
+    lines = []
+    for place, rows in sizes.items():
+        why_not = reasons.get(place, "")
+        if not why_not and len(rows) < len(Split):
+            why_not = f"All its rows are {next(iter(rows))}."
+        elif not why_not and fewest[place] < least:
+            why_not = f"A split has only {fewest[place]:,} of its rows{of_class}. The minimum is {least}."
+        is_defined, is_small = place not in reasons and len(rows) == len(Split), fewest[place] < LEAST_ROWS
+        lines.append(
+            {"column": place[0], "value": place[1], "rows": rows, "is_defined": is_defined}
+            | {"why_not": why_not, "is_small": is_small}
+        )
+    return lines, problems
+
+
+def _size_warnings(lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Warn about groups whose values are mostly chance, and which may disclose labels."""
+    for is_in_score, fate in ((True, "are in the score"), (False, 'are shown together as "other"')):
+        small = [
+            f"{line['column']} = {line['value']}"
+            for line in lines
+            if line["is_small"] and line["in_score"] is is_in_score
+        ]
+        if small:
+            few = f"fewer than {LEAST_ROWS} rows, or rows of a class, in a split"
+            yield "small_groups", f"{counted(len(small), 'group')} with {few} {fate}: {listed(small)}."
 
 
 def _scale_warnings(truth: Truth, metric: NamedMetric) -> tuple[tuple[str, str], ...]:
-    """Warn if the unit of the target makes scores so small or large that ranks depend on time only."""
+    """Warn if the unit of the target makes scores so small that ranks depend on time, or very long."""
     about, rows = metric.describe(), truth.rows(Split.PUBLIC)
     columns = (*about.truth, *about.predictions)
     is_number = all(each.kind is ColumnKind.NUMBER for each in columns)
@@ -290,28 +323,13 @@ def _scale_warnings(truth: Truth, metric: NamedMetric) -> tuple[tuple[str, str],
     scale = Scale(about.decimals, is_lowest_best=True)
     if abs(scale.units(score)) < FEW_UNITS:
         change = f"Scores have {about.decimals} decimals, so few of them would differ. Multiply the target."
-    elif abs(scale.units(score * FEW_UNITS)) >= LARGEST_UNITS:
-        largest = scale.text(-LARGEST_UNITS)
-        change = f"Scores above {largest} all count as {largest}. Divide the target by a constant."
+    elif about.decimals and score >= 10.0 ** (MOST_DIGITS - about.decimals):
+        digits = math.floor(math.log10(score)) + 1
+        change = f"Set the decimals to {max(0, MOST_DIGITS - digits)} to show at most {MOST_DIGITS} digits."
     else:
         return ()
     text = f"If all predictions are the mean of the target, the score is {score:.3g}. {change}"
     return (("score_scale", text),)
-
-
-def _group(column: str, value: str, rows: Mapping[str, int], undefined: str, least: int) -> dict[str, Any]:
-    why_not = undefined
-    if not why_not and len(rows) < len(Split):
-        why_not = f"All its rows are {next(iter(rows))}."
-    elif not why_not and min(rows.values()) < least:
-        why_not = f"A split has only {min(rows.values()):,} of its rows. The minimum is {least}."
-    return {
-        "column": column,
-        "value": value,
-        "rows": dict(rows),
-        "is_defined": not undefined and len(rows) == len(Split),
-        "why_not": why_not,
-    }
 
 
 def _facts(values: NDArray[Any], classes: Sequence[str]) -> dict[str, Any]:

@@ -108,8 +108,7 @@ def _assessed(
         choice = choice.model_copy(update={"metric": metric})
     else:
         undecided = [each for each in proposed if not each.is_explained]
-    id_column = solution.roles.id if metric.takes_identities else None
-    test, problems = _test(work, asked, files, solution.row_ids, id_column)
+    test, problems = _test(work, asked, files, solution.row_ids, solution.roles.id)
     assessed = assessment.assess(
         solution,
         choice=choice,

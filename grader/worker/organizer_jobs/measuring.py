@@ -74,7 +74,7 @@ def _difference(one: Measured, other: Measured, version: ScoringVersion) -> dict
     found = paired_difference(one, other)
     if found is None or not math.isfinite(found.margin):
         return None
-    units = version.scale.units(one.score) - version.scale.units(other.score)
+    units = version.scale.difference(*(version.scale.units(each.score) for each in (one, other)))
     return {"units": units, "standard_error": found.standard_error, "margin": found.margin}
 
 

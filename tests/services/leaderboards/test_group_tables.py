@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fairboard.bias.score import power_mean
+from fairboard.groups import OTHER, weakest_group
 from fairboard.interface import Direction
 from grader.services.competitions.metric import NamedMetric
 from grader.services.leaderboards import group_tables
@@ -30,7 +31,11 @@ def test_losses_of_a_mean_add_up_to_the_distance_of_the_overall_value_from_the_b
     values = [(each["rows"], each["score"]) for each in STORED["region"].values()]
     overall = np.average([score for _, score in values], weights=[rows for rows, _ in values])
     assert sum(each.loss for each in table.groups) == pytest.approx(overall - 2.0)
-    assert [each.name for each in table.groups] == ["south", "west", "north"]
+    assert [(each.name, each.behind) for each in table.groups] == [
+        ("south", 3.0),
+        ("west", 1.0),
+        ("north", 0),
+    ]
     assert (table.worst, table.gap) == ("south", 3.0)
 
 
@@ -46,6 +51,41 @@ def test_the_lowest_value_is_the_worst_if_the_highest_is_the_best():
     metric = NamedMetric(name="accuracy", groups=("region",))
     (table,) = group_tables.tables(STORED, metric, Direction.HIGHEST)
     assert (table.worst, table.groups[0].name) == ("north", "north")
+
+
+def test_a_large_group_is_not_named_instead_of_a_worse_one():
+    stored = {
+        "market": {
+            "us": {"rows": 9000, "score": 0.884},
+            "de": {"rows": 400, "score": 0.531},
+            "fr": {"rows": 600, "score": 0.95},
+            OTHER: {"rows": 40, "score": 0.1},
+        }
+    }
+    metric = NamedMetric(name="accuracy", groups=("market",))
+    about = metric.describe()
+    (table,) = group_tables.tables(stored, metric, about.direction)
+    assert (table.worst, table.groups[0].name, table.groups[-1].name) == ("de", "de", "other")
+    worst = group_tables.worst_of(stored, is_lowest_best=False)
+    values = group_tables.values_with_errors((table,), about, 0.87, 0.003)
+    assert worst is not None and (worst.name, weakest_group(values, about.direction).name) == ("de", "de")
+    assert group_tables.values_with_errors((table,), about, 0.87, None) == {}
+
+
+def test_equal_groups_of_few_rows_are_not_named():
+    rng = np.random.default_rng(3)
+    named = 0
+    for _ in range(100):
+        right = rng.random((20, 30)) < 0.7
+        stored = {
+            "group": {f"g{n}": {"rows": 30, "score": float(each.mean())} for n, each in enumerate(right)}
+        }
+        about = NamedMetric(name="accuracy", groups=("group",)).describe()
+        tables = group_tables.tables(stored, NamedMetric(name="accuracy", groups=("group",)), about.direction)
+        error = float(right.std() / np.sqrt(right.size))
+        values = group_tables.values_with_errors(tables, about, float(right.mean()), error)
+        named += weakest_group(values, about.direction) is not None
+    assert named <= 10
 
 
 @pytest.mark.parametrize(

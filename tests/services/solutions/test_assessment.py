@@ -7,6 +7,7 @@ import pytest
 
 from grader.files import ColumnRole, FileRejected, Solution, guess_columns, read_submission
 from grader.files.solution.canonical_form import hashes
+from grader.metrics import registry
 from grader.metrics.python_metric import PythonSettings
 from grader.metrics.registry import METRICS
 from grader.models import Split
@@ -28,7 +29,8 @@ OF_CLASSES = frozenset({"accuracy", "balanced_accuracy", "macro_f1", "kappa", "q
 
 def metric_of(name: str, **chosen) -> NamedMetric:
     columns = ("a", "b") if name.startswith("mean_") else ()
-    return NamedMetric(name=name, columns=columns, **chosen)
+    usual = {"quadratic_kappa": {"classes": CLASSES[:3]}} | {each: {"positive": "dog"} for each in TWO}
+    return NamedMetric(name=name, columns=columns, **(usual.get(name, {}) | chosen))
 
 
 def true_values(name: str, rng) -> list[str]:
@@ -175,6 +177,8 @@ def test_groups_with_enough_rows_enter_the_score_and_others_say_why_not():
     assert metric.groups == ("region",)
     (line,) = [each for each in assessed.report["groups"] if each["value"] == "tiny"]
     assert "The minimum is 15" in line["why_not"] or "undefined" in line["why_not"]
+    warnings = [each["message"] for each in assessed.report["findings"] if each["code"] == "small_groups"]
+    assert sum("region = tiny" in each and 'as "other"' in each for each in warnings) == 1
     assert [term.name for term in assessed.rules.scorer.describe().terms] == ["overall"]
 
 
@@ -185,7 +189,7 @@ def solution_with_one_class_in_the_north() -> bytes:
 
 def test_a_group_in_which_the_metric_is_undefined_says_why_it_is_not_in_the_score():
     data = solution_with_one_class_in_the_north()
-    assessed = assess("f1", data, metric_of("f1", weight=0.5))
+    assessed = assess("f1", data, metric_of("f1", weight=0.5), least=5)
     assert assessed.rules.metric.scored_groups == (("region", "south"),)
     (line,) = [each for each in assessed.report["groups"] if each["value"] == "north"]
     assert "all rows have the class cat" in line["why_not"] and not line["in_score"]
@@ -193,7 +197,7 @@ def test_a_group_in_which_the_metric_is_undefined_says_why_it_is_not_in_the_scor
 
 
 def test_a_corrected_solution_in_which_a_group_of_the_score_is_undefined_says_why():
-    first = assess("f1", solution_of("f1"), metric_of("f1", weight=0.5))
+    first = assess("f1", solution_of("f1"), metric_of("f1", weight=0.5), least=5)
     live = live_of(first)
     corrected = solution_with_one_class_in_the_north()
     (problem,) = assess("f1", corrected, first.rules.metric, live=live).unscorable
@@ -271,8 +275,8 @@ def test_a_group_column_with_the_name_of_the_target_is_rejected():
         (metric_of("f1"), ("a", "b", "c"), "needs exactly two classes"),
         (metric_of("f1"), ("a",), "needs exactly two classes"),
         (metric_of("f1", positive="yes"), ("a", "b"), "'yes' is not one of the classes"),
-        (metric_of("quadratic_kappa"), ("1",), "at least two classes"),
-        (metric_of("multi_class_log_loss"), ("cat", "id"), "no class can be called id"),
+        (metric_of("kappa"), ("1",), "at least two classes"),
+        (metric_of("multi_class_log_loss"), ("cat", "id"), "no other can be called id"),
     ],
 )
 def test_classes_that_do_not_suit_the_metric_are_a_problem_of_the_solution(metric, classes, problem):
@@ -293,10 +297,17 @@ def test_a_corrected_solution_without_a_group_column_names_it():
 
 
 @pytest.mark.parametrize(
-    ("unit", "advice"), [(1e-8, "Multiply"), (1.0, None), (1e10, "Divide"), (0, "Multiply")]
+    ("unit", "advice"),
+    [
+        (1e-8, "Multiply"),
+        (1.0, None),
+        (1e10, "Set the decimals to 0"),
+        (1e4, "Set the decimals to 3"),
+        (0, "Multiply"),
+    ],
 )
 def test_a_target_in_an_unsuitable_unit_is_a_warning(unit, advice):
-    numbers = np.random.default_rng(0).normal(0, unit, 90).tolist()
+    numbers = (np.random.default_rng(0).normal(0, 1, 90) * unit).tolist()
     data = "\n".join(["id,target", *(f"{row},{each!r}" for row, each in enumerate(numbers)), ""]).encode()
     report = assess("rmse", data).report
     warnings = [each["message"] for each in report["findings"] if each["code"] == "score_scale"]
@@ -325,3 +336,17 @@ def test_each_identity_that_is_not_proposed_has_a_reason():
         "all": ("Every positive row of the public split mentions it, so an AUC would be undefined.", False),
     }
     assert found.rules.identities == ("male",) and not found.problems
+
+
+def test_ids_may_have_any_name_and_name_the_column_of_submissions():
+    data = solution_of("rmse").replace(b"id,target", b"PassengerId,target")
+    assessed = assess("rmse", data, metric_of("rmse", prediction="units"))
+    columns = Rules.from_dict(assessed.rules.as_dict()).columns
+    assert columns.names == ("PassengerId", "units") and assessed.report["id"] == "PassengerId"
+    sku = data.replace(b"PassengerId", b"sku")
+    guessed = {each.name: each.role for each in guess_columns(sku)} | {"sku": ColumnRole.ID}
+    roles = assessment.roles_for(metric_of("rmse"), guessed, guessed)
+    assert assessment.read(io.BytesIO(sku), metric_of("rmse"), roles)[0].roles.id == "sku"
+    stored = Rules(identities=("cat",), metric=NamedMetric(id="sku", prediction="p"))
+    assert stored.columns.names == ("sku", "p") and Rules.from_dict(stored.as_settings()) == stored
+    assert registry.of_settings(stored.as_settings()).name == "bias"

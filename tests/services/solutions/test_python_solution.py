@@ -98,3 +98,13 @@ def test_check_names_missing_ids_of_the_sample():
     assert checked(MEAN, SAMPLE.replace(b"\n7,", b"\n70,"))[2] == [
         "Ids of the solution that are not in the sample submission: 1."
     ]
+
+
+def test_ids_are_integers_only_if_all_are_canonical():
+    for ids, are_integers in (
+        (("7", "0", "12"), True),
+        (("7", "07", "12"), False),
+        (("7", "+8", "9"), False),
+    ):
+        table = PythonTable.read("\n".join(["id,target", *(f"{each},1" for each in ids)]).encode())
+        assert ("id" in settings_of(table, None, PythonSettings()).whole) is are_integers

@@ -73,15 +73,13 @@ def test_the_state_of_the_teams_files_is_shown_as_the_feedback_mode_allows(arena
     automatic = "" if feedback.is_coarse else ", #1 automatic"
     later = ", 1 filled automatically" if feedback.is_coarse else ""
     assert f"Final selection #2{automatic} 1 of 2 selected{later}; change until" in page
-    assert ("Costs the most" in page) == (feedback is Feedback.OPEN)
+    assert ("Weakest identity" in page) == (feedback is Feedback.OPEN)
     arena.reveal()
     after = main_text(ann.browser.get(HERE))
     assert re.search(r"Latest submission #3 0\.\d{5} does not change your rank; #\d is your entry", after)
     assert re.search(r"Final submission #[12] your final entry", after)
-    assert "Costs the most in #" in after and "Submissions left" not in after
-    assert "standard errors are not known yet" in after
-    arena.measure()
-    assert "standard errors are not known yet" not in main_text(ann.browser.get(HERE))
+    assert "Weakest identity in #" in after and "Submissions left" not in after
+    assert "behind" in after and "private rows" in after
 
 
 def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
