@@ -65,7 +65,7 @@ def _joined(entered: Entry, slug: str) -> tuple[str, str]:
     if entered.entry is EntryState.WAITING:
         return "Your request was sent to the organizers.", url_for("entry.show", slug=slug)
     target = request.form.get("next")
-    next_page = auth.safe_target(target) if target else url_for("submissions.index", slug=slug)
+    next_page = auth.safe_target(target) if target else url_for("competitions.show", slug=slug)
     return "You joined the competition.", next_page
 
 

@@ -57,6 +57,13 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
     assert seen() == ("See results", f"{HERE}/submissions")
 
 
+def test_a_visitor_logs_in_to_home_with_its_first_steps(arena):
+    arena.competition()
+    words, target = button(arena.app.test_client().get(HERE).text)
+    assert (words, target.partition("?next=")[2].replace("%2F", "/")) == ("Log in to join", HERE)
+    assert 'aria-label="First steps"' in arena.person("Ann").browser.get(HERE).text
+
+
 @pytest.mark.parametrize("feedback", Feedback)
 def test_the_state_of_the_teams_files_is_shown_as_the_feedback_mode_allows(arena, feedback: Feedback):
     arena.competition(feedback=feedback, closes_at=arena.now() + 9 * DAY)

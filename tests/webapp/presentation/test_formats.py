@@ -20,6 +20,14 @@ def test_sizes(size_bytes: int, text: str):
 
 
 @pytest.mark.parametrize(
+    ("name", "shown"),
+    [("psychiatric_or_mental_illness", "psychiatric or mental illness"), ("a__b_", "a b"), ("_", "_")],
+)
+def test_column_names_are_shown_with_spaces(name: str, shown: str):
+    assert formats.column_name(name) == shown
+
+
+@pytest.mark.parametrize(
     ("text", "exact", "short"),
     [
         ("28797.34311", "28,797.34311", "28,797.3"),

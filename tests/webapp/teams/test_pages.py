@@ -66,7 +66,8 @@ def test_rules_are_accepted_by_a_checkbox(arena, join):
     assert refused.status_code == 403
     assert "read and accept version 1 of the rules" in main_text(refused)
     answer = join(ann)
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions")
+    assert (answer.status_code, answer.headers["Location"]) == (303, HERE)
+    assert 'aria-label="First steps"' in ann.browser.get(HERE).text
     assert "accepted version 1 of these rules" in main_text(ann.browser.get(f"{HERE}/join"))
     assert ">Join</a>" not in ann.browser.get(HERE).text
     arena.submit(ann, arena.truth.predictions())
