@@ -64,14 +64,22 @@ def announce(
     return token, forgotten
 
 
-def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
+def find(session: Session, *, token: str, now: datetime, is_locked: bool = False) -> AnnouncedUpload:
     """Return the upload with this token; raise UnknownUpload."""
-    return _one(session, token, now)
+    query = select(AnnouncedUpload).where(
+        AnnouncedUpload.token_sha256 == _hash(token), AnnouncedUpload.expires_at > now
+    )
+    if is_locked:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    upload = session.scalar(query)
+    if upload is None:
+        raise UnknownUpload
+    return upload
 
 
 def receive(session: Session, *, token: str, file: StoredBlob, now: datetime) -> AnnouncedUpload:
     """Set the file of an upload unless it was submitted already; raise Refusal."""
-    upload = _one(session, token, now, is_locked=True)
+    upload = find(session, token=token, now=now, is_locked=True)
     if file.size != upload.size_bytes:
         message = (
             f"The declared size of {upload.name} is {upload.size_bytes:,} bytes, but {file.size:,} bytes "
@@ -91,7 +99,7 @@ def use(
 
     Its token may be used again until it expires. Raises UnknownUpload or Refusal.
     """
-    upload = _one(session, token, now, is_locked=True)
+    upload = find(session, token=token, now=now, is_locked=True)
     if upload.user_id != user.id or upload.competition_id != competition.id:
         raise UnknownUpload
     if upload.sha256 is None:
@@ -118,18 +126,6 @@ def forget(session: Session, *, now: datetime, with_idle: bool = False) -> set[s
     query = select(AnnouncedUpload).where(is_wanted).order_by(AnnouncedUpload.id).limit(FORGOTTEN_AT_ONCE)
     rows = session.scalars(query.with_for_update(skip_locked=True)).all()
     return _delete(session, rows) if rows else None
-
-
-def _one(session: Session, token: str, now: datetime, *, is_locked: bool = False) -> AnnouncedUpload:
-    query = select(AnnouncedUpload).where(
-        AnnouncedUpload.token_sha256 == _hash(token), AnnouncedUpload.expires_at > now
-    )
-    if is_locked:
-        query = query.with_for_update().execution_options(populate_existing=True)
-    upload = session.scalar(query)
-    if upload is None:
-        raise UnknownUpload
-    return upload
 
 
 def _make_room(session: Session, user: User, size_bytes: int) -> set[str]:
