@@ -9,7 +9,6 @@ from jinja2 import StrictUndefined
 from grader import counters
 from grader.db import Database
 from grader.services.identity.accounts import password_hasher
-from grader.services.solutions.data_archive import Checksums
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.broker import Hints
@@ -41,7 +40,6 @@ def create_app(
         settings=settings,
         database=database,
         storage=storage or open_storage(settings.storage()),
-        checksums=Checksums.of(settings),
         hints=hints or Hints(settings),
         passwords=password_hasher(settings),
         trusted_names=settings.trusted_names(),

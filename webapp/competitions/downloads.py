@@ -1,24 +1,26 @@
 """Data page and downloads: data files, published solution, nonce."""
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from flask import Blueprint, Response, g, send_file
+from zipstream import ZipStream
 
 from grader import db
 from grader.models import Competition, DataFile
 from grader.services.competitions import lookup
 from grader.services.identity.api_tokens import Scope
-from grader.services.solutions import data_archive as archive
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files, publication
-from grader.services.solutions.data_archive import Packed
 from grader.services.solutions.publication import SolutionNotWritten
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryRefused
-from grader.storage.stores import BlobMissing, StoredBlob
+from grader.storage.stores import CHUNK_BYTES, BlobMissing, Storage
 from grader.visibility import Phase
 from webapp.competitions import prose
 from webapp.http import responses
@@ -30,6 +32,15 @@ blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<s
 DATA = Surface(blueprint, tag="competitions", role=Access.PUBLIC, scope=Scope.READ)
 # Everyone may download these files.
 FILES = Surface(blueprint, tag="competitions", role=Access.PUBLIC, api="/competitions/<slug>")
+
+
+class StoredFile(NamedTuple):
+    """A stored file and its name in a ZIP file."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    created_at: datetime
 
 
 class DataFileLine(Answer):
@@ -72,22 +83,46 @@ def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
     ]
 
 
-def packed(session: Any, competition: Competition) -> tuple[list[Packed], datetime]:
-    """Return the ZIP file's members and modification time; raise DataNotOpen or EntryRefused."""
+def with_sample(session: Any, competition: Competition) -> list[StoredFile]:
+    """Return the members of the ZIP file; raise DataNotOpen or EntryRefused."""
     files = all_data_files(session, competition)
-    members = [Packed(file.name, StoredBlob(file.sha256, file.size_bytes)) for file in files]
-    times = [competition.created_at, *(file.uploaded_at for file in files)]
+    members = [StoredFile(file.name, file.sha256, file.size_bytes, file.uploaded_at) for file in files]
     if competition.live_scoring_version is not None:
         members.insert(0, sample(competition))
-        times.append(competition.live_scoring_version.created_at)
-    return members, max(times)
+    return members
 
 
-def sample(competition: Competition) -> Packed:
+def version_of(files: list[StoredFile]) -> str:
+    """Return a hash of the names and contents of files."""
+    return hashlib.sha256("\n".join(f"{file.sha256} {file.name}" for file in files).encode()).hexdigest()
+
+
+def zipped(files: list[StoredFile], name: str) -> Response:
+    """Return a response that sends an uncompressed ZIP file while it is created."""
+    storage, archive = current_site().storage, ZipStream(sized=True)
+    for file in files:
+        archive.add(_pieces(storage, file.sha256), file.name, size=file.size_bytes)
+    answer = Response(iter(archive), mimetype=responses.BINARY, direct_passthrough=True)
+    answer.headers.set("Content-Disposition", "attachment", filename=name)
+    answer.content_length = len(archive)
+    answer.set_etag(version_of(files))
+    answer.last_modified = max(
+        (file.created_at for file in files), default=None
+    )  # the kaggle command needs it
+    return answer
+
+
+def _pieces(storage: Storage, sha256: str) -> Iterator[bytes]:
+    with storage.open(sha256) as file:
+        yield from iter(partial(file.read, CHUNK_BYTES), b"")
+
+
+def sample(competition: Competition) -> StoredFile:
     """Return the sample submission with its size, which the database does not contain."""
-    sha256 = lookup.live(competition).solution.sample_submission_sha256
+    version = lookup.live(competition)
+    sha256 = version.solution.sample_submission_sha256
     with current_site().storage.open(sha256) as file:
-        return Packed(data_files.SAMPLE_SUBMISSION, StoredBlob(sha256, file.seek(0, 2)))
+        return StoredFile(data_files.SAMPLE_SUBMISSION, sha256, file.seek(0, 2), version.created_at)
 
 
 def _require_access(session: Any, competition: Competition) -> None:
@@ -136,11 +171,7 @@ def data_file(ask: Ask, name: str) -> Response:
 @replace(DATA, role=Access.USER).read("/all.zip", None, endpoint="all_files")
 def all_files(ask: Ask) -> Response:
     """Download all files that the current user may download as one ZIP file."""
-    site = current_site()
-    members, modified = packed(ask.session, ask.competition)
-    opened = archive.opened(site.storage, site.checksums, members)
-    name = f"{ask.competition.slug}.zip"
-    return responses.send(opened, name=name, etag=archive.version_of(members), modified=modified)
+    return zipped(with_sample(ask.session, ask.competition), f"{ask.competition.slug}.zip")
 
 
 @FILES.read(

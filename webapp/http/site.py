@@ -15,7 +15,6 @@ from flask.typing import ResponseReturnValue
 
 from grader.db import Database
 from grader.services.identity.passwords import BoundedHasher
-from grader.services.solutions.data_archive import Checksums
 from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
 from webapp.http.caches import PAGE_SECONDS, Recent
@@ -43,7 +42,6 @@ class Site:
     settings: Settings
     database: Database
     storage: Storage
-    checksums: Checksums
     hints: Hinting
     passwords: BoundedHasher
     trusted_names: frozenset[str] | None = None

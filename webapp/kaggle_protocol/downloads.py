@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import Any
 
-from flask import g, redirect, request
+from flask import Response, g, redirect, request
 from flask.typing import ResponseReturnValue
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
@@ -24,7 +24,7 @@ from grader.models import Competition
 from grader.services.identity import api_tokens
 from grader.services.leaderboards.board import BoardRequest, ShownRow
 from grader.services.site.paging import page_of_list
-from grader.services.solutions import data_archive, data_files
+from grader.services.solutions import data_files
 from grader.services.solutions.data_files import SAMPLE_SUBMISSION
 from grader.services.submissions import accepting
 from grader.text import csv_lines
@@ -64,10 +64,8 @@ class Download:
     """A file that the current user may download; a URL is valid for one `version`."""
 
     name: str
-    opened: Callable[[], BinaryIO]
-    etag: str
-    modified: datetime
     version: str
+    response: Callable[[], Response]
 
 
 @read(
@@ -81,10 +79,9 @@ def list_data_files(session: Any, sent: SentFields) -> ResponseReturnValue:
     competition = competition_of(session, sent.text("competitionName"))
     files = data_files.list_all(session, competition=competition)
     listed = [_line(file.name, file.size_bytes, file.uploaded_at) for file in files]
-    version = competition.live_scoring_version
-    if version is not None:
+    if competition.live_scoring_version is not None:
         sample = downloads.sample(competition)
-        listed.insert(0, _line(sample.name, sample.blob.size, version.created_at))
+        listed.insert(0, _line(sample.name, sample.size_bytes, sample.created_at))
     part = page_of_list(listed, page=page, page_size=size)
     return {"files": list(part.rows), "nextPageToken": next_token(part.page, part.page_count)}
 
@@ -136,17 +133,17 @@ def signed_file(name: str) -> ResponseReturnValue:
         if g.token is None or g.token.user_id != user_id:
             raise expired
         g.user = g.token.user
-        found = FINDERS[kind](session, competition_of(session, slug), subject)
-    if found.version != version:
+        download = FINDERS[kind](session, competition_of(session, slug), subject)
+    if download.version != version:
         raise expired
-    return responses.send(found.opened(), name=name, etag=found.etag, modified=found.modified)
+    return download.response()
 
 
 def _offer(session: Any, kind: str, slug: str, subject: str = "") -> ResponseReturnValue:
     """Return a redirect to a file's signed URL, which ends with the name of the saved file."""
-    found = FINDERS[kind](session, competition_of(session, slug), subject)
-    signed = [kind, g.token.id, g.user.id, slug, subject, found.name, found.version]
-    url = address("kaggle.signed_file", name=found.name, key=_serializer().dumps(signed))
+    download = FINDERS[kind](session, competition_of(session, slug), subject)
+    signed = [kind, g.token.id, g.user.id, slug, subject, download.name, download.version]
+    url = address("kaggle.signed_file", name=download.name, key=_serializer().dumps(signed))
     return redirect(url, 302)
 
 
@@ -157,7 +154,11 @@ def _serializer() -> URLSafeTimedSerializer:
 
 
 def _stored(name: str, sha256: str, modified: datetime) -> Download:
-    return Download(name, partial(current_site().storage.open, sha256), sha256, modified, sha256)
+    def response() -> Response:
+        stream = current_site().storage.open(sha256)
+        return responses.send(stream, name=name, etag=sha256, modified=modified)
+
+    return Download(name, sha256, response)
 
 
 def _data_file(session: Any, competition: Competition, name: str) -> Download:
@@ -169,11 +170,8 @@ def _data_file(session: Any, competition: Competition, name: str) -> Download:
 
 
 def _data_files(session: Any, competition: Competition, _: str) -> Download:
-    site = current_site()
-    packed, modified = downloads.packed(session, competition)
-    opened = partial(data_archive.opened, site.storage, site.checksums, packed)
-    version = data_archive.version_of(packed)
-    return Download(f"{competition.slug}.zip", opened, version, modified, version)
+    files, name = downloads.with_sample(session, competition), f"{competition.slug}.zip"
+    return Download(name, downloads.version_of(files), partial(downloads.zipped, files, name))
 
 
 def _submission(session: Any, _: Competition, subject: str) -> Download:
@@ -186,8 +184,8 @@ def _leaderboard(session: Any, competition: Competition, _: str) -> Download:
     """Return the current leaderboard, for which a URL stays valid when it changes."""
     keep = lookups.keep(session, competition, db.now(session))
     packed, newest = keep("zip", lambda: _zipped(session, competition))
-    etag = hashlib.sha256(packed).hexdigest()
-    return Download(f"{competition.slug}.zip", partial(BytesIO, packed), etag, newest, "")
+    name, etag = f"{competition.slug}.zip", hashlib.sha256(packed).hexdigest()
+    return Download(name, "", lambda: responses.send(BytesIO(packed), name=name, etag=etag, modified=newest))
 
 
 def _zipped(session: Any, competition: Competition) -> tuple[bytes, datetime]:
