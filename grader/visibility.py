@@ -82,6 +82,17 @@ class Anonymity(enum.StrEnum):
     ALWAYS = "always"
 
 
+class Visibility(enum.StrEnum):
+    """Who can find and read a competition; `unlisted` ones are only for participants and organizers."""
+
+    PUBLIC = "public"
+    UNLISTED = "unlisted"
+
+    def is_readable(self, *, takes_part: bool, organizes: bool) -> bool:
+        """Return whether a user may read the competition, in any phase."""
+        return self is Visibility.PUBLIC or takes_part or organizes
+
+
 class Field(enum.StrEnum):
     """The fields of competitions, teams, submissions and standings that are subject to visibility rules."""
 

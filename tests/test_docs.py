@@ -17,9 +17,10 @@ from grader.demo.dataset import generate
 from grader.models import Competition
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_file
+from grader.services.competitions.metric import NamedMetric
 from grader.services.competitions.settings_model import (
-    METRIC_PARTS,
     NAMES,
+    PARTS,
     SETTINGS,
     WEIGHTS,
     CompetitionSettings,
@@ -49,18 +50,23 @@ def test_table_of_competition_settings_matches_the_code():
     assert timedelta(days=7) == competition_settings.WEEK
 
 
+_OPTIONS = {name: field.default for name, field in NamedMetric.model_fields.items()}
+
+
 def _rows_of_settings() -> Iterator[str]:
-    """Return a table row for every setting: its key, its default in a new draft's file, and its meaning."""
+    """Return a table row for every setting: its key, its name in the API, its default, and its meaning."""
     table, defaults = "", {}
     for line in settings_file.write("slug", CompetitionSettings()).splitlines():
         if found := re.fullmatch(r"\[([\w.]+)\]", line):
             table = f"{found[1]}."
         elif found := re.fullmatch(r"(\w+) = (.*)", line):
             defaults[table + found[1]] = f"`{found[2]}`"
-    settings = {name: each for name, each in SETTINGS.items() if name != "metric"} | METRIC_PARTS
+    defaults |= {f"metric.{name}": f"`{_OPTIONS[name]!r}`" for name in ("cutoff", "weight")}
+    settings = {name: each for name, each in SETTINGS.items() if name != "metric"} | PARTS
     for name, setting in settings.items():
         key = f"{setting.key}.{name}" if name in WEIGHTS else setting.key
-        yield f"| `{key}` | {defaults.get(key, 'not set')} | {setting.description} |"
+        api = key if name in PARTS else name
+        yield f"| `{key}` | `{api}` | {defaults.get(key, 'not set')} | {setting.description} |"
 
 
 def test_database_has_the_same_defaults_as_the_settings():

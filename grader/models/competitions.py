@@ -27,7 +27,7 @@ from grader.db import Base, stored_enum
 from grader.models.people import User
 from grader.models.teams import RequestState
 from grader.ranking.order import SCALE, Scale
-from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Step
+from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Step, Visibility
 
 if TYPE_CHECKING:
     from grader.models.scoring import ScoringVersion
@@ -142,7 +142,6 @@ class Competition(_WithTexts, Base):
     summary: Mapped[str | None] = mapped_column(String(200))
     positive_name: Mapped[str] = mapped_column(String(64), default="positive", server_default="positive")
     negative_name: Mapped[str] = mapped_column(String(64), default="negative", server_default="negative")
-    row_name: Mapped[str] = mapped_column(String(64), default="", server_default="")
     contact: Mapped[str] = mapped_column(String(500), default="", server_default="")
     color: Mapped[Color] = mapped_column(
         stored_enum(Color, name="color", is_checked=False), default=Color.AUTO, server_default="auto"
@@ -158,6 +157,11 @@ class Competition(_WithTexts, Base):
         stored_enum(Anonymity, name="anonymity", is_checked=False),
         default=Anonymity.NONE,
         server_default="none",
+    )
+    visibility: Mapped[Visibility] = mapped_column(
+        stored_enum(Visibility, name="visibility", is_checked=False),
+        default=Visibility.PUBLIC,
+        server_default="public",
     )
     draft_metric: Mapped[dict[str, Any] | None] = mapped_column(NULLABLE_JSON)
     state: Mapped[CompetitionState] = mapped_column(stored_enum(CompetitionState, name="state"))

@@ -52,7 +52,6 @@ def upgrade() -> None:
         sa.Column("summary", sa.String(200)),
         sa.Column("positive_name", sa.String(64), nullable=False, server_default="positive"),
         sa.Column("negative_name", sa.String(64), nullable=False, server_default="negative"),
-        sa.Column("row_name", sa.String(64), nullable=False, server_default=""),
         sa.Column("contact", sa.String(500), nullable=False, server_default=""),
         sa.Column("color", sa.String(16), nullable=False, server_default="auto"),
         sa.Column(
@@ -69,6 +68,7 @@ def upgrade() -> None:
         ),
         sa.Column("boards", sa.Text(), nullable=False, server_default=""),
         sa.Column("anonymity", sa.String(16), nullable=False, server_default="none"),
+        sa.Column("visibility", sa.String(16), nullable=False, server_default="public"),
         sa.Column("draft_metric", JSON),
         sa.Column("state", _enum("state", "draft", "published", "revealed", "archived"), nullable=False),
         sa.Column("opens_at", TIME),

@@ -77,6 +77,7 @@ def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path: Path)
         ("--rollback", "1", "--reason", "x", "--preview"),
         ("--difference", "--drop"),
         ("--settings", "x.toml", "--rollback", "1", "--reason", "x"),
+        ("--metric-file", __file__, "--drop", "--reason", "x"),
     ],
 )
 def test_contradictory_options_are_rejected(rescore, arguments: tuple[str, ...]):

@@ -48,7 +48,9 @@ def test_whole_competition_needs_only_the_client(
     with live_site.client_of(olga) as client:
         client.call("POST", "competitions", json={"slug": "hate", "title": "Hate"})
         desk = client.organize("hate", confirm=True)
-        desk.change_settings(contact="x", opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z")
+        desk.change_settings(
+            contact="a@b.org", opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z"
+        )
         desk.accept_solution(desk.check_solution(tmp_path / "solution.csv"))
         desk.upload("data", tmp_path / "train.csv")
         assert [file["state"] for file in desk.data()["files"]] == ["passed"]

@@ -51,7 +51,7 @@ class Site(Desk):
     def open(self):
         """Publish and open the draft, which has a checked solution."""
         now = self.arena.now()
-        self.change(contact="x", opens_at=now + timedelta(hours=1), closes_at=now + timedelta(days=90))
+        self.change(contact="a@b.org", opens_at=now + timedelta(hours=1), closes_at=now + timedelta(days=90))
         self("POST", f"{DESK}/state/publish")
         self.change(opens_at=now - timedelta(hours=1))
 

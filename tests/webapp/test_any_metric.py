@@ -123,7 +123,11 @@ def opened(arena, task, *, feedback="open", **chosen):
     """Return an organizer and three participants of a competition, and the ids of their scored files."""
     olga = Desk(arena.person("Olga", is_admin=True))
     olga("POST", f"{API}/competitions", json={"slug": "any", "title": "Any"}, expect=201)
-    settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z", "contact": "x"}
+    settings = {
+        "opens_at": "2030-01-01T00:00:00Z",
+        "closes_at": "2030-02-01T00:00:00Z",
+        "contact": "a@b.org",
+    }
     settings["feedback"] = feedback
     if task.metric == "python":
         sample = io.BytesIO(submission(task, 0)), "sample.csv"

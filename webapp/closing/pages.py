@@ -45,7 +45,7 @@ class CloseAnswer(Answer):
 class CloseRequest(Confirmation):
     """A close before the closing date, and the reason."""
 
-    reason: Annotated[Text, Field(description="The reason, for the audit log.")] = ""
+    reason: Annotated[Text, Field(description="The reason, for the log.")] = ""
 
 
 class SelectionRequest(Sent):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from flask import Blueprint
+from flask import Blueprint, g
 from pydantic import Field
 
 from fairboard import UndefinedPolicy
@@ -15,7 +15,7 @@ from grader.visibility import Anonymity, Feedback, Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.api import ending
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of, may_read, reading
 from webapp.http.fields import Answer, Asked, Moment, PageSize
 from webapp.presentation.terms import words_of
 from webapp.surface import Access, Ask, Surface
@@ -190,12 +190,12 @@ def stages(slug: str) -> list[StageLine]:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         found = lookup.stages(session, competition=competition)
-        states = [phases.state(each, now) for each in found]
-    lines = [
-        StageLine.of(each, name=each.stage_name or f"Stage {number}", state=state)
-        for number, (each, state) in enumerate(zip(found, states, strict=True), 1)
-        if each is competition or each.state is not CompetitionState.DRAFT
-    ]
+        lines = [
+            StageLine.of(each, name=each.stage_name or f"Stage {number}", state=phases.state(each, now))
+            for number, each in enumerate(found, 1)
+            if each is competition
+            or (each.state is not CompetitionState.DRAFT and may_read(session, each, g.organizer_role))
+        ]
     return lines if len(lines) > 1 else []
 
 

@@ -109,14 +109,18 @@ def unarchive_competition(act: Act, sent: Reasoned) -> Publication:
     back=organized_settings,
     form="next_stage",
     done=lambda draft, **_: (
-        "Created the draft of the next stage. Add its dates, data files and solution.",
+        "Created the draft of the next stage. Add its dates and solution. If the solution has other ids, "
+        "replace the copied test.csv first.",
         url_for("organize_settings.show", slug=draft.slug),
     ),
     answers=Draft,
     status=201,
 )
 def next_stage(act: Act, sent: NextStageRequest) -> Draft:
-    """Create the next stage: a draft with the same settings and organizers, without dates and solution."""
+    """Create the next stage: a draft with the same settings and organizers, without dates and solution.
+
+    If its solution has other ids, replace the copied test.csv, or create the stage with `with_data` false.
+    """
     draft = drafts.next_stage(act, slug=sent.new_slug, stage_name=sent.stage_name, with_data=sent.with_data)
     after_commit(prose.format_saved, draft.slug)
     return created(draft)

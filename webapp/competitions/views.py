@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +22,6 @@ from grader.services.teams import participations
 from grader.text import listed
 from grader.visibility import Phase
 from webapp.presentation import formats, terms
-
-_MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +131,10 @@ class CompetitionView:
 
     @property
     def contact_link(self) -> str | None:
-        """The link to the contact, if it is a URL or an e-mail address."""
-        if formats.is_web_address(self.contact):
+        """The link to the contact, a URL or an e-mail address."""
+        if self.contact.startswith(("http", "mailto:")):
             return str(self.contact)
-        return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
+        return f"mailto:{quote(self.contact, safe='@')}" if self.contact else None
 
     @property
     def why_not_open(self) -> str:

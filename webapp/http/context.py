@@ -14,7 +14,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import Unauthorized
 
 from grader import db, logs
-from grader.errors import ErrorKind, ParticipantError
+from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import ApiToken, Competition, CompetitionState, Login, Role
 from grader.services.competitions import organizers
 from grader.services.competitions.lookup import UnknownCompetition
@@ -23,7 +23,9 @@ from grader.services.identity.api_tokens import other_competition
 from grader.services.site.log import Actor
 from grader.services.submissions import situation
 from grader.services.submissions.situation import SentFile, Situation
+from grader.services.teams import participations
 from grader.storage import disk
+from grader.visibility import Visibility
 from webapp.http.site import Site, current_site
 
 # Users who must set up a second factor can only use these endpoints.
@@ -33,6 +35,8 @@ WITHOUT_FACTOR = frozenset(
         *("account.second_factors", "account.unlock_factors", "account.add_factor"),
     }
 )
+# With these endpoints, users join an unlisted competition, which only its participants can read.
+TO_JOIN = frozenset({"entry.show", "entry.join", "api.join", "teams.invitation", "api.team_of_link"})
 log = logging.getLogger(__name__)
 # These endpoints are called before the client has a token, or their URL is the secret.
 OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
@@ -152,22 +156,34 @@ def competition_of(session: Any, slug: str) -> Competition:
     if slug not in found:
         found[slug] = organizers.competition_and_role(session, slug=slug, user=g.user)
     competition, role = found[slug]
-    show(competition, role)
+    show(session, competition, role)
     return competition
 
 
-def show(competition: Competition, role: Role | None) -> None:
+def show(session: Any, competition: Competition, role: Role | None) -> None:
     """Store the current user's role in a competition.
 
-    Raises UnknownCompetition for a draft in which the user has no role, and Refusal if the token is
-    bound to another competition.
+    Raises UnknownCompetition for a draft in which the user has no role, Refusal if the token is bound to
+    another competition, and LoginNeeded or Refusal for an unlisted competition that the user may not read.
     """
     if competition.state is CompetitionState.DRAFT and role is None:
         raise UnknownCompetition(slug=competition.slug)
     if g.token is not None and g.token.competition_id not in (None, competition.id):
         raise other_competition(g.token)
+    if request.endpoint not in TO_JOIN and not may_read(session, competition, role):
+        if g.user is None:
+            raise LoginNeeded
+        message = "Only participants can see this competition. If you were invited, open its Join page."
+        raise Refusal("not_a_participant", ErrorKind.FORBIDDEN, message)
     g.organizer_role = role
     logs.bind(competition=competition.id)
+
+
+def may_read(session: Any, competition: Competition, role: Role | None) -> bool:
+    """Return whether the current user may read a published competition."""
+    is_public = competition.visibility is Visibility.PUBLIC
+    takes_part = not is_public and competition.id in participations.competition_ids(session, user=g.user)
+    return competition.visibility.is_readable(takes_part=takes_part, organizes=role is not None)
 
 
 def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Situation:
@@ -176,7 +192,7 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
     Stores their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
     """
     found = situation.read(session, slug=slug, user=g.user, file=file)
-    show(found.competition, found.role)
+    show(session, found.competition, found.role)
     return found
 
 

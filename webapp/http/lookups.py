@@ -15,6 +15,7 @@ from grader.services.identity.api_tokens import Scope, require_scope
 from grader.services.site.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Opened
+from grader.services.teams import participations
 from grader.visibility import Viewer
 from webapp.http.caches import Keep
 from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading
@@ -113,7 +114,16 @@ def listed(session: Any) -> list[Competition]:
     if g.user is not None and g.user.is_admin:
         return found
     own = organizers.roles(session, user=g.user)
-    return [each for each in found if each.state is not CompetitionState.DRAFT or each.id in own]
+    joined = participations.competition_ids(session, user=g.user)
+    return [
+        each
+        for each in found
+        if each.id in own
+        or (
+            each.state is not CompetitionState.DRAFT
+            and each.visibility.is_readable(takes_part=each.id in joined, organizes=False)
+        )
+    ]
 
 
 def viewer() -> Viewer:

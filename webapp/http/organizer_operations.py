@@ -11,13 +11,13 @@ DESK = "/competitions/<slug>/organize"
 
 
 class Reasoned(Sent):
-    """A reason for the audit log."""
+    """A reason for the log."""
 
     reason: Text = ""
 
 
 class ConfirmedReason(Confirmation):
-    """A reason for the audit log, and the confirmation of an action."""
+    """A reason for the log, and the confirmation of an action."""
 
     reason: Text = ""
 

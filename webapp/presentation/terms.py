@@ -23,11 +23,10 @@ EXACTNESS = {
 
 
 class ClassNames(Protocol):
-    """An object with the names of a competition's classes and rows."""
+    """An object with the names of a competition's classes."""
 
     positive_name: str
     negative_name: str
-    row_name: str
 
 
 def explained(term: TermSpec, classes: ClassNames) -> str:
@@ -43,7 +42,7 @@ def words_of(classes: ClassNames) -> dict[str, str]:
     return {
         "positive": classes.positive_name,
         "negative": classes.negative_name,
-        "rows": classes.row_name or "rows",
+        "rows": "rows",
     }
 
 

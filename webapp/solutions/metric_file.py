@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from fairboard.interface import Direction
+from grader.models import CompetitionState
 from grader.services.competitions.acting import Act
 from grader.services.rescoring import metric_files
 from webapp.competitions.setup import SETUP, organized_settings
@@ -13,6 +14,8 @@ from webapp.http.fields import Answer, Binary, FileForm, Text
 from webapp.http.organizer_operations import Job
 from webapp.solutions import receiving
 from webapp.solutions.receiving import NamedBlob
+
+UNCHANGED = "The live metric is unchanged until you publish a rescoring with this metric."
 
 
 class MetricFileForm(FileForm):
@@ -34,6 +37,9 @@ class MetricFileStored(Answer):
     """The hash of a stored metric.py, and the check of the solution with it, if there is a solution."""
 
     sha256: str
+    is_in_use: Annotated[
+        bool, Field(description="False for a published competition, whose live metric is unchanged.")
+    ]
     job: Job | None
 
 
@@ -42,7 +48,11 @@ class MetricFileStored(Answer):
     back=organized_settings,
     form="upload_metric_file",
     before=receiving.metric_file,
-    done="The metric was stored. It is checked with the solution.",
+    done=lambda stored, **_: (
+        "The metric was stored. It is checked with the solution."
+        if stored.is_in_use
+        else f"The metric is being checked for a rescoring. {UNCHANGED}"
+    ),
     answers=MetricFileStored,
 )
 def upload_metric_file(act: Act, sent: MetricFileForm, prepared: list[NamedBlob]) -> MetricFileStored:
@@ -60,4 +70,5 @@ def upload_metric_file(act: Act, sent: MetricFileForm, prepared: list[NamedBlob]
         nonnegative=sent.nonnegative,
         arguments=metric_files.arguments_of(sent.arguments) if sent.arguments else None,
     )
-    return MetricFileStored(sha256=source, job=organizing.job(job) if job else None)
+    is_draft = act.competition.state is CompetitionState.DRAFT
+    return MetricFileStored(sha256=source, is_in_use=is_draft, job=organizing.job(job) if job else None)

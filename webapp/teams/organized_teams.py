@@ -133,6 +133,13 @@ class TeamDivisions(Sent):
     lines: Annotated[Text, Field(max_length=100_000, description="CSV without a header: team, division.")]
 
 
+class DivisionName(Sent):
+    """The new name of a division, or the name of the division into which it is merged."""
+
+    division: Text
+    name: Text
+
+
 def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, Any]:
     """Return the fields of a team in the API."""
     return {
@@ -241,6 +248,18 @@ def set_team_division(act: Act, sent: Divided, team_id: int) -> None:
 def set_team_divisions(act: Act, sent: TeamDivisions) -> int:
     """Set the divisions of several teams. If a line is invalid, nothing changes."""
     return divisions.assign_lines(act, sent.lines)
+
+
+@TEAMS.act(
+    "/divisions/rename",
+    form="rename_division",
+    back=organized_teams,
+    done=lambda count, **_: f"Division renamed: {formats.counted(count, 'team')}.",
+    status=204,
+)
+def rename_division(act: Act, sent: DivisionName) -> int:
+    """Rename a division, or merge its teams into another division by using its name."""
+    return divisions.rename(act, division=sent.division, name=sent.name)
 
 
 @TEAMS.act(

@@ -157,7 +157,7 @@ CALLS = {
         f"{ORGANIZE}/teams/{{team}}/reinstatement",
         "Reinstate TEAM in SLUG.",
         "{answer[name]} is back on the leaderboards of {slug}.",
-        (click.option("--reason", default="", help="The reason, for the audit log."),),
+        (click.option("--reason", default="", help="The reason, for the log."),),
     ),
     "reveal": Call(
         "POST",

@@ -19,6 +19,7 @@ from grader.text import counted
 @click.argument("slug")
 @click.argument("solution", type=FILE, required=False)
 @click.option("--settings", type=FILE, help="A TOML file with a new [metric], instead of SOLUTION.")
+@click.option("--metric-file", type=FILE, help="A new metric.py, instead of SOLUTION.")
 @click.option("--rollback", type=int, metavar="NUMBER", help="The earlier scoring version to roll back to.")
 @click.option("--reason", default="", help="The reason why the scores change; participants can see it.")
 @click.option("--preview", is_flag=True, help="Show the difference, but do not publish it.")
@@ -33,6 +34,7 @@ def rescore(
     slug: str,
     solution: Path | None,
     settings: Path | None,
+    metric_file: Path | None,
     rollback: int | None,
     reason: str,
     **chosen: Any,
@@ -43,14 +45,16 @@ def rescore(
     To continue an interrupted rescoring, run the same command again.
     """
     drop, difference, preview = chosen["drop"], chosen["difference"], chosen["preview"]
-    starts = [each for each in (solution, settings, rollback) if each is not None]
+    starts = [each for each in (solution, settings, metric_file, rollback) if each is not None]
     if len(starts) + chosen["publish"] + difference + drop != 1:
         raise click.UsageError(
-            "Specify exactly one of SOLUTION, --settings, --rollback, --publish, --difference and --drop."
+            "Specify exactly one of SOLUTION, --settings, --metric-file, --rollback, --publish, --difference "
+            "and --drop."
         )
     if bool(starts) != bool(reason.strip()):
         raise click.UsageError(
-            "SOLUTION, --settings and --rollback require a --reason; no other option accepts one."
+            "SOLUTION, --settings, --metric-file and --rollback require a --reason; no other option accepts "
+            "one."
         )
     if preview and rollback is not None:
         raise click.UsageError(
@@ -69,7 +73,7 @@ def rescore(
         return _difference(desk, _under_way(desk))
     if rollback is not None:
         return _switched(desk, rollback, _roll_back(desk, rollback, {"reason": reason, **sent}))
-    number = _begin(desk, solution, settings, reason) if starts else _under_way(desk)
+    number = _begin(desk, solution, settings, metric_file, reason) if starts else _under_way(desk)
     version = desk.call("GET", f"rescoring/{number}")
     if version["state"] == "live":
         if preview:
@@ -82,13 +86,18 @@ def rescore(
     return _switched(desk, number, _publish(desk, number, "publish", sent))
 
 
-def _begin(desk: Organizer, solution: Path | None, settings: Path | None, reason: str) -> int:
+def _begin(
+    desk: Organizer, solution: Path | None, settings: Path | None, metric_file: Path | None, reason: str
+) -> int:
     """Start a rescoring, or continue it after an interruption."""
     if solution is not None:
         checked = desk.check_solution(solution, finds_test=False)
         require_acceptable(checked)
         click.echo(described(checked["report"]))
         sent = {"solution": checked["job"]["id"], "reason": reason}
+    elif metric_file is not None:
+        job = desk.upload("metric-file", metric_file)["job"]
+        sent = {"settings": _checked_settings(desk, job["id"]), "reason": reason}
     else:
         sent = {"settings": _check_settings(desk, settings or Path()), "reason": reason}
     try:
@@ -110,11 +119,15 @@ def _check_settings(desk: Organizer, settings: Path) -> int:
     wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
     if wanted == {name: in_use[name] for name in wanted}:
         raise Unusable("The file's [metric] settings are already in use.")
-    job = desk.call("POST", "rescoring/settings", json=wanted)
+    return _checked_settings(desk, desk.call("POST", "rescoring/settings", json=wanted)["id"])
+
+
+def _checked_settings(desk: Organizer, job_id: int) -> int:
+    """Wait for the check of the new settings; return its id."""
     checked = desk.ended("rescoring/settings", job="check")["check"]
     if checked["state"] != "done":
         raise Unusable(" ".join(each["message"] for each in checked["problems"]))
-    return int(job["id"])
+    return job_id
 
 
 def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> dict[str, Any]:

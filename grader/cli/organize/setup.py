@@ -206,7 +206,11 @@ def metric_file(client: Client, slug: str, source: Path, sample: Path | None, **
     """
     fields = {name: str(value) for name, value in given.items() if value is not None}
     stored = client.organize(slug).upload("metric-file", source, sample=sample, fields=fields)
-    return CommandOutput(stored, [f"{slug} has the metric {stored['sha256'][:12]}."])
+    if stored["is_in_use"]:
+        return CommandOutput(stored, [f"{slug} has the metric {stored['sha256'][:12]}."])
+    line = f"The live metric of {slug} is unchanged. The metric {stored['sha256'][:12]} is being checked."
+    advice = f"To rescore with it, run `fairboard rescore {slug} --metric-file {source} --reason REASON`."
+    return CommandOutput(stored, [line, advice])
 
 
 def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:

@@ -274,7 +274,7 @@ def _division_problems(competition: Competition, names: Collection[str]) -> Iter
     session = object_session(competition)
     for name in session.scalars(query.distinct().order_by(Team.division)) if session else ():
         yield Fault(
-            f"Teams belong to the division {name!r}, so it cannot be removed or renamed. Move them to "
-            "another division first.",
+            f"Teams belong to the division {name!r}, so it cannot be removed. Rename it or merge it into "
+            "another division on the Teams page.",
             ("divisions",),
         )

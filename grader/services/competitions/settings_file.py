@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from grader.metrics import registry
 from grader.services.competitions import settings_problems
 from grader.services.competitions.settings_model import (
+    BLANK,
     KINDS,
     METRIC_PARTS,
     NAMED_PARTS,
@@ -23,8 +24,6 @@ from grader.services.competitions.settings_model import (
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition
 from grader.text import utc
 
-# TOML has no null. These texts stand for a blank date or limit, and for identities that the check proposes.
-_BLANK = {Kind.DATE: "none", Kind.LIMIT: "none", Kind.NAMES: "proposed"}
 _NAMES = {setting.key: name for name, setting in SETTINGS.items() if name != "metric"}
 _PARTS = {part.key for part in (METRIC_PARTS | NAMED_PARTS).values()}
 # The parts of a metric written in Python, which are sent together with its file.
@@ -125,7 +124,7 @@ def write(slug: str, settings: CompetitionSettings) -> str:
         if name == "metric":
             document.setdefault("metric", {}).update(_written_metric(value))
         elif value is not None or KINDS[name] in (Kind.LIMIT, Kind.NAMES):
-            place[key] = _BLANK[KINDS[name]] if value is None else value
+            place[key] = BLANK[KINDS[name]] if value is None else value  # TOML has no null
     return tomli_w.dumps(document, multiline_strings=True)
 
 
@@ -147,9 +146,7 @@ def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str,
 
 
 def _value(name: str, value: Any) -> Any:
-    """Return a value with null for a blank, and with the usual time of day for a date."""
-    if value == _BLANK.get(KINDS[name], ...):
-        return None
+    """Return a value, with the usual time of day for a date."""
     if not isinstance(value, date):
         return value
     try:

@@ -4,6 +4,7 @@ The service, the form, the TOML file and docs/competition-settings.md are derive
 are in the order of competition files; settings.toml is in the order of the setup page.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time
@@ -25,12 +26,13 @@ from grader.metrics import registry
 from grader.models import Color, DivisionChoice, EntryMode, RevealRule
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, NamedMetric, StoredMetric
 from grader.text import is_storable, one_line, utc, without_directions
-from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Phase, Step
+from grader.visibility import USUAL_FEEDBACK, Anonymity, Feedback, Phase, Step, Visibility
 
 MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
 TEXT_MAX_LENGTH = 20_000
 LINE_CUT = 5_000  # above the maximum length of every line, so that longer ones are refused
+CONTACT = re.compile(r"(mailto:)?[^@\s<>\"/:]+@[^@\s<>\"/:]+|https?://[^\s<>\"]+")
 YEARS = range(2000, 3000)  # leaves room for datetimes a week earlier or later
 
 
@@ -47,6 +49,10 @@ class Kind(StrEnum):
     CHECK = "check"
     CHOICE = "choice"
     NAMES = "names"
+
+
+# These texts stand for a blank date or limit, and for identities that the check proposes.
+BLANK = {Kind.DATE: "none", Kind.LIMIT: "none", Kind.NAMES: "proposed"}
 
 
 class Setting(NamedTuple):
@@ -133,6 +139,14 @@ def _titled(title: str) -> str:
     return title
 
 
+def _contactable(contact: str) -> str:
+    if contact and not CONTACT.fullmatch(contact):
+        raise ValueError(
+            "The contact must be an e-mail address or a web page, such as ask@example.org or https://example.org."
+        )
+    return contact
+
+
 def _dated(moment: datetime) -> datetime:
     if moment.year not in YEARS:
         raise PydanticCustomError("year", "year out of range")
@@ -208,14 +222,13 @@ class CompetitionSettings(BaseModel):
 
     title: Annotated[Line, Field(max_length=200), AfterValidator(_titled)] = ""
     stage_name: Name = ""
-    contact: Annotated[Line, Field(max_length=500)] = ""
+    contact: Annotated[Line, Field(max_length=500), AfterValidator(_contactable)] = ""
     color: Annotated[Color, Kind.CHOICE] = Color.AUTO
     feedback: Annotated[Feedback, Kind.CHOICE] = USUAL_FEEDBACK
     feedback_step: Annotated[Step, Kind.CHOICE] = Step.OF_0_002
     boards: Lines = ""
     positive_name: Name = "positive"
     negative_name: Name = "negative"
-    row_name: Name = ""
     opens_at: Date = None
     closes_at: Date = None
     entry_deadline: Date = None
@@ -228,6 +241,7 @@ class CompetitionSettings(BaseModel):
     division_choice: Annotated[DivisionChoice, Kind.CHOICE] = DivisionChoice.TEAM
     max_team_size: Count = 5
     anonymity: Annotated[Anonymity, Kind.CHOICE] = Anonymity.NONE
+    visibility: Annotated[Visibility, Kind.CHOICE] = Visibility.PUBLIC
     max_daily_submissions: Limit = 5
     max_total_submissions: Limit = None
     max_pending_submissions: Count = 5
@@ -259,7 +273,8 @@ class CompetitionSettings(BaseModel):
                 value = _lines(value)
             case Kind.TEXT:
                 value = _text(value)
-        return None if name in OPTIONAL and not value.strip() else value
+        is_optional = name in OPTIONAL or kind is Kind.LIMIT
+        return None if is_optional and (not value.strip() or value == BLANK.get(kind)) else value
 
     def changed(self, **changes: Any) -> Self:
         """Return a copy with these changes, which are not validated."""

@@ -182,7 +182,10 @@ def _of_test(report: Mapping[str, Any]) -> Iterator[Finding]:
     if test is None:
         return
     for problem in test["problems"]:
-        text = f"{problem['message']} Participants predict the rows of test.csv."
+        text = (
+            f"{problem['message']} Participants predict the rows of test.csv. Correct the solution, or "
+            "upload the test.csv with its ids."
+        )
         yield finding(Level.STOP, "test_ids", text)
     for name in (report["label"], report["usage"]):
         if name and name in test["columns"]:

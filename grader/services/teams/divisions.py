@@ -3,13 +3,17 @@
 import csv
 from collections.abc import Iterable
 
+from sqlalchemy import update
+
 from grader.errors import ErrorKind, FairboardError, OrganizerRefusal, Refusal
 from grader.models import Team
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import lookup, phases, settings, settings_problems
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_model import division_names
+from grader.services.competitions.settings_model import LINE_CUT, division_names
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.site import log
 from grader.services.teams import moderation, rosters
+from grader.text import one_line
 
 
 def choose(act: Act, *, division: str) -> None:
@@ -34,6 +38,26 @@ def assign(act: Act, team: Team, division: str | None) -> bool:
 def assign_all(act: Act, divisions: Iterable[tuple[Team, str | None]]) -> int:
     """Set the divisions of teams for an organizer; return the number of changed teams."""
     return sum([assign(act, team, division) for team, division in divisions])
+
+
+def rename(act: Act, *, division: str, name: str) -> int:
+    """Rename a division, or merge it into the division with this name; return the number of its teams.
+
+    Raise Refusal or InvalidCompetition.
+    """
+    known, name = division_names(act.competition.divisions), one_line(name, LINE_CUT)
+    lookup.require_division(division, known)
+    if not name:
+        raise OrganizerRefusal("invalid_divisions", ErrorKind.CONFLICT, "Enter the new name of the division.")
+    others = [each for each in known if each != division]
+    names = others if name in others else [name if each == division else each for each in known]
+    changes = {"divisions": "\n".join(names)}
+    if faults := settings_problems.read(changes)[1]:
+        raise InvalidCompetition(faults)
+    mine = Team.competition_id == act.competition.id, Team.division == division
+    moved = act.session.execute(update(Team).where(*mine).values(division=name))
+    settings.change(act, changes=changes)
+    return moved.rowcount
 
 
 def assign_lines(act: Act, text: str) -> int:

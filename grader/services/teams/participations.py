@@ -16,6 +16,7 @@ from grader.models import (
     Participation,
     RequestState,
     Team,
+    TeamMember,
     User,
 )
 from grader.services.competitions import organizers, phases, team_names
@@ -24,7 +25,7 @@ from grader.services.identity import kept_identities, names
 from grader.services.site import log
 from grader.services.solutions import data_files as files
 from grader.services.teams import mail, rosters
-from grader.visibility import Phase
+from grader.visibility import Phase, Visibility
 
 
 class EntryRefused(Refusal):
@@ -52,7 +53,20 @@ def entry_page(competition: Competition) -> str:
 def must_ask(competition: Competition) -> bool:
     """Return whether users must join explicitly; otherwise, their first submission joins them."""
     has_roster = competition.section_use is not None  # joining links students to the roster
-    return bool(competition.rules) or competition.entry_mode is not EntryMode.OPEN or has_roster
+    is_unlisted = competition.visibility is Visibility.UNLISTED  # only participants read it
+    is_restricted = competition.entry_mode is not EntryMode.OPEN
+    return bool(competition.rules) or is_restricted or has_roster or is_unlisted
+
+
+def competition_ids(session: Session, *, user: User | None) -> frozenset[int]:
+    """Return the ids of the competitions that a user has joined, or in which the user has a team."""
+    if user is None:
+        return frozenset()
+    joined = select(Participation.competition_id).where(
+        Participation.user_id == user.id, Participation.state == RequestState.ACCEPTED
+    )
+    in_teams = select(TeamMember.competition_id).where(TeamMember.user_id == user.id)
+    return frozenset(session.scalars(joined.union(in_teams)))
 
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:

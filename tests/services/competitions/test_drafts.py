@@ -287,7 +287,7 @@ def test_draft_test_submissions_are_also_scored_under_its_next_solution(
 
 def test_publishing_submits_the_sample_submission_once_in_an_organizers_name(service, solution_csv):
     ada = service.user("ada", is_admin=True)
-    made = draft(service, contact="x", closes_at=service.now + 30 * DAY)
+    made = draft(service, contact="x@example.org", closes_at=service.now + 30 * DAY)
     accept_solution(service, made, solution_csv())
     with service.database.write() as session:
         act = acting.begin(session, competition=made, actor=Actor.of(ada), now=service.now)

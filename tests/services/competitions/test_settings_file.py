@@ -109,3 +109,18 @@ def test_long_texts_are_written_with_their_line_breaks():
     written = settings_file.write("slug", CompetitionSettings(overview='# Title\n\nSay "hello".'))
     assert "# Title\n\nSay" in written
     assert tomllib.loads(written)["texts"]["overview"] == '# Title\n\nSay "hello".'
+
+
+@pytest.mark.parametrize("name", sorted(KINDS.keys() & SETTINGS.keys()))
+def test_none_is_a_value_or_a_blank_of_each_setting_in_files_and_requests(name: str):
+    expected: dict[Kind, object] = {Kind.DATE: None, Kind.LIMIT: None, Kind.LINE: "none", Kind.TEXT: "none"}
+    expected |= {Kind.LINES: "none"}
+    file = settings_file.read(f'{SETTINGS[name].key} = "none"\n')
+    sent, faults = settings_problems.read({name: "none"})
+    assert file.changes == sent
+    if "none" in SETTINGS[name].choices:
+        assert sent == {name: "none"} and not faults
+    elif KINDS[name] in expected and name != "contact":
+        assert sent == {name: expected[KINDS[name]]} and not faults
+    else:
+        assert faults and file.problems

@@ -101,3 +101,19 @@ def test_settings_have_a_machine_readable_schema():
     assert set(schema["properties"]) == set(NAMES)
     assert schema["properties"]["max_team_size"]["minimum"] == 1
     assert DRAFT.metric.formula == MetricSettings()
+
+
+@pytest.mark.parametrize(
+    "contact", ["", "ask@example.org", "mailto:ask@example.org", "https://example.org/a:b"]
+)
+def test_a_contact_is_an_address_or_a_web_page(contact: str):
+    assert CompetitionSettings(title="x", contact=contact).contact == contact
+
+
+@pytest.mark.parametrize(
+    "contact",
+    ["javascript:alert(1)", "data:text/html,x", "//a.org", "ask", "javascript:a@b", "a@b <x>"],
+)
+def test_another_contact_is_rejected(contact: str):
+    with pytest.raises(ValidationError, match="e-mail address or a web page"):
+        CompetitionSettings(title="x", contact=contact)

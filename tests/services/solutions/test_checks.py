@@ -182,7 +182,9 @@ def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(
     service, table: pd.DataFrame, solution_csv
 ):
     with service.database.write() as session:
-        settings = CompetitionSettings(title="Next", contact="x", closes_at=service.now + timedelta(days=60))
+        settings = CompetitionSettings(
+            title="Next", contact="a@b.org", closes_at=service.now + timedelta(days=60)
+        )
         draft = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
     add(service, draft, csv(table[["id", "toxicity"]]))
     assert not jobs(service)  # There are no labels to search for yet.

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from grader.errors import OrganizerError
 from grader.models import AuditEntry, Split, Team
 from grader.services.closing import close
 from grader.services.competitions import lookup, settings
@@ -96,7 +97,7 @@ def test_organizers_assign_many_teams_or_none(service, act):
     ]
 
 
-def test_a_division_with_teams_can_be_neither_removed_nor_renamed(service, act):
+def test_a_division_with_teams_cannot_be_removed(service, act):
     competition = service.competition(divisions="A\nB")
     act(teams.create, competition, "ada", name="Team ada")
     act(divisions.choose, competition, "ada", division="A")
@@ -125,3 +126,21 @@ def test_ranks_and_changes_inside_a_division_count_only_its_teams(service):
         whole = Standings(session, live, Split.PRIVATE).ranks_in_divisions()
         assert whole.items() > private.items() and len(whole) == 4
         assert private.keys() == {ids["bob"], ids["cyd"]}
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("name", "left"), [("Students", ["Students", "B"]), ("B", ["B"])])
+def test_a_division_with_teams_is_renamed_or_merged_into_another(service, act, name: str, left: list[str]):
+    competition = service.competition(divisions="A\nB")
+    for leader, division in (("ada", "A"), ("bob", "B")):
+        act(teams.create, competition, leader, name=f"Team {leader}")
+        act(divisions.choose, competition, leader, division=division)
+    assert service.act(divisions.rename, competition=competition, division="A", name=f" {name}") == 1
+    assert (division_of(service, "Team ada"), division_of(service, "Team bob")) == (name, "B")
+    assert service.reload(competition).divisions.splitlines() == left
+    with refused("unknown_division"):
+        service.act(divisions.rename, competition=competition, division="A", name="C")
+    for wrong in ("", "x" * 65, "a:b", "\0"):
+        with pytest.raises(OrganizerError):
+            service.act(divisions.rename, competition=competition, division="B", name=wrong)
+    assert division_of(service, "Team bob") == "B"

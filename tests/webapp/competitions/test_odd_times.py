@@ -27,7 +27,7 @@ def test_a_team_name_that_looks_like_a_time_is_shown_unchanged(arena, root, name
         team = session.scalars(select(Team)).first()
     assert root.confirm(f"{DESK}/teams/{team.id}/name", {"name": name, "reason": "x"}).status_code == 303
     changed = arena.app.test_client().patch(
-        f"{API}/settings", json={"contact": name, "closes_at": "2031-01-31T12:00:00Z"}, headers=root.bearer
+        f"{API}/settings", json={"overview": name, "closes_at": "2031-01-31T12:00:00Z"}, headers=root.bearer
     )
     assert changed.status_code == 200, changed.text
     for page in (DESK, f"{DESK}/audit", f"{HERE}/log", f"{DESK}/teams"):
@@ -36,7 +36,7 @@ def test_a_team_name_that_looks_like_a_time_is_shown_unchanged(arena, root, name
     assert page.count(name) == 4 and "31 Jan 2031, 12:00 UTC" in page
     with arena.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "competition.change")).one()
-    assert entry.times is not None and "closes_at" in entry.times and "contact" not in entry.times
+    assert entry.times is not None and "closes_at" in entry.times and "overview" not in entry.times
 
 
 @pytest.mark.parametrize("time", [LATE, EARLY])

@@ -19,7 +19,7 @@ def olga(arena) -> Desk:
 
 
 def test_a_draft_with_settings_a_solution_and_data_is_published(olga: Desk):
-    changed = olga("PATCH", f"{DESK}/settings", json={"contact": "x", "overview": "Hello."})
+    changed = olga("PATCH", f"{DESK}/settings", json={"contact": "x@example.org", "overview": "Hello."})
     assert changed.json["changed"] == ["contact", "overview"]
     assert changed.json["settings"]["title"] == "Next"
     missing = olga("GET", f"{DESK}/state").json["missing"]

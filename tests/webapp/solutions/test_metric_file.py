@@ -63,7 +63,7 @@ def scores(arena) -> dict[str, float]:
 
 def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga: Desk):
     stored = upload(olga, direction="lowest", title="Priced", arguments='{"extra": 2}', decimals="3")
-    assert stored["job"] is None
+    assert (stored["job"], stored["is_in_use"]) == (None, True)
     found, _ = accept_solution(olga)
     report = found["report"]["python"]
     assert report["scores"]["perfect"] == 0.0 < report["scores"]["sample"]
@@ -74,7 +74,7 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     tiered = {"feedback": "tiered", "feedback_step": "0.0005"}
     warned = olga("PATCH", f"{DESK}/settings", json=tiered).json["warnings"]
     assert any("the width of a band is 0.001" in each["message"] for each in warned), warned
-    olga("PATCH", f"{DESK}/settings", json={"feedback": "open", "contact": "x"})
+    olga("PATCH", f"{DESK}/settings", json={"feedback": "open", "contact": "x@example.org"})
     now = olga.arena.now()
     dates = {"opens_at": now - timedelta(days=1), "closes_at": now + timedelta(days=9)}
     olga("PATCH", f"{DESK}/settings", json={name: each.isoformat() for name, each in dates.items()})
@@ -98,6 +98,7 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     assert "agrees with the label" in olga("GET", f"{DESK}/data").text
 
     changed = upload(olga, MAE.replace("2.5", "0") + "# changed\n", sample=None, arguments="{}")
+    assert not changed["is_in_use"]
     olga.work()
     begun = olga(
         "POST", f"{DESK}/rescoring", json={"settings": changed["job"]["id"], "reason": "Fixed."}, expect=202

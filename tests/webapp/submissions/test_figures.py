@@ -30,7 +30,7 @@ RESULT = SplitResult(
     identities=(),
     errors={"score": 0.0034},
 )
-CLASSES: Any = SimpleNamespace(positive_name="harmful", negative_name="harmless", row_name="comments")
+CLASSES: Any = SimpleNamespace(positive_name="harmful", negative_name="harmless")
 BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "best_id": 9}
 
 
@@ -117,13 +117,13 @@ SAME = (0.9, 0.9, 0.9)
             "bpsn_auc",
             (0.9, 0.7, 0.9),
             "BPSN AUC ({} of the score): false alarms. The weakest identity is b (BPSN AUC 0.70, 0.20 behind "
-            "the best identity, public rows): your model scores harmless comments that mention b too high.",
+            "the best identity, public rows): your model scores harmless rows that mention b too high.",
         ),
         (
             "bnsp_auc",
             (0.9, 0.9, 0.7),
             "BNSP AUC ({} of the score): harmful comments are missed. The weakest identity is b (BNSP AUC "
-            "0.70, 0.20 behind the best identity, public rows): your model scores harmful comments that "
+            "0.70, 0.20 behind the best identity, public rows): your model scores harmful rows that "
             "mention b too low.",
         ),
         (
@@ -131,7 +131,7 @@ SAME = (0.9, 0.9, 0.9)
             (0.7, 0.9, 0.9),
             "Subgroup AUC ({} of the score): the model cannot separate the two classes there. The weakest "
             "identity is b (Subgroup AUC 0.70, 0.20 behind the best identity, public rows): your model "
-            "confuses harmful and harmless comments that mention b.",
+            "confuses harmful and harmless rows that mention b.",
         ),
     ],
 )
