@@ -58,7 +58,7 @@ def _publish_question(act: Act) -> Question:
             CompetitionView(act.competition, act.now).reveal_sentence(reveal),
             "Everyone will be able to see it. Only a rescoring can then change its metric or solution.",
         ),
-        button="Publish competition",
+        button="Publish",
         back=_here(act),
         is_final=True,
     )

@@ -165,6 +165,8 @@ def fairboard_error(error: FairboardError) -> ResponseReturnValue:
     if isinstance(error, context.SecondFactorMissing) and not wants_json():
         target = request.full_path.rstrip("?") if request.method == "GET" else None
         return redirect(url_for("account.second_factors", next=target))
+    if isinstance(error, context.LoginNeeded) and request.method == "GET" and not wants_json():
+        return redirect(url_for("account.log_in", next=request.full_path.rstrip("?")))
     return answer(
         status_of(error),
         name=error.public_name,

@@ -333,8 +333,8 @@ KINDS: Mapping[str, Kind] = (
     | _KINDS
     | {name: each for name, field in _FIELDS.items() for each in field.metadata if isinstance(each, Kind)}
 )
-_FORMULA = Setting("metric", "Formula", "metric settings", fixed="metric")
-SETTINGS: Mapping[str, Setting] = {n: _FORMULA if n == "metric" else _setting(n) for n in _FIELDS}
+_METRIC = Setting("metric", "Metric", "metric settings", fixed="metric")
+SETTINGS: Mapping[str, Setting] = {n: _METRIC if n == "metric" else _setting(n) for n in _FIELDS}
 PARTS: Mapping[str, Setting] = {name: _setting(name) for name in _DECLARED if name not in _FIELDS}
 NAMED_PARTS = {name: part for name, part in PARTS.items() if name in NamedMetric.model_fields}
 METRIC_PARTS = {name: part for name, part in PARTS.items() if name not in NAMED_PARTS}

@@ -191,7 +191,7 @@ def test_all_problems_are_reported_together_at_their_fields_and_the_entered_valu
         "max_daily_submissions": "Submissions per UTC day must be a valid integer",
         "selection_count": "Selected submissions must be a valid integer",
         "max_pending_submissions": "Pending submissions at once must be greater than or equal to 1.",
-        "power": "Formula (power) must be a valid number",
+        "power": "Metric (power) must be a valid number",
         "identities": "The identity 'male' is listed more than once.",
         "title": "A competition needs a title.",
     }.items():
@@ -207,6 +207,8 @@ def test_the_formula_is_changed_in_parts_whose_weights_must_sum_to_one(arena, ro
     make(root)
     answer = save(root, overall_auc="0.5")
     assert "must sum to 1, but they sum to 1.25" in field_of(answer.text, "overall_auc")
+    folded = re.findall(r"<details( open)?><summary>([^<]+)</summary>", answer.text)
+    assert [heading for is_open, heading in folded if is_open] == ["Weights (must sum to 1)"]
     weights = {"overall_auc": "0.1", "subgroup_auc": "0.3", "bpsn_auc": "0.3", "bnsp_auc": "0.3"}
     assert save(root, **weights, power="-inf", identities="male\nfemale\n").status_code == 303
     found = settings_of(arena)
