@@ -52,7 +52,7 @@ class Kind(StrEnum):
 
 
 # These texts stand for a blank date or limit, and for identities that the check proposes.
-BLANK = {Kind.DATE: "none", Kind.LIMIT: "none", Kind.NAMES: "proposed"}
+BLANK: Mapping[Kind | None, str] = {Kind.DATE: "none", Kind.LIMIT: "none", Kind.NAMES: "proposed"}
 
 
 class Setting(NamedTuple):

@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Iterable
 
-from sqlalchemy import update
+from sqlalchemy import select
 
 from grader.errors import ErrorKind, FairboardError, OrganizerRefusal, Refusal
 from grader.models import Team
@@ -54,10 +54,16 @@ def rename(act: Act, *, division: str, name: str) -> int:
     changes = {"divisions": "\n".join(names)}
     if faults := settings_problems.read(changes)[1]:
         raise InvalidCompetition(faults)
-    mine = Team.competition_id == act.competition.id, Team.division == division
-    moved = act.session.execute(update(Team).where(*mine).values(division=name))
+    teams = list(
+        act.session.scalars(
+            select(Team).where(Team.competition_id == act.competition.id, Team.division == division)
+        )
+    )
+    for team in teams:
+        team.division = name
+    act.session.flush()
     settings.change(act, changes=changes)
-    return moved.rowcount
+    return len(teams)
 
 
 def assign_lines(act: Act, text: str) -> int:
