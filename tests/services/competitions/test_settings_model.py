@@ -12,7 +12,6 @@ from grader.services.competitions.settings_model import (
     KINDS,
     MAX_LENGTHS,
     METRIC,
-    METRIC_PARTS,
     NAMES,
     SETTINGS,
     CompetitionSettings,
@@ -21,15 +20,6 @@ from grader.services.competitions.settings_model import (
 from grader.services.competitions.settings_problems import problems
 
 DRAFT = CompetitionSettings(title="Toxicity")
-
-
-def test_every_setting_has_help_and_a_label():
-    for name, setting in (SETTINGS | METRIC_PARTS).items():
-        assert setting.label and setting.key, name
-        assert setting.words or name in METRIC_PARTS, name
-    assert {name for name, kind in KINDS.items() if SETTINGS.get(name) and SETTINGS[name].choices} == {
-        name for name, kind in KINDS.items() if kind is Kind.CHOICE
-    }
 
 
 def test_text_columns_are_as_long_as_the_settings_allow():

@@ -10,12 +10,11 @@ from sqlalchemy import select
 
 from grader.models import AuditEntry
 from grader.services.competitions import lookup, settings, settings_model
-from grader.services.competitions.settings_model import METRIC_PARTS, NAMED_PARTS, NAMES, CompetitionSettings
+from grader.services.competitions.settings_model import CompetitionSettings
 from tests.fixtures.arena import main_text
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import open_confirmed
 from tests.fixtures.first_screen import first_screen
-from webapp.competitions import settings_form
 
 HERE = "/competitions/toxicity/organize"
 PAGE, SAVE = f"{HERE}/settings", f"{HERE}/settings/save"
@@ -67,11 +66,6 @@ def test_only_organizers_see_a_draft_created_in_the_browser(arena, root):
         assert bob.browser.get(path).status_code == 404, path
         assert root.browser.get(path).status_code == 200, path
     assert "Create a competition" not in bob.browser.get("/").text
-
-
-def test_every_setting_belongs_to_one_section():
-    expected = [*(set(NAMES) - {"metric"}), *METRIC_PARTS, *NAMED_PARTS]
-    assert sorted(settings_form.NAMES) == sorted(expected)
 
 
 def test_unchanged_values_are_kept_even_if_they_are_finer_than_their_inputs(arena, root):
