@@ -54,7 +54,7 @@ _OPTIONS = {name: field.default for name, field in NamedMetric.model_fields.item
 
 
 def _rows_of_settings() -> Iterator[str]:
-    """Return a table row for every setting: its key, its name in the API, its default, and its meaning."""
+    """Return a table row for every setting: its key, its other name in the API, its default, its meaning."""
     table, defaults = "", {}
     for line in settings_file.write("slug", CompetitionSettings()).splitlines():
         if found := re.fullmatch(r"\[([\w.]+)\]", line):
@@ -65,8 +65,8 @@ def _rows_of_settings() -> Iterator[str]:
     settings = {name: each for name, each in SETTINGS.items() if name != "metric"} | PARTS
     for name, setting in settings.items():
         key = f"{setting.key}.{name}" if name in WEIGHTS else setting.key
-        api = key if name in PARTS else name
-        yield f"| `{key}` | `{api}` | {defaults.get(key, 'not set')} | {setting.description} |"
+        api = "" if name in PARTS or name == key else f" (`{name}`)"
+        yield f"| `{key}`{api} | {defaults.get(key, 'not set')} | {setting.description} |"
 
 
 def test_database_has_the_same_defaults_as_the_settings():
