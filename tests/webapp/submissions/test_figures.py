@@ -122,7 +122,7 @@ SAME = (0.9, 0.9, 0.9)
         (
             "bnsp_auc",
             (0.9, 0.9, 0.7),
-            "BNSP AUC ({} of the score): harmful comments are missed. The weakest identity is b (BNSP AUC "
+            "BNSP AUC ({} of the score): harmful rows are missed. The weakest identity is b (BNSP AUC "
             "0.70, 0.20 behind the best identity, public rows): your model scores harmful rows that "
             "mention b too low.",
         ),
