@@ -13,6 +13,7 @@ from grader.cli.configuration import installed_settings, require_entry
 from grader.cli.group import CommandGroup
 from grader.cli.installation import failures_in_a_sentence, opened, opened_database, require_database
 from grader.cli.output import CommandOutput, progress
+from grader.cli.parameters import json_option
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
 from grader.maintenance.backup_store import Store
@@ -45,7 +46,6 @@ class _BackupGroup(CommandGroup):
 
 _target = click.argument("target", callback=_target_of, required=False)
 _name = click.option("--backup", "name", help="Name of a backup, from `fairboard backup list`. [newest]")
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @click.group(cls=_BackupGroup)
@@ -90,7 +90,7 @@ def create(target: str | None) -> None:
 
 @backup.command("list")
 @_target
-@_json
+@json_option
 def list_(target: str | None, as_json: bool) -> None:
     """List the backups in TARGET, oldest first, with missing objects."""
     chosen = _chosen(target, installed_settings())
@@ -190,7 +190,7 @@ def _chosen(target: str | None, settings: Settings) -> str:
 @click.command()
 @click.option("--read-all", is_flag=True, help="Read every blob in full; by default, blobs are only listed.")
 @click.option("--delete-orphans", is_flag=True, help="First delete all blobs that no row refers to.")
-@_json
+@json_option
 def doctor(read_all: bool, delete_orphans: bool, as_json: bool) -> None:
     """Diagnose problems with the installation and suggest fixes; exit with code 1 on an alarm.
 

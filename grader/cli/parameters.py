@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from grader.files import ColumnRole
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -207,7 +208,7 @@ metric_options = options(
 evaluation_options = options(
     click.option("--label", help="The label column; by default target, label or toxicity."),
     click.option("--identities", type=NameList(), help="The identity columns; by default, they are guessed."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object with full precision."),
+    json_option,
     metric_options,
 )
 

@@ -15,6 +15,7 @@ import click
 
 from grader.cli.group import REJECTED, SITE
 from grader.cli.output import CONTROLS, CommandOutput, say, show_json
+from grader.cli.parameters import json_option
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
 from grader.client.transport import LOOPBACK, OnQuestion, site_address
 
@@ -29,7 +30,6 @@ class FileRefused(Unusable):
     public_name = "file_refused"
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation (for scripts).")
 competition_option = click.option(
     "-c",

@@ -1,6 +1,5 @@
 """`fairboard competition check`: a report on a solution file."""
 
-import json
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +8,13 @@ from typing import Any
 import click
 
 from grader.cli.group import REJECTED
+from grader.cli.output import CommandOutput
 from grader.cli.parameters import (
     INPUT_FILE,
     OF_OTHERS,
     NameList,
     any_metric_options,
+    json_option,
     metric_options,
     metric_settings,
     require_options_of,
@@ -49,7 +50,7 @@ KEY = b"`competition create` splits by the installation's own key"
     default=MIN_CLASS_ROWS,
     help="The minimum number of rows of each class that an identity needs in each split.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option
 @any_metric_options
 @metric_options
 def check(
@@ -90,9 +91,8 @@ def check(
         choice = MetricChoice(min_class_rows=min_class_rows, metric=settings)
     table = read_public_table(test, read.row_ids, id_column=id_column or "id") if test else None
     report = assessment.assess(read, split_key=KEY, choice=choice, roles=used, test=table).report
-    click.echo(json.dumps(report, indent=2) if as_json else describe_report(report))
-    if stops(report["findings"]):
-        raise click.exceptions.Exit(REJECTED)
+    code = REJECTED if stops(report["findings"]) else 0
+    CommandOutput(report, [describe_report(report)], code=code).show(as_json=as_json)
 
 
 SPLIT_BY = {

@@ -1,14 +1,15 @@
 """`fairboard metric check`: the setup check of a metric.py, in the same sandbox as on a site."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from grader.cli.group import REJECTED, CommandGroup
-from grader.cli.output import show_json
-from grader.cli.parameters import INPUT_FILE
+from grader.cli.output import CommandOutput
+from grader.cli.parameters import INPUT_FILE, json_option
 
 
 @click.group(cls=CommandGroup)
@@ -23,7 +24,7 @@ def metric() -> None:
 @click.option("--lowest", is_flag=True, help="The lowest score is the best.")
 @click.option("--nonnegative", is_flag=True, help="No score is negative, so that groups can be in the score.")
 @click.option("--argument", multiple=True, metavar="NAME=JSON", help="A further argument of `score`.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 def check(source: Path, argument: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Check METRIC.PY with SOLUTION and SAMPLE, a sample submission, before you upload it.
 
@@ -40,12 +41,8 @@ def check(source: Path, argument: tuple[str, ...], as_json: bool, **options: Any
         raise click.exceptions.Exit(REJECTED) from error
     except (SandboxUnavailable, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    if as_json:
-        show_json(result.as_dict())
-    else:
-        _print(result.as_dict())
-    if result.problems:
-        raise click.exceptions.Exit(REJECTED)
+    data = result.as_dict()
+    CommandOutput(data, list(_lines(data)), code=REJECTED if result.problems else 0).show(as_json=as_json)
 
 
 def _argument(text: str) -> tuple[str, Any]:
@@ -56,13 +53,11 @@ def _argument(text: str) -> tuple[str, Any]:
         raise click.UsageError(f"--argument {text}: expected NAME=JSON, such as beta=0.5.") from None
 
 
-def _print(data: dict[str, Any]) -> None:
-    for name, score in data["scores"].items():
-        click.echo(f"Score of {name} predictions: {score:g}")
-    click.echo(f"Exactness: {data['exactness']}")
-    click.echo(f"Time: {data['seconds']:.2f} s of CPU time. Memory: {data['memory_bytes'] / 1e6:.0f} MB.")
-    click.echo(f"Sandbox: {data['sandbox']}\n")
+def _lines(data: dict[str, Any]) -> Iterator[str]:
+    yield from (f"Score of {name} predictions: {score:g}" for name, score in data["scores"].items())
+    yield f"Exactness: {data['exactness']}"
+    yield f"Time: {data['seconds']:.2f} s of CPU time. Memory: {data['memory_bytes'] / 1e6:.0f} MB."
+    yield f"Sandbox: {data['sandbox']}\n"
     for title in ("problems", "warnings"):
-        for each in data[title]:
-            click.echo(f"{title.capitalize()[:-1]}: {each}")
-    click.echo("The metric cannot be used." if data["problems"] else "The metric works.")
+        yield from (f"{title.capitalize()[:-1]}: {each}" for each in data[title])
+    yield "The metric cannot be used." if data["problems"] else "The metric works."
