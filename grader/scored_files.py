@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairboard.built_in import values_of
-from fairboard.groups import LEAST_ROWS, GroupedMetric, GroupRules, PreparedGroups
+from fairboard.groups import LEAST_ROWS, OTHER, Group, GroupedMetric, GroupRules, PreparedGroups
 from fairboard.interface import (
     ColumnKind,
     ColumnSpec,
@@ -85,6 +85,7 @@ def read_for_metric(
     *,
     target: str | None = None,
     groups: Sequence[str] = (),
+    weight: float = 1.0,
     reported: Sequence[str] = (),
     row_id: str | None = None,
 ) -> MetricSolution:
@@ -92,7 +93,8 @@ def read_for_metric(
 
     Options without classes get those that occur in the target: in the order of numbers if all are numbers, or
     else in the order of texts. By default, the target is the only column called target, label or toxicity; a
-    metric of several columns uses those in `options`. The scores of the `reported` metrics become terms.
+    metric of several columns uses those in `options`. The scores of the `reported` metrics become terms. With
+    a `weight` below 1, all groups with the minimum size in each split are in the score.
 
     Raises
     ------
@@ -111,13 +113,22 @@ def read_for_metric(
         if are_known or not options.classes:
             raise
         raise FileRejected(_unsuitable("the solution", str(error))) from error
-    scored = GroupedMetric(metric, GroupRules(tuple(groups), least=LEAST_ROWS)) if groups else metric
-    scored = reporting(scored, reported, options)
+    scored = reporting(_grouped(metric, groups, weight, known), reported, options)
     description = scored.describe()
     names = known.roles.id or ID, PREDICTION
     columns = predicted_columns(description, options, names, aliases=known.names)
     prepared = _prepared(scored, known)
     return MetricSolution(scored, description, options, known, columns, prepared)
+
+
+def _grouped(metric: Metric, groups: Sequence[str], weight: float, known: Solution) -> Metric:
+    rules = GroupRules(tuple(groups), least=LEAST_ROWS)
+    if weight < 1:
+        splits = [set(split.groups) for _, split in _prepared(GroupedMetric(metric, rules), known).values()]
+        large = sorted(each for each in set[Group]().union(*splits) if each[1] != OTHER)
+        in_score = tuple(each for each in large if all(each in split for split in splits))
+        rules = replace(rules, weight=weight, in_score=in_score)
+    return GroupedMetric(metric, rules) if groups else metric
 
 
 @reading("solution")

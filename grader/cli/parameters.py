@@ -261,16 +261,23 @@ any_metric_options = options(
         metavar="NAME",
         default="bias",
         help="The metric, such as rmse or macro_f1. An unknown name lists all. The options --columns, "
-        "--classes, --positive, --cutoff, --groups and --reported are for metrics other than bias.",
+        "--classes, --positive, --cutoff, --groups, --weight and --reported are for metrics other than bias.",
     ),
     click.option("--columns", type=NameList(), help="The columns of a metric for several columns."),
     click.option("--classes", type=NameList(), help="The classes in order; by default, as in the solution."),
-    click.option("--positive", metavar="CLASS", help="The positive class; by default, the last one."),
+    click.option("--positive", metavar="CLASS", help="The positive class; by default, the larger number."),
     click.option("--cutoff", type=click.IntRange(1), default=5, metavar="K", help="The classes for MAP@k."),
     click.option("--groups", type=NameList(), help="Columns that divide the rows into groups."),
+    click.option(
+        "--weight",
+        type=click.FloatRange(0, 1),
+        default=1.0,
+        metavar="W",
+        help="The weight of the overall value. The rest is that of the power mean over the groups.",
+    ),
     click.option("--reported", type=NameList(), help="Further metrics for the same columns."),
 )
-OF_OTHERS = ("columns", "classes", "positive", "cutoff", "groups", "reported")
+OF_OTHERS = ("columns", "classes", "positive", "cutoff", "groups", "weight", "reported")
 _BIAS = ("identities", "prediction", "from_jigsaw", "power", "weights", "threshold", "min_size")
 
 

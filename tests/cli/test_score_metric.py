@@ -69,6 +69,15 @@ def test_numbers_are_scored_on_each_split_and_group_as_by_scikit_learn(score):
             assert of_group["score"] == expected(reference.root_mean_squared_error, members)
 
 
+def test_groups_are_in_the_score_if_the_weight_is_below_1(score):
+    guesses = [price + row % 7 for row, price in enumerate(TRUTH["price"])]
+    options = ("--metric=mae", "--label=price", "--groups=region", "--weight=0.75", "--json")
+    public = json.loads(score({"prediction": guesses}, *options).stdout)["splits"]["public"]
+    values = [each["score"] for each in public["groups"]["region"].values()]
+    mean = (sum(value**5 for value in values) / len(values)) ** (1 / 5)
+    assert public["score"] == pytest.approx(0.75 * public["terms"]["overall"] + 0.25 * mean)
+
+
 def test_the_table_names_the_metric_and_the_worst_group(score):
     words = ["--metric", "mae", "--label", "price", "--groups", "region", "--require", "score>0"]
     output = score({"prediction": TRUTH["price"]}, *words)
@@ -94,6 +103,7 @@ def test_the_table_names_the_metric_and_the_worst_group(score):
         ("1", "--metric mean_rmse", "The metric needs the names of its columns."),
         ("1", "--metric rmse --label price --columns a", "rmse has one column"),
         ("1", "--metric rmse --label price --reported f1", "f1 cannot be reported next to rmse."),
+        ("1", "--metric rmse --label price --weight 0.5", "needs at least one group in the score"),
         ("1", "--groups region", "--groups: specify a --metric other than bias"),
     ],
 )
@@ -114,7 +124,7 @@ def test_the_documentation_lists_all_metrics_with_their_titles():
     text = (Path(__file__).parents[2] / "docs/scoring.md").read_text()
     options = Options(columns=("a", "b"), classes=("0", "1"))
     described = {name: metric(name, options).describe() for name in METRICS}
-    assert re.findall(r"(?m)^\| `(\w+)` \| (.+) \| (highest|lowest) \|$", text) == [
+    assert re.findall(r"(?m)^\| `(\w+)` \| (.+?) \| .+ \| (highest|lowest) \|$", text) == [
         (name, each.title, each.direction) for name, each in described.items()
     ]
 

@@ -209,6 +209,7 @@ def _command(rules: Rules, *, label: str) -> str:
         "positive": given.positive or "",
         "cutoff": str(given.cutoff) if given.cutoff != Options().cutoff else "",
         "groups": _comma_separated(metric.groups),
+        "weight": f"{metric.weight:g}" if metric.weight < 1 else "",
         "reported": _comma_separated(metric.reported),
     }
     return _shell("fairboard score my_fold.csv my_predictions.csv", options)

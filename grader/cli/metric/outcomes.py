@@ -138,7 +138,11 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
     if submission is None:
         raise click.UsageError("Specify a SUBMISSION file.")
     options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
-    others = {"groups": chosen.groups or (), "reported": chosen.reported or ()}
+    others = {
+        "groups": chosen.groups or (),
+        "weight": chosen.weight,
+        "reported": chosen.reported or (),
+    }
     row_id = next((name for name, role in chosen.roles.items() if role is ColumnRole.ID), None)
     try:
         prepared = read_for_metric(
