@@ -5,7 +5,6 @@ import resource
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,14 +16,14 @@ pytestmark = pytest.mark.usefixtures("own_counters")
 MOST = {"fairboard_http_requests": 500, "fairboard_http_errors": 600, "fairboard_http_request_seconds": 50}
 
 
-def in_a_process(folder: Path, program: str) -> None:
+def in_a_process(folder, program):
     """Run a program after `enable` in a new process and forget its exit code."""
     words = "import os, pathlib, sys; from grader import counters; from grader.counters import *; "
     words += "counters.enable(pathlib.Path(sys.argv[1])); "
     subprocess.run([sys.executable, "-c", words + program, str(folder)], check=False)
 
 
-def values(folder: Path, name: str) -> dict[tuple[str, ...], float]:
+def values(folder, name):
     """Return the samples of a metric by their label values."""
     return {
         tuple(sample.labels.values()): sample.value
@@ -34,18 +33,18 @@ def values(folder: Path, name: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def files(folder: Path) -> list[str]:
+def files(folder):
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_counts_of_processes_and_their_forks_are_added(tmp_path: Path):
+def test_counts_of_processes_and_their_forks_are_added(tmp_path):
     counters.enable(tmp_path)
     UPLOADS.add()
     in_a_process(tmp_path, "UPLOADS.add(); os.fork() or UPLOADS.add(amount=5); UPLOADS.add()")
     assert values(tmp_path, "fairboard_accepted_uploads_total") == {(): 9}  # the fork also runs the last call
 
 
-def test_killed_process_loses_no_count_and_its_files_are_used_again(tmp_path: Path):
+def test_killed_process_loses_no_count_and_its_files_are_used_again(tmp_path):
     kill = f"os.kill(os.getpid(), {int(signal.SIGKILL)})"
     for _ in range(4):
         in_a_process(tmp_path, f"UPLOADS.add(); HINT_SECONDS.observe(0.02); CONNECTIONS.add(); {kill}")
@@ -54,7 +53,7 @@ def test_killed_process_loses_no_count_and_its_files_are_used_again(tmp_path: Pa
     assert len(files(tmp_path)) == 4  # a lock and three files
 
 
-def test_gauges_include_only_running_processes(tmp_path: Path):
+def test_gauges_include_only_running_processes(tmp_path):
     in_a_process(tmp_path, "CONNECTIONS.add(amount=3)")
     assert values(tmp_path, "fairboard_database_connections") == {}
     counters.enable(tmp_path)
@@ -62,7 +61,7 @@ def test_gauges_include_only_running_processes(tmp_path: Path):
     assert values(tmp_path, "fairboard_database_connections") == {(): 2}
 
 
-def test_durations_are_counted_in_their_buckets(tmp_path: Path):
+def test_durations_are_counted_in_their_buckets(tmp_path):
     counters.enable(tmp_path)
     HINT_SECONDS.observe(0.02)
     HINT_SECONDS.observe(-1)  # the clock was set back
@@ -70,9 +69,7 @@ def test_durations_are_counted_in_their_buckets(tmp_path: Path):
     assert (found["0.001",], found["0.01",], found["0.025",], found["+Inf",]) == (1, 1, 2, 2)
 
 
-def test_counters_of_another_release_are_deleted_when_its_processes_have_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_counters_of_another_release_are_deleted_when_its_processes_have_ended(tmp_path, monkeypatch):
     in_a_process(tmp_path, "UPLOADS.add()")
     before = files(tmp_path)
     monkeypatch.setattr(counters, "METERS", counters.METERS[:-1])
@@ -81,9 +78,7 @@ def test_counters_of_another_release_are_deleted_when_its_processes_have_ended(
     assert values(tmp_path, "fairboard_accepted_uploads_total") == {(): 0}
 
 
-def test_process_without_room_for_its_files_continues_without_counting(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
+def test_process_without_room_for_its_files_continues_without_counting(tmp_path, caplog):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
@@ -97,7 +92,7 @@ def test_process_without_room_for_its_files_continues_without_counting(
     assert values(tmp_path, "fairboard_accepted_uploads_total") == {}
 
 
-def test_files_never_grow_and_therefore_never_need_disk_space_later(tmp_path: Path):
+def test_files_never_grow_and_therefore_never_need_disk_space_later(tmp_path):
     """Writing to a sparse memory-mapped file would kill the process if the disk is full."""
     counters.enable(tmp_path)
     for meter in counters.METERS:
@@ -109,7 +104,7 @@ def test_files_never_grow_and_therefore_never_need_disk_space_later(tmp_path: Pa
     assert (sizes, blocks) == ({counters.FILE_BYTES}, {True})
 
 
-def test_without_metrics_nothing_is_imported_or_written(tmp_path: Path):
+def test_without_metrics_nothing_is_imported_or_written(tmp_path):
     program = (
         "import sys; from grader import counters; from grader.counters import CACHES; counters.enable(None); "
         "CACHES.add('ranks', 'hit'); assert 'prometheus_client' not in sys.modules"

@@ -21,12 +21,12 @@ pytestmark = pytest.mark.both_databases
 NOON = datetime(2026, 1, 5, 12, 0, 0, 123456, tzinfo=UTC)
 
 
-def link(token: str, created_at: datetime = NOON) -> AccountLink:
+def link(token, created_at=NOON):
     purpose = LinkPurpose.SIGN_UP
     return AccountLink(purpose=purpose, token_sha256=token, used_at=None, expires_at=created_at)
 
 
-def test_times_are_returned_in_utc_with_a_time_zone_whatever_their_input_zone(database: Database):
+def test_times_are_returned_in_utc_with_a_time_zone_whatever_their_input_zone(database):
     abroad = NOON.astimezone(timezone(timedelta(hours=-7)))
     with database.write() as session:
         session.add(link("a", abroad))
@@ -36,12 +36,12 @@ def test_times_are_returned_in_utc_with_a_time_zone_whatever_their_input_zone(da
     assert stored.utcoffset() == timedelta()
 
 
-def test_time_without_a_zone_is_rejected(database: Database):
+def test_time_without_a_zone_is_rejected(database):
     with pytest.raises(StatementError, match="without a time zone"), database.write() as session:
         session.add(link("a", NOON.replace(tzinfo=None)))
 
 
-def test_clock_returns_utc_and_advances_within_a_transaction(database: Database):
+def test_clock_returns_utc_and_advances_within_a_transaction(database):
     with database.write() as session:
         first, second = db.now(session), db.now(session)
     assert first.utcoffset() == timedelta()
@@ -49,7 +49,7 @@ def test_clock_returns_utc_and_advances_within_a_transaction(database: Database)
     assert abs(first - datetime.now(UTC)) < timedelta(minutes=1)
 
 
-def test_write_session_commits_on_success_and_rolls_back_otherwise(database: Database):
+def test_write_session_commits_on_success_and_rolls_back_otherwise(database):
     with database.write() as session:
         session.add(link("kept"))
     with pytest.raises(ZeroDivisionError), database.write() as session:
@@ -60,7 +60,7 @@ def test_write_session_commits_on_success_and_rolls_back_otherwise(database: Dat
         assert session.scalars(select(AccountLink.token_sha256)).all() == ["kept"]
 
 
-def test_read_session_cannot_write(database: Database):
+def test_read_session_cannot_write(database):
     with pytest.raises(DBAPIError), database.read() as session:
         session.add(link("a"))
         session.flush()
@@ -68,7 +68,7 @@ def test_read_session_cannot_write(database: Database):
         session.add(link("b"))
 
 
-def test_read_session_sees_one_state(database: Database):
+def test_read_session_sees_one_state(database):
     def tokens(session: Session) -> list[str]:
         return list(session.scalars(select(AccountLink.token_sha256).order_by(AccountLink.id)))
 
@@ -83,7 +83,7 @@ def test_read_session_sees_one_state(database: Database):
         assert tokens(reader) == ["a", "b"]
 
 
-def test_concurrent_read_and_write_sessions_neither_fail_nor_lose_an_update(database: Database):
+def test_concurrent_read_and_write_sessions_neither_fail_nor_lose_an_update(database):
     with database.write() as session:
         session.add(link("0"))
 
@@ -99,7 +99,7 @@ def test_concurrent_read_and_write_sessions_neither_fail_nor_lose_an_update(data
 
 
 @pytest.mark.usefixtures("waiting_for_the_disk")
-def test_sqlite_keeps_committed_data_after_a_power_failure(sqlite_url: str):
+def test_sqlite_keeps_committed_data_after_a_power_failure(sqlite_url):
     database = Database(sqlite_url)
     with database.engine.connect() as connection:
         wanted: dict[str, Any] = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
@@ -108,7 +108,7 @@ def test_sqlite_keeps_committed_data_after_a_power_failure(sqlite_url: str):
     assert found == wanted
 
 
-def test_errors_do_not_contain_the_written_values(database: Database):
+def test_errors_do_not_contain_the_written_values(database):
     with pytest.raises(IntegrityError) as refused, database.write() as session:
         session.add_all([link("a secret"), link("a secret")])
     assert "INSERT INTO account_link" in str(refused.value)
@@ -116,13 +116,13 @@ def test_errors_do_not_contain_the_written_values(database: Database):
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**64)])
-def test_number_out_of_range_for_any_column_is_reported(database: Database, value: int):
+def test_number_out_of_range_for_any_column_is_reported(database, value):
     with pytest.raises(db.Unstorable, match="too large"), database.read() as session:
         session.get(AccountLink, value)
 
 
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
-def test_text_that_no_column_can_store_is_reported_or_stored_unchanged(database: Database, text: str):
+def test_text_that_no_column_can_store_is_reported_or_stored_unchanged(database, text):
     try:
         with database.write() as session:
             session.add(link(text))
@@ -133,7 +133,7 @@ def test_text_that_no_column_can_store_is_reported_or_stored_unchanged(database:
     assert kept == (["a\0b"] if (database.engine.dialect.name, text) == ("sqlite", "a\0b") else [])
 
 
-def test_sessions_continue_after_the_server_has_closed_all_connections(postgresql_url: str):
+def test_sessions_continue_after_the_server_has_closed_all_connections(postgresql_url):
     database, other = Database(postgresql_url), Database(postgresql_url)
     with database.write() as session:
         session.add(link("kept"))
@@ -150,7 +150,7 @@ def test_sessions_continue_after_the_server_has_closed_all_connections(postgresq
     other.dispose()
 
 
-def test_stalled_writer_does_not_block_others_forever(postgresql_url: str):
+def test_stalled_writer_does_not_block_others_forever(postgresql_url):
     database = Database(postgresql_url, timeouts=Timeouts(write_idle=0.5))
     with database.write() as session:
         session.add(link("free"))
@@ -166,14 +166,14 @@ def test_stalled_writer_does_not_block_others_forever(postgresql_url: str):
     database.dispose()
 
 
-def limits_of(session: Session) -> list[str]:
+def limits_of(session):
     names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
     return [session.scalar(text(f"SHOW {name}")) for name in names]
 
 
 @pytest.mark.parametrize("pooled", [False, pytest.param(True, marks=pytest.mark.system)])
 def test_read_statements_and_waits_for_locks_are_limited_but_long_writes_are_not(
-    pooled: bool, postgresql_url: str, request: pytest.FixtureRequest
+    pooled, postgresql_url, request
 ):
     url = request.getfixturevalue("pgbouncer").url if pooled else postgresql_url
     limited = Database(url, timeouts=Timeouts(read_statement=0.2, write_lock=0.2, write_idle=30))
@@ -203,7 +203,7 @@ def test_read_statements_and_waits_for_locks_are_limited_but_long_writes_are_not
     assert db.exceeded_limit(ValueError()) is None
 
 
-def test_settings_limit_web_processes_only_and_the_url_can_set_timeouts(postgresql_url: str):
+def test_settings_limit_web_processes_only_and_the_url_can_set_timeouts(postgresql_url):
     postgresql_url = (
         make_url(postgresql_url)
         .update_query_dict({"keepalives_idle": "7"})
@@ -224,9 +224,7 @@ def test_settings_limit_web_processes_only_and_the_url_can_set_timeouts(postgres
     other.dispose()
 
 
-def test_database_locked_too_long_is_unavailable_but_a_wrong_query_is_not(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_database_locked_too_long_is_unavailable_but_a_wrong_query_is_not(sqlite_url, monkeypatch):
     monkeypatch.setattr(db, "BUSY_TIMEOUT_MS", 50)
     database, other = Database(sqlite_url), Database(sqlite_url)
     with database.write() as session:
@@ -240,9 +238,7 @@ def test_database_locked_too_long_is_unavailable_but_a_wrong_query_is_not(
     assert db.is_unavailable(locked.value) and not db.is_unavailable(wrong.value)
 
 
-def test_exhausted_pool_and_missing_server_are_unavailable(
-    postgresql_url: str,
-):
+def test_exhausted_pool_and_missing_server_are_unavailable(postgresql_url):
     nowhere = Database("postgresql+psycopg://nobody@/nothing?host=/nowhere")
     with pytest.raises(OperationalError) as refused, nowhere.read() as session:
         session.connection()

@@ -101,7 +101,7 @@ def test_command_of_the_image_exists(tmp_path):
     check_command(re.findall(r'"([^"]+)"', command[1]), tmp_path)
 
 
-def check_command(words: list[str], data_dir: Path):
+def check_command(words, data_dir):
     program, *arguments = words
     assert (BIN / program).exists(), program
     if program == "fairboard":
@@ -153,7 +153,7 @@ def test_images_of_other_projects_and_actions_are_pinned(compose):
             assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
 
 
-def path_with_only(folder: Path, *commands: str) -> dict[str, str]:
+def path_with_only(folder, *commands):
     for command in commands:
         (folder / command).symlink_to(shutil.which(command))
     return {"PATH": str(folder)}
@@ -177,7 +177,7 @@ def test_make_secrets_writes_every_secret_that_compose_reads_once_without_python
 # --- Dockerfile
 
 
-def copied_paths() -> list[str]:
+def copied_paths():
     lines = re.findall(r"^COPY (?!--from)(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     return [path for line in lines for path in line.split()[:-1]]
 
@@ -207,7 +207,7 @@ def test_workflows_follow_the_schema_and_run_targets_of_the_makefile():
 # --- locks
 
 
-def run_lock_check(folder: Path) -> str:
+def run_lock_check(folder):
     done = subprocess.run([sys.executable, folder / "requirements/check.py"], capture_output=True, text=True)
     assert (done.returncode == 0) == (done.stderr == "")
     return done.stderr
@@ -258,5 +258,5 @@ def test_precompilation_needs_only_the_packages_of_the_image():
 # --- make and .ci/run
 
 
-def targets() -> set[str]:
+def targets():
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

@@ -8,7 +8,6 @@ import time
 from functools import partial
 from itertools import count
 from operator import itemgetter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -31,30 +30,30 @@ for turn in range(10**9):
 """
 
 
-def name(number: int) -> str:
+def name(number):
     return f"{number:02x}" * 32
 
 
-def data(size: int = 1000) -> bytes:
+def data(size=1000):
     return bytes(place % 251 for place in range(size))
 
 
-def entries(folder: Path) -> list[Path]:
+def entries(folder):
     return [path for path in folder.glob("*/*") if path.is_file()]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return tmp_path / "cache" / "ranks"
 
 
 @pytest.fixture
-def cache(folder: Path) -> DiskCache:
+def cache(folder):
     return DiskCache(folder, max_bytes=10 * MB)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"a\nb", data()])
-def test_entry_is_returned_unchanged_and_aligned_for_arrays(cache: DiskCache, folder: Path, content: bytes):
+def test_entry_is_returned_unchanged_and_aligned_for_arrays(cache, folder, content):
     for length in range(0, 130, 13):
         facts = FACTS | {"text": "a" * length}
         cache.put(name(1), facts, content)
@@ -65,7 +64,7 @@ def test_entry_is_returned_unchanged_and_aligned_for_arrays(cache: DiskCache, fo
     assert (folder / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
 
 
-def flipped(entry: bytes, place: int) -> bytes:
+def flipped(entry, place):
     damaged = bytearray(entry)
     damaged[place] ^= 1
     return bytes(damaged)
@@ -79,7 +78,7 @@ def flipped(entry: bytes, place: int) -> bytes:
         lambda _: b"00000000",
     ],
 )
-def test_damaged_entry_is_ignored_and_removed(cache: DiskCache, folder: Path, damage):
+def test_damaged_entry_is_ignored_and_removed(cache, folder, damage):
     cache.put(name(1), FACTS, data())
     [path] = entries(folder)
     path.write_bytes(damage(path.read_bytes()))
@@ -87,7 +86,7 @@ def test_damaged_entry_is_ignored_and_removed(cache: DiskCache, folder: Path, da
     assert entries(folder) == []
 
 
-def test_entry_of_another_key_is_ignored(cache: DiskCache, folder: Path):
+def test_entry_of_another_key_is_ignored(cache, folder):
     cache.put(name(1), FACTS, data())
     [path] = entries(folder)
     other = folder / name(2)[:2] / name(2)
@@ -96,13 +95,13 @@ def test_entry_of_another_key_is_ignored(cache: DiskCache, folder: Path):
     assert cache.get(name(2)) is None
 
 
-def use_before(folder: Path, number: int, days: float):
+def use_before(folder, number, days):
     [path] = folder.glob(f"{name(number)[:2]}/*")
     then = time.time() - days * DAYS
     os.utime(path, (then, then))
 
 
-def test_least_recently_used_entries_are_removed_first(folder: Path):
+def test_least_recently_used_entries_are_removed_first(folder):
     for number in range(9):
         DiskCache(folder, max_bytes=MB).put(name(number), FACTS, data(100_000))
         use_before(folder, number, days=20 - number)
@@ -115,7 +114,7 @@ def test_least_recently_used_entries_are_removed_first(folder: Path):
     assert sum(path.stat().st_size for path in entries(folder)) <= MB
 
 
-def test_scan_of_more_entries_than_fit_removes_no_recently_used_entry(folder: Path):
+def test_scan_of_more_entries_than_fit_removes_no_recently_used_entry(folder):
     cache = DiskCache(folder, max_bytes=MB)
     for number in range(30):
         cache.put(name(number), FACTS, data(100_000))
@@ -127,9 +126,7 @@ def test_scan_of_more_entries_than_fit_removes_no_recently_used_entry(folder: Pa
 
 @pytest.mark.parametrize("total, reserve", [(10**9, 10**8), (10**12, 5 * 10**9)])
 @pytest.mark.parametrize("room, stored", [(MB, True), (0, False)])
-def test_a_tenth_of_a_disk_or_5_gb_stays_free(
-    cache: DiskCache, total: int, reserve: int, room: int, stored: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_tenth_of_a_disk_or_5_gb_stays_free(cache, total, reserve, room, stored, monkeypatch):
     free = reserve + room
     usage = SimpleNamespace(total=total, used=total - free, free=free)
     monkeypatch.setattr(disk_cache.shutil, "disk_usage", lambda folder: usage)
@@ -137,14 +134,14 @@ def test_a_tenth_of_a_disk_or_5_gb_stays_free(
     assert (cache.get(name(1)) is not None) is stored
 
 
-def test_small_file_counts_as_a_whole_disk_block(folder: Path):
+def test_small_file_counts_as_a_whole_disk_block(folder):
     cache = DiskCache(folder, max_bytes=10 * 4096)
     for number in range(30):
         cache.put(name(number), FACTS)
     assert len(entries(folder)) == 10
 
 
-def test_partial_files_of_killed_processes_are_removed_in_turn(folder: Path):
+def test_partial_files_of_killed_processes_are_removed_in_turn(folder):
     DiskCache(folder, max_bytes=MB).put(name(1), FACTS, data())
     draft = folder / name(1)[:2] / "draft-1"
     draft.write_bytes(bytes(MB))
@@ -155,7 +152,7 @@ def test_partial_files_of_killed_processes_are_removed_in_turn(folder: Path):
     assert len(entries(folder)) == 2
 
 
-def test_two_processes_killed_while_writing_leave_no_wrong_entry(cache: DiskCache, folder: Path):
+def test_two_processes_killed_while_writing_leave_no_wrong_entry(cache, folder):
     for _ in range(4):
         command = [sys.executable, "-c", WRITER, str(folder)]
         writers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -177,9 +174,7 @@ def test_two_processes_killed_while_writing_leave_no_wrong_entry(cache: DiskCach
         assert len([path for path in entries(folder) if not path.name.startswith("draft-")]) <= 5
 
 
-def test_unwritable_folder_stores_nothing_and_causes_no_error(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
+def test_unwritable_folder_stores_nothing_and_causes_no_error(tmp_path, caplog):
     (tmp_path / "taken").write_text("a file where the folder should be")
     cache = DiskCache(tmp_path / "taken" / "ranks", max_bytes=MB)
     cache.put(name(1), FACTS, data())

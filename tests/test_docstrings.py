@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,7 +30,7 @@ ROOT = Path(fairboard.__file__).parent.parent
 TWO_CLASSES = {"Competition", "DataFile", "Limits", "Organizer", "Question", "Solution", "Submission", "Team"}
 
 
-def names_of_modules() -> list[str]:
+def names_of_modules():
     found = list(MODULES)
     for name in PACKAGES:
         package = importlib.import_module(name)
@@ -40,12 +39,12 @@ def names_of_modules() -> list[str]:
 
 
 @pytest.mark.parametrize("name", names_of_modules())
-def test_examples_in_docstrings_are_correct(name: str):
+def test_examples_in_docstrings_are_correct(name):
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0
 
 
-def has_example(value: Any) -> bool:
+def has_example(value):
     return bool(doctest.DocTestParser().get_examples(inspect.getdoc(value) or ""))
 
 

@@ -16,7 +16,7 @@ accounts = "invite"
 """
 
 
-def provider(**settings) -> Provider:
+def provider(**settings):
     known = {"slug": "campus", "label": "Campus", "issuer": "https://id.example.org", "client_id": "f"}
     return Provider(**(known | settings))
 
@@ -50,7 +50,7 @@ def test_all_problems_are_reported_at_once_without_the_secret():
         (CAMPUS.replace("https://", "https://user@"), "must be an https:// URL"),
     ],
 )
-def test_an_invalid_text_is_rejected(text: str, problem: str):
+def test_an_invalid_text_is_rejected(text, problem):
     with pytest.raises(ValueError, match=problem):
         read(text)
 
@@ -75,7 +75,7 @@ def test_password_login_can_be_turned_off_only_if_someone_can_log_in():
         ({}, "role", False),
     ],
 )
-def test_a_value_of_a_claim_makes_an_administrator(claims: dict, name: str, is_admin: bool):
+def test_a_value_of_a_claim_makes_an_administrator(claims, name, is_admin):
     assert provider(admin_claim=name, admin_value="x").makes_admin(claims) is is_admin
 
 
@@ -90,7 +90,7 @@ def test_a_value_of_a_claim_makes_an_administrator(claims: dict, name: str, is_a
         ({}, False),
     ],
 )
-def test_only_verified_addresses_of_the_domain_are_admitted(claims: dict, is_admitted: bool):
+def test_only_verified_addresses_of_the_domain_are_admitted(claims, is_admitted):
     assert provider(allowed_domains=["example.org"]).admits(claims) is is_admitted
     assert provider().admits(claims)
 

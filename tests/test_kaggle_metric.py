@@ -9,7 +9,7 @@ from grader.kaggle import ParticipantVisibleError, score
 
 
 @pytest.fixture
-def solution() -> pd.DataFrame:
+def solution():
     rng = np.random.default_rng(4)
     return pd.DataFrame(
         {
@@ -23,7 +23,7 @@ def solution() -> pd.DataFrame:
 
 
 @pytest.fixture
-def submission(solution: pd.DataFrame) -> pd.DataFrame:
+def submission(solution):
     rng = np.random.default_rng(5)
     predictions = np.round(solution["target"] + rng.normal(0, 0.3, len(solution)), 1)
     return pd.DataFrame({"id": solution["id"], "prediction": predictions})

@@ -26,7 +26,7 @@ def restored():
         each.handlers[:] = handlers
 
 
-def line(log_format: str, event: str, **values) -> str:
+def line(log_format, event, **values):
     """Return an event as it is written."""
     record = logging.LogRecord("grader.x", logging.INFO, "x.py", 1, event, None, None)
     record.__dict__.update(values)
@@ -35,7 +35,7 @@ def line(log_format: str, event: str, **values) -> str:
 
 @pytest.mark.parametrize("log_format", FORMATS)
 @given(text=st.text() | st.text("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\x1b\u202e", min_size=1))
-def test_no_text_ends_a_line_or_controls_a_terminal(log_format: str, text: str):
+def test_no_text_ends_a_line_or_controls_a_terminal(log_format, text):
     written = line(log_format, f"a {text}", value=text)
     assert len(written.splitlines()) == 1
     assert not [each for each in written if unicodedata.category(each) in ("Cc", "Zl", "Zp", "Cs")]
@@ -55,7 +55,7 @@ def test_json_event_has_the_ids_of_its_block_and_the_values_of_its_call(capsys):
     assert not {"request", "route", "status"} & second.keys()
 
 
-def fail(message: str) -> None:
+def fail(message):
     raise ValueError(message)
 
 
@@ -111,7 +111,7 @@ def test_only_well_formed_ids_of_a_queue_message_are_used(message, kept):
 
 
 @pytest.mark.parametrize("log_format", FORMATS)
-def test_uncaught_errors_of_threads_and_processes_are_events(log_format: str):
+def test_uncaught_errors_of_threads_and_processes_are_events(log_format):
     program = (
         "import threading, warnings; from grader import logs; "
         f"logs.configure_process('web', log_format={log_format!r}, level='info'); "

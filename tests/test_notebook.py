@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.demo.dataset import Dataset, generate
+from grader.demo.dataset import generate
 from grader.models import Competition, OrganizerJob
 from grader.services.site.log import Actor
 from grader.services.solutions import data_files as files
@@ -19,7 +19,7 @@ NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
 NOTEBOOK = NOTEBOOKS / "from-data-to-rank.ipynb"
 
 
-def run(notebook: Path) -> dict[str, Any]:
+def run(notebook):
     """Run all cells and return the variables."""
     names: dict[str, Any] = {}
     for cell in json.loads(notebook.read_text())["cells"]:
@@ -29,12 +29,12 @@ def run(notebook: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def dataset() -> Dataset:
+def dataset():
     return generate(train_rows=1500, test_rows=2000)
 
 
 @pytest.fixture
-def demo(service, dataset: Dataset) -> Competition:
+def demo(service, dataset):
     """A small demo competition with its checked data files."""
     made: Competition = service.competition(
         "demo", csv=dataset.solution.to_csv(index=False).encode(), title="A demo", max_daily_submissions=5
@@ -52,7 +52,7 @@ def demo(service, dataset: Dataset) -> Competition:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_notebook_runs_from_data_to_a_rank(service, demo, live_site, tmp_path: Path, monkeypatch, capsys):
+def test_notebook_runs_from_data_to_a_rank(service, demo, live_site, tmp_path, monkeypatch, capsys):
     rival = b"id,prediction\n" + b"".join(b"%d,0.5\n" % (7_000_000 + row) for row in range(2000))
     service.score(service.submit(demo, user="bob", csv=rival))
     monkeypatch.chdir(tmp_path)
@@ -67,13 +67,13 @@ def test_notebook_runs_from_data_to_a_rank(service, demo, live_site, tmp_path: P
 @pytest.mark.parametrize(
     "notebook", sorted({*NOTEBOOKS.glob("*.ipynb")} - {NOTEBOOK}), ids=lambda path: path.stem
 )
-def test_notebook_without_a_site_runs(notebook: Path, tmp_path: Path, monkeypatch):
+def test_notebook_without_a_site_runs(notebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     run(notebook)
 
 
 @pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_notebook_is_stored_without_outputs(notebook: Path):
+def test_notebook_is_stored_without_outputs(notebook):
     code = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
     assert [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"]] == []

@@ -25,13 +25,13 @@ VERSIONS = "import numpy, pandas; print(numpy.__version__, pandas.__version__)"
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environment(tmp_path_factory):
     """Variables with which this Python imports the packages of `pandas-2.lock`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return kept | {"PYTHONPATH": str(install_locked("pandas-2", tmp_path_factory.mktemp("pandas-2")))}
 
 
-def test_the_lower_bounds_are_the_tested_versions(environment: dict[str, str]):
+def test_the_lower_bounds_are_the_tested_versions(environment):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = [*project["dependencies"], *project["optional-dependencies"]["cli"]]
     bounds = {each.name: next(iter(each.specifier)).version for each in map(Requirement, lines)}
@@ -43,7 +43,7 @@ def test_the_lower_bounds_are_the_tested_versions(environment: dict[str, str]):
 
 
 @pytest.mark.timeout(900)
-def test_metric_readers_and_local_commands_pass_their_tests(environment: dict[str, str]):
+def test_metric_readers_and_local_commands_pass_their_tests(environment):
     command = [sys.executable, "-m", "pytest", "-q", "-m", "not long and not system", *TESTED]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,7 +25,7 @@ IMAGE_MB = 300
 FAULTS = runpy.run_path(str(ROOT / "deploy/release.py"))["faults"]
 
 
-def run(*command: str | Path, cwd: Path = ROOT, **given: str) -> str:
+def run(*command, cwd=ROOT, **given):
     """Run a command without this process's settings and return its output."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
     done = subprocess.run(command, cwd=cwd, env=kept | given, capture_output=True, text=True)
@@ -35,7 +34,7 @@ def run(*command: str | Path, cwd: Path = ROOT, **given: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(tmp_path_factory):
     """A committed copy of this checkout that can be released."""
     folder = tmp_path_factory.mktemp("checkout") / "fairboard"
     listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
@@ -50,19 +49,19 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def commit(folder: Path):
+def commit(folder):
     run("git", "add", "--all", cwd=folder)
     author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     run("git", *author, "commit", "--quiet", "--message=Change", cwd=folder)
 
 
 @pytest.fixture
-def checkout(released: Path, tmp_path: Path) -> Path:
+def checkout(released, tmp_path):
     """A copy of `released` that a test may change."""
     return Path(shutil.copytree(released, tmp_path / "fairboard"))
 
 
-def test_all_reasons_not_to_release_are_listed(checkout: Path):
+def test_all_reasons_not_to_release_are_listed(checkout):
     run("git", "tag", f"v{VERSION}", cwd=checkout)
     assert list(FAULTS(checkout, VERSION)) == []
     migration = "migrations/versions/0001_initial.py"
@@ -85,14 +84,14 @@ def test_all_reasons_not_to_release_are_listed(checkout: Path):
 
 
 @pytest.fixture(scope="module")
-def artifacts(released: Path) -> Path:
+def artifacts(released):
     """The folder with the release's files."""
     run(sys.executable, "deploy/release.py", VERSION, cwd=released)
     return released / "dist" / VERSION
 
 
 @pytest.mark.long
-def test_release_is_complete_and_reproducible(artifacts: Path, tmp_path: Path):
+def test_release_is_complete_and_reproducible(artifacts, tmp_path):
     names = [f"fairboard-{VERSION}{end}" for end in ("-py3-none-any.whl", ".cdx.json", ".tar.gz")]
     assert {path.name for path in artifacts.iterdir()} == {*names, "RELEASE_NOTES.md", "SHA256SUMS"}
     run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=artifacts)
@@ -114,7 +113,7 @@ def test_release_is_complete_and_reproducible(artifacts: Path, tmp_path: Path):
 
 
 @contextmanager
-def serving(bin_folder: Path, folder: Path, **given: str) -> Iterator[tuple[str, dict[str, str]]]:
+def serving(bin_folder, folder, **given):
     """Serve a new installation on a free port; yield its address and environment."""
     environment = {"FAIRBOARD_DATA_DIR": str(folder), "FAIRBOARD_PORT": "0", **given}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
@@ -136,7 +135,7 @@ def serving(bin_folder: Path, folder: Path, **given: str) -> Iterator[tuple[str,
 
 
 @pytest.mark.long
-def test_image_is_small_and_serves(tmp_path: Path):
+def test_image_is_small_and_serves(tmp_path):
     """Run the steps of the build stage in a folder, and measure the tree that the image contains."""
     dockerfile = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     _, build, _ = re.split(r"^FROM base.*$", dockerfile, flags=re.MULTILINE)

@@ -3,7 +3,6 @@
 import re
 import stat
 import threading
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,7 +13,7 @@ from grader.settings import Settings, UnknownVariables, load
 
 
 @pytest.fixture(autouse=True)
-def no_variables(monkeypatch: pytest.MonkeyPatch):
+def no_variables(monkeypatch):
     import os
 
     for name in list(os.environ):
@@ -30,7 +29,7 @@ def test_defaults_suit_one_machine():
     assert settings.scoring_lease().total_seconds() > settings.scoring_time_limit_seconds
 
 
-def test_variables_and_files_of_variables_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_variables_and_files_of_variables_are_read(monkeypatch, tmp_path):
     (tmp_path / "url").write_text("postgresql://db/fairboard\n")
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL_FILE", str(tmp_path / "url"))
     monkeypatch.setenv("FAIRBOARD_PORT", "8000")
@@ -38,7 +37,7 @@ def test_variables_and_files_of_variables_are_read(monkeypatch: pytest.MonkeyPat
     assert (settings.database(), settings.port) == ("postgresql://db/fairboard", 8000)
 
 
-def test_invalid_value_is_rejected_with_its_name(monkeypatch: pytest.MonkeyPatch):
+def test_invalid_value_is_rejected_with_its_name(monkeypatch):
     monkeypatch.setenv("FAIRBOARD_PORT", "many")
     with pytest.raises(ValidationError, match="port"):
         load()
@@ -55,28 +54,26 @@ def test_invalid_value_is_rejected_with_its_name(monkeypatch: pytest.MonkeyPatch
         ("fairboard_sign_pu", "fairboard_sign_pu is not a setting. Did you mean FAIRBOARD_SIGN_UP?"),
     ],
 )
-def test_misspelled_variable_is_rejected_with_a_suggestion(
-    monkeypatch: pytest.MonkeyPatch, variable: str, sentence: str
-):
+def test_misspelled_variable_is_rejected_with_a_suggestion(monkeypatch, variable, sentence):
     monkeypatch.setenv(variable, "/no/such/file")
     with pytest.raises(UnknownVariables, match=re.escape(sentence) + "$"):
         load()
 
 
-def test_unrelated_variable_is_ignored(monkeypatch: pytest.MonkeyPatch):
+def test_unrelated_variable_is_ignored(monkeypatch):
     foreign = ("FAIRBOARD_SERVICE_HOST", "FAIRBOARD_PORT_7777_TCP_ADDR", "FAIRBOARD_TOKEN")
     for name in ("FAIRBOARDS", "MY_FAIRBOARD_PORT", "FAIRBOARD_PUBLISH", "FAIRBOARD_CRASH_AT", *foreign):
         monkeypatch.setenv(name, "x")
     assert load() == Settings()
 
 
-def test_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch):
+def test_empty_variable_counts_as_unset(monkeypatch):
     for name in ("FAIRBOARD_SECRET_KEY", "FAIRBOARD_DATABASE_URL_FILE", "FAIRBOARD_PORT"):
         monkeypatch.setenv(name, "")
     assert load() == Settings()
 
 
-def test_secret_from_an_empty_file_is_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_secret_from_an_empty_file_is_rejected(monkeypatch, tmp_path):
     (tmp_path / "key").touch()
     monkeypatch.setenv("FAIRBOARD_SECRET_KEY_FILE", str(tmp_path / "key"))
     with pytest.raises(OSError, match="It is empty"):
@@ -99,7 +96,7 @@ def test_settings_are_immutable_and_hide_secrets():
         ({"base_url": "HTTPS://Board.example.org:443/"}, "https://board.example.org"),
     ],
 )
-def test_links_use_the_sites_public_address(given: dict[str, object], address: str):
+def test_links_use_the_sites_public_address(given, address):
     assert Settings(**given).site() == address  # type: ignore[arg-type]
 
 
@@ -117,14 +114,14 @@ def test_hosts_are_stored_in_ascii():
         Settings(trusted_hosts="*.example.org")
 
 
-def test_another_process_receives_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_another_process_receives_the_same_settings(monkeypatch, tmp_path):
     settings = Settings(data_dir=tmp_path, secret_key=SecretStr("hush"), sign_up=SignUp.CLOSED, web_threads=3)
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     assert load() == settings
 
 
-def test_secret_key_is_generated_once_for_all_processes_and_is_private(tmp_path: Path):
+def test_secret_key_is_generated_once_for_all_processes_and_is_private(tmp_path):
     settings, found = Settings(data_dir=tmp_path / "var"), []
     threads = [threading.Thread(target=lambda: found.append(settings.secret())) for _ in range(8)]
     for thread in threads:
@@ -148,12 +145,12 @@ def test_mail_needs_a_sender_and_a_public_address_for_its_links():
 
 
 @pytest.mark.parametrize("sender", ["x", "a@b, c@d", "Evil <a@b>\nBcc: x@y", "ada@żółw.example", "<@>"])
-def test_sender_that_is_invalid_in_a_header_is_rejected(sender: str):
+def test_sender_that_is_invalid_in_a_header_is_rejected(sender):
     with pytest.raises(ValidationError, match="smtp_sender"):
         Settings(smtp_host="mail", base_url="https://x", smtp_sender=sender)
 
 
-def test_metrics_are_recorded_if_they_are_served(tmp_path: Path):
+def test_metrics_are_recorded_if_they_are_served(tmp_path):
     assert load(data_dir=tmp_path).metrics_dir() is None
     assert load(data_dir=tmp_path, metrics_token="x" * 16).metrics_dir() == tmp_path / "metrics"
     with pytest.raises(ValidationError, match="metrics_token"):

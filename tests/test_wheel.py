@@ -39,7 +39,7 @@ IMPORTS = {
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     """The wheel of this checkout."""
     folder = tmp_path_factory.mktemp("dist")
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder]
@@ -50,7 +50,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python(wheel, tmp_path_factory):
     """A fresh environment with the wheel and NumPy, linked from this one, so that no network is needed."""
     folder = tmp_path_factory.mktemp("fresh") / "venv"
     venv.create(folder, with_pip=False, symlinks=True)
@@ -62,11 +62,11 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
-def run(python: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
+def run(python, *words):
     return subprocess.run([python, "-I", *words], capture_output=True, text=True, cwd=python.parent)
 
 
-def test_wheel_has_every_package_the_documentation_and_no_test(wheel: Path):
+def test_wheel_has_every_package_the_documentation_and_no_test(wheel):
     names = set(ZipFile(wheel).namelist())
     packages = {name.partition("/")[0] for name in names if ".dist-info" not in name}
     assert packages == {"fairboard", "grader", "webapp", "migrations"}
@@ -82,12 +82,12 @@ def test_wheel_has_every_package_the_documentation_and_no_test(wheel: Path):
     assert fonts | others | {f"webapp/documentation/site/{name}" for name in pages} <= names
 
 
-def test_metric_imports_only_numpy(python: Path):
+def test_metric_imports_only_numpy(python):
     done = run(python, "-c", METRIC_ALONE)
     assert (done.returncode, done.stdout) == (0, "1.0 ['fairboard', 'numpy']\n"), done.stderr
 
 
-def test_command_without_click_shows_how_to_install_it(python: Path):
+def test_command_without_click_shows_how_to_install_it(python):
     done = run(python, python.with_name("fairboard"), "score")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("`fairboard` needs click, which is not installed. Install the wheel")
@@ -97,7 +97,7 @@ def test_command_without_click_shows_how_to_install_it(python: Path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("extra", IMPORTS)
-def test_each_extra_is_sufficient_for_its_modules(wheel: Path, tmp_path: Path, extra: str):
+def test_each_extra_is_sufficient_for_its_modules(wheel, tmp_path, extra):
     venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
     python = tmp_path / "venv/bin/python"
     install = [Path(sys.executable).with_name("uv"), "pip", "install", "--quiet", "--python", python]

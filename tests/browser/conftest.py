@@ -4,11 +4,10 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import expect
 from werkzeug.serving import make_server
 
 from tests.fixtures.patience import HANG_SECONDS
@@ -30,7 +29,7 @@ expect.set_options(timeout=1000 * HANG_SECONDS)
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+def browser_type_launch_args(browser_type_launch_args):
     chromium = os.environ.get("FAIRBOARD_TEST_CHROMIUM") or find_program(
         "chromium", "google-chrome", command="apt-get install chromium, or set FAIRBOARD_TEST_CHROMIUM"
     )
@@ -43,7 +42,7 @@ def base_url():
 
 
 @pytest.fixture
-def context(context: BrowserContext) -> BrowserContext:
+def context(context):
     """A browser context whose timeouts are long enough to fail only on a hang."""
     context.set_default_timeout(1000 * HANG_SECONDS)
     return context
@@ -76,7 +75,7 @@ class FollowedHints:
 
 
 @pytest.fixture
-def live(arena) -> Iterator[Any]:
+def live(arena):
     """The test site on its own port, with scoring; `arena.address` is its URL."""
     server = make_server("127.0.0.1", 0, arena.app, threaded=True)
     hints = FollowedHints()

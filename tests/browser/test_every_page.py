@@ -1,14 +1,12 @@
 """Accessibility and layout of all pages, at three widths and in both themes."""
 
-from collections.abc import Callable, Iterator
 from itertools import islice
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.browser import visits
 from tests.browser.looks import faults
-from tests.fixtures.worlds import Truth, World
+from tests.fixtures.worlds import Truth
 
 pytestmark = pytest.mark.browser
 PAGES_AT_LEAST = 45
@@ -18,15 +16,13 @@ HEADER_HEIGHT = """[...document.querySelectorAll("header.site, section.banner")]
 
 
 @pytest.fixture(scope="module")
-def known() -> set[tuple[str, str]]:
+def known():
     """The elements of pages that were already checked in an earlier phase."""
     return set()
 
 
 @pytest.fixture(params=["open", pytest.param("revealed", marks=pytest.mark.long)], scope="module")
-def site(
-    request: pytest.FixtureRequest, make_world: Callable[..., World], known: set[tuple[str, str]]
-) -> Iterator[visits.Site]:
+def site(request, make_world, known):
     """A running, seeded test site, during its competition or after the reveal."""
     with visits.site(make_world(Truth.first()), request.param) as site:
         yield site
@@ -34,9 +30,7 @@ def site(
 
 
 @pytest.mark.parametrize("most", [FIRST_PAGES, pytest.param(None, marks=pytest.mark.long)])
-def test_every_page_is_accessible_and_fits_320_px_with_a_short_header(
-    site: visits.Site, browser: Browser, known: set[tuple[str, str]], most: int | None
-):
+def test_every_page_is_accessible_and_fits_320_px_with_a_short_header(site, browser, known, most):
     assert len(site.pages) >= PAGES_AT_LEAST
     found = []
     for page, path in islice(site.visits(browser, known=known), most):

@@ -1,9 +1,7 @@
 """The five main pages: search, keyboard, layout shift."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 HERE = "/competitions/toxicity"
@@ -55,7 +53,7 @@ def site(live):
 
 
 @pytest.fixture
-def ann(site, browser: Browser) -> Iterator[Page]:
+def ann(site, browser):
     """Ann's browser page, in a zone far from UTC, because scripts convert every time to the local zone."""
     context = browser.new_context(base_url=site.address, timezone_id="Asia/Kolkata")
     context.add_cookies([{"name": "fairboard_login", "value": site.cookie, "url": site.address}])
@@ -63,7 +61,7 @@ def ann(site, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def _five_pages(site) -> tuple[str, ...]:
+def _five_pages(site):
     scored = site.submission_id
     return (
         HERE,
@@ -74,7 +72,7 @@ def _five_pages(site) -> tuple[str, ...]:
     )
 
 
-def test_typing_filters_the_leaderboard_and_a_slash_focuses_the_search(ann: Page):
+def test_typing_filters_the_leaderboard_and_a_slash_focuses_the_search(ann):
     ann.goto(f"{HERE}/leaderboard")
     names = ann.locator(".standings tbody .team > bdi")
     ann.keyboard.press("/")
@@ -91,7 +89,7 @@ def test_typing_filters_the_leaderboard_and_a_slash_focuses_the_search(ann: Page
     expect(field).to_have_value("nobody/")
 
 
-def test_the_keyboard_reaches_every_control_and_its_focus_is_visible(site, ann: Page):
+def test_the_keyboard_reaches_every_control_and_its_focus_is_visible(site, ann):
     for path in _five_pages(site):
         ann.goto(path)
         unseen = []
@@ -107,7 +105,7 @@ def test_the_keyboard_reaches_every_control_and_its_focus_is_visible(site, ann: 
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)], ids=["desk", "phone"])
-def test_no_layout_shift_occurs_while_a_page_loads(site, ann: Page, width: int, height: int):
+def test_no_layout_shift_occurs_while_a_page_loads(site, ann, width, height):
     ann.set_viewport_size({"width": width, "height": height})
     ann.add_init_script(SHIFTS)
     # Delay the scripts, as on a slow network, because their changes must not shift the layout.

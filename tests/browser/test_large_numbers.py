@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.browser.looks import faults
 from tests.fixtures.databases import set_clock
@@ -16,7 +15,7 @@ PAGES = ("", "/leaderboard", "/submissions", "/submissions/{own}", "/submissions
 class Scaled(any_metric.Numbers):
     """A regression whose errors have another size."""
 
-    def __init__(self, metric: str, size: float):
+    def __init__(self, metric, size):
         super().__init__()
         self.metric = metric
         self.predicted = [self.truth + size * (each - self.truth) for each in self.predicted]
@@ -25,9 +24,7 @@ class Scaled(any_metric.Numbers):
 @pytest.mark.parametrize(
     ("metric", "size"), [("rmse", 1e-6), ("rmse", 14_398.67), ("rmse", 1e10), ("r2", 1e4)]
 )
-def test_pages_fit_a_phone_with_scores_of_any_size_and_long_names(
-    live, browser: Browser, monkeypatch: pytest.MonkeyPatch, metric: str, size: float
-):
+def test_pages_fit_a_phone_with_scores_of_any_size_and_long_names(live, browser, monkeypatch, metric, size):
     set_clock(monkeypatch, lambda: datetime(2030, 1, 1, tzinfo=UTC))
     monkeypatch.setattr(any_metric, "TEAMS", ("Ann", "B" * 40, "Cem of the " + "long " * 5 + "name"))
     monkeypatch.setattr(live.hints, "send", lambda _: None)

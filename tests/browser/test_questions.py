@@ -1,10 +1,7 @@
 """Confirmation of a rescoring's publication in a browser, with and without JavaScript."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.looks import looks, seen
 from tests.webapp.rescoring.test_pages import ROOT, begin, check, people
@@ -16,9 +13,7 @@ NOTICE = 'We mended sixty labels.\n\n"Sorry" & thank you.'
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_rescoring_is_published_after_confirmation(
-    people: dict[str, Any], check: Callable[..., int], live, browser: Browser, scripts: bool
-):
+def test_a_rescoring_is_published_after_confirmation(people, check, live, browser, scripts):
     begin(people, check())
     live.score_all()
     cookie = people["Eva"].browser.get_cookie("fairboard_login").value
@@ -39,7 +34,7 @@ def test_a_rescoring_is_published_after_confirmation(
     context.close()
 
 
-def _ask(page: Page):
+def _ask(page):
     page.goto(f"{ROOT}/rescoring/2")
     page.get_by_label("Message to participants").fill(NOTICE)
     page.get_by_role("button", name="Publish scoring version 2").click()

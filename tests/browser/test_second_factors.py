@@ -1,7 +1,6 @@
 """Passkeys and authenticator apps in Chromium, with its virtual authenticator."""
 
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.looks import faults
 from tests.fixtures.arena import PASSWORD
@@ -18,25 +17,25 @@ AUTHENTICATOR = {
 
 
 @pytest.fixture
-def address(live) -> str:
+def address(live):
     """The site's URL with a host name, because passkeys are not bound to IP addresses."""
     return live.address.replace("127.0.0.1", "localhost")
 
 
-def log_in(page: Page, address: str):
+def log_in(page, address):
     page.goto(f"{address}/login?next=/account")
     page.get_by_label("Name").fill("Ann")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
 
 
-def unlock(page: Page, address: str):
+def unlock(page, address):
     page.goto(f"{address}/account/second-factors")
     page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_role("button", name="Continue").click()
 
 
-def test_a_passkey_is_added_and_then_logs_in(live, address: str, page: Page):
+def test_a_passkey_is_added_and_then_logs_in(live, address, page):
     live.person("Ann")
     devices = page.context.new_cdp_session(page)
     devices.send("WebAuthn.enable")
@@ -58,7 +57,7 @@ def test_a_passkey_is_added_and_then_logs_in(live, address: str, page: Page):
     assert [(key["rpId"], key["signCount"] > 1) for key in keys] == [("localhost", True)]
 
 
-def test_the_pages_are_accessible(live, address: str, page: Page):
+def test_the_pages_are_accessible(live, address, page):
     live.person("Ann")
     log_in(page, address)
     found = faults(page, f"{address}/account/second-factors")

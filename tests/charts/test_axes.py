@@ -34,7 +34,7 @@ def test_position_on_an_axis_is_proportional_to_the_value():
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1))
-def test_robust_floor_is_between_the_lowest_value_and_the_median(values: list[int]):
+def test_robust_floor_is_between_the_lowest_value_and_the_median(values):
     floor = robust_floor(values, least=1)
     assert min(values) <= floor <= sorted(values)[(len(values) - 1) // 2]
     assert len(values) > 3 or floor == min(values)

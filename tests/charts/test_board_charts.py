@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grader.charts.frontier import cloud, front, frontier_chart, labeled
 from grader.charts.steps import Steps, step_chart
-from grader.charts.svg import WIDE, Place
+from grader.charts.svg import WIDE
 from grader.ranking.order import Scale, TeamEntry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -22,7 +22,7 @@ NAMES = ("Overall AUC", "Worst bias term")
 
 
 @st.composite
-def teams(draw: st.DrawFn) -> list[Steps]:
+def teams(draw):
     """Generate teams with one to four increasing scores, best first."""
     found = []
     for number in range(draw(st.integers(1, 12))):
@@ -37,13 +37,13 @@ def teams(draw: st.DrawFn) -> list[Steps]:
     return [Steps(rank, f"Team {rank}", rank == 2, entries) for rank, entries in enumerate(found, 1)]
 
 
-def lines(svg: str, kind: str) -> list[list[tuple[float, float]]]:
+def lines(svg, kind):
     found = re.findall(rf'<polyline class="{kind} [^"]*" points="([^"]*)"', svg)
     return [[tuple(map(float, place.split(","))) for place in each.split()] for each in found]  # type: ignore[misc]
 
 
 @given(teams(), st.integers(-100, 10**5))
-def test_steps_go_right_or_up_inside_the_area_and_end_at_its_edge(shown: list[Steps], until: int):
+def test_steps_go_right_or_up_inside_the_area_and_end_at_its_edge(shown, until):
     chart = step_chart(shown, until=NOON + until * MINUTE)
     assert chart is not None
     drawn = lines(chart.svg, "step")
@@ -76,7 +76,7 @@ def test_names_are_escaped_and_charts_have_no_styles():
 @pytest.mark.parametrize(
     "scores", [(1e-6, 3e-6), (0.91, 0.93), (-4.0, -2.5), (28_797.34311, 31_000.0), (1e10, 4e10)]
 )
-def test_labels_of_scores_of_any_size_differ_and_have_room_beside_the_area(scores: tuple[float, float]):
+def test_labels_of_scores_of_any_size_differ_and_have_room_beside_the_area(scores):
     scale = Scale(6 if scores[1] < 1 else 5, is_lowest_best=True)
     entries = [TeamEntry(1, number, scale.units(each), NOON) for number, each in enumerate(scores[::-1])]
     chart = step_chart([Steps(1, "Ann", True, entries)], until=NOON, scale=scale)
@@ -93,7 +93,7 @@ spots = st.lists(st.tuples(values, values), min_size=1, max_size=40)
 
 
 @given(spots)
-def test_front_contains_the_teams_that_no_other_team_dominates(shown: list[Place]):
+def test_front_contains_the_teams_that_no_other_team_dominates(shown):
     best = [shown[place] for place in front(shown)]
     for spot in shown:
         assert any(overall >= spot[0] and worst >= spot[1] for overall, worst in best)
@@ -113,7 +113,7 @@ def test_the_lowest_values_are_at_the_top_right_if_they_are_the_best():
 
 
 @given(st.lists(st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), min_size=1, max_size=9))
-def test_chart_of_any_values_has_finite_coordinates(shown: list[Place]):
+def test_chart_of_any_values_has_finite_coordinates(shown):
     for is_lowest_best in (False, True):
         found = cloud(shown, NAMES, is_lowest_best=is_lowest_best)
         assert found is not None

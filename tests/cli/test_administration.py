@@ -82,7 +82,7 @@ def test_the_operator_resets_the_second_factors_of_anyone(admin, service):
 @pytest.mark.parametrize("command", ["user create ada", "competition list"])
 @pytest.mark.parametrize("kind", ["missing", "other database"])
 def test_a_command_rejects_a_folder_without_a_site_and_creates_nothing(
-    run, monkeypatch, tmp_path, command: str, kind: str
+    run, monkeypatch, tmp_path, command, kind
 ):
     folder = tmp_path / "new"
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(folder))

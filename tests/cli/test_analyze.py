@@ -1,7 +1,6 @@
 """`fairboard analyze`: reports, options and exit codes."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from grader.cli import main
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     dice = np.random.default_rng(8)
     rows = [(f"r{row}", *(int(dice.random() < rate) for rate in (0.4, 0.3, 0.2))) for row in range(300)]
     lines = [",".join(map(str, row)) for row in rows]
@@ -22,24 +21,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *words: str):
+def run(folder, *words):
     arguments = [str(folder / word) if word.endswith((".csv", ".html")) else word for word in words]
     return CliRunner().invoke(main, ["analyze", *arguments])
 
 
-def test_a_submission_is_analyzed_as_text(folder: Path):
+def test_a_submission_is_analyzed_as_text(folder):
     result = run(folder, "solution.csv", "ours.csv")
     assert result.exit_code == 0, result.output
     assert "Overall AUC" in result.stdout
     assert "Effect of the exponent" in result.stdout
 
 
-def test_a_solution_without_submissions_is_audited_as_json(folder: Path):
+def test_a_solution_without_submissions_is_audited_as_json(folder):
     result = run(folder, "solution.csv", "--json")
     assert json.loads(result.stdout)["co_mentions"]["rows"][0]["identity"] == "cat"
 
 
-def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder: Path):
+def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder):
     result = run(
         folder,
         *("solution.csv", "ours.csv", "--against", "theirs.csv"),
@@ -52,21 +51,21 @@ def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder: Path):
     assert "Fuzzed set" in page
 
 
-def test_a_file_name_that_is_not_utf8_can_be_reported(folder: Path):
+def test_a_file_name_that_is_not_utf8_can_be_reported(folder):
     path = folder / "ours\udcff.csv"
     path.write_bytes((folder / "ours.csv").read_bytes())
     assert run(folder, "solution.csv", path.name, "--html", "report.html").exit_code == 0
     assert "Analysis of ours .csv" in (folder / "report.html").read_text()
 
 
-def test_only_the_requested_identities_are_analyzed(folder: Path):
+def test_only_the_requested_identities_are_analyzed(folder):
     result = run(folder, "solution.csv", "ours.csv", "--identities", "dog", "--json")
     assert [line["identity"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]
     result = run(folder, "solution.csv", "ours.csv", "--identities", "dog,newt")
     assert result.exit_code == 1 and "The table has no column 'newt'" in result.stderr
 
 
-def test_options_set_the_order_the_categories_and_the_skew_experiment(folder: Path):
+def test_options_set_the_order_the_categories_and_the_skew_experiment(folder):
     words = ("--sort", "name", "--category", "pets", "cat,dog", "--skew", "cat")
     result = run(folder, "solution.csv", "ours.csv", *words)
     assert result.exit_code == 0, result.output
@@ -80,7 +79,7 @@ def test_options_set_the_order_the_categories_and_the_skew_experiment(folder: Pa
     assert "no identity 'cow'" in run(folder, "solution.csv", "ours.csv", "--skew", "cow").stderr
 
 
-def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path):
+def test_a_comparison_without_a_submission_is_a_usage_error(folder):
     result = run(folder, "solution.csv", "--against", "ours.csv")
     assert result.exit_code == 1
     assert "require a SUBMISSION" in result.stderr

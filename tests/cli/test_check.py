@@ -12,7 +12,7 @@ SOLUTION = Callable[..., bytes]
 
 
 @pytest.fixture
-def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Callable[..., tuple[int, str]]:
+def check(tmp_path, monkeypatch, capsys):
     """A function that checks a file in an empty folder and returns the exit code and the output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
@@ -41,11 +41,11 @@ def test_a_solution_for_another_metric_is_described(check):
     assert check(solution, "--columns", "price")[0] == 1
 
 
-def ids(rows: int) -> bytes:
+def ids(rows):
     return ("id\n" + "".join(f"r{row}\n" for row in range(rows))).encode()
 
 
-def test_a_valid_solution_is_described(check, solution_csv: SOLUTION):
+def test_a_valid_solution_is_described(check, solution_csv):
     code, text = check(solution_csv(), test=ids(400))
     assert code == 0, text
     assert "400 rows, split by the column Usage: public 200 rows" in text
@@ -54,13 +54,13 @@ def test_a_valid_solution_is_described(check, solution_csv: SOLUTION):
     assert not Path("var").exists()
 
 
-def test_a_solution_with_problems_exits_with_2(check, solution_csv: SOLUTION):
+def test_a_solution_with_problems_exits_with_2(check, solution_csv):
     code, text = check(solution_csv(), test=ids(399))
     assert code == 2
     assert "Problems to fix:\n  - The file test.csv lacks 1 id of the solution: 'r399';" in text
 
 
-def test_roles_can_be_specified(check, solution_csv: SOLUTION):
+def test_roles_can_be_specified(check, solution_csv):
     csv = solution_csv().replace(b"toxicity", b"verdict", 1)
     code, text = check(csv)
     assert code == 2 and "role label" in text

@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,7 @@ PUBLIC, PRIVATE = jigsaw.FILES
 
 
 @pytest.fixture
-def table() -> pd.DataFrame:
+def table():
     rng = np.random.default_rng(19)
     rows = 2400
     ids = 7_000_000 + rng.permutation(rows)
@@ -40,7 +39,7 @@ def table() -> pd.DataFrame:
 
 
 @pytest.fixture
-def folder(table, tmp_path) -> Path:
+def folder(table, tmp_path):
     assert len(COLUMNS) == 45  # MLE-bench asserts the same number
     (tmp_path / "kaggle").mkdir()
     table[:1200].to_csv(tmp_path / "kaggle" / PUBLIC, index=False)
@@ -49,7 +48,7 @@ def folder(table, tmp_path) -> Path:
 
 
 @pytest.fixture
-def submission(table, tmp_path) -> Path:
+def submission(table, tmp_path):
     noise = np.random.default_rng(2).random(len(table))
     predictions = pd.DataFrame({"id": table["id"], "prediction": table["toxicity"] / 2 + noise})
     predictions.sample(frac=1, random_state=1).to_csv(tmp_path / "submission.csv", index=False)

@@ -1,7 +1,5 @@
 """Rejection of URLs as local paths, without creating folders."""
 
-from collections.abc import Iterator
-
 import click
 import pytest
 
@@ -10,7 +8,7 @@ from grader.cli.parameters import LocalPath
 from grader.text import is_elsewhere
 
 
-def paths_of(command: click.Command, name: str = "fairboard") -> Iterator[tuple[str, click.Parameter]]:
+def paths_of(command, name="fairboard"):
     """Return every path parameter of a command and its subcommands."""
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -40,14 +38,14 @@ def test_every_path_of_every_command_is_local():
         *("192.0.2.7:/srv/x", "[2001:db8::7]:/srv/x", "backup@[2001:db8::7]:x"),
     ],
 )
-def test_addresses_are_elsewhere(address: str):
+def test_addresses_are_elsewhere(address):
     assert is_elsewhere(address)
 
 
 @pytest.mark.parametrize(
     "path", ["/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-"]
 )
-def test_a_local_path_may_contain_a_colon(path: str):
+def test_a_local_path_may_contain_a_colon(path):
     assert not is_elsewhere(path)
 
 

@@ -1,7 +1,6 @@
 """Organizers' commands: site, token, user, and the requests of `fairboard api`."""
 
 import json
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -12,7 +11,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 STATE = "competitions/toxicity/organize/state"
 
 
-def tokens(service) -> list[ApiToken]:
+def tokens(service):
     with service.database.read() as session:
         return list(session.scalars(select(ApiToken)))
 
@@ -76,7 +75,7 @@ def test_api_sends_fields_and_prints_json(host, service):
     assert json.loads(changed.stdout)["settings"]["max_daily_submissions"] == 9
 
 
-def test_api_sends_files_and_prints_text(host, service, tmp_path: Path):
+def test_api_sends_files_and_prints_text(host, service, tmp_path):
     service.competition()
     (tmp_path / "test.csv").write_text("id,text\n1,one\n")
     sent = host(
@@ -107,6 +106,6 @@ def test_api_confirms_only_with_an_answer_or_yes(host, service):
         (("POST", "competitions", "-f", "file=@nowhere.csv"), 1),
     ],
 )
-def test_api_refuses_what_the_site_refuses_and_unreadable_fields(host, words: tuple[str, ...], code: int):
+def test_api_refuses_what_the_site_refuses_and_unreadable_fields(host, words, code):
     refused = host("api", *words)
     assert (refused.exit_code, refused.stdout) == (code, "")

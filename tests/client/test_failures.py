@@ -3,12 +3,10 @@
 import hashlib
 import socket
 import tracemalloc
-from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -32,25 +30,25 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def naps(monkeypatch):
     """The client's pauses, which are recorded without sleeping."""
     made: list[float] = []
     monkeypatch.setattr("grader.client.transport.time", SimpleNamespace(sleep=made.append))
     return made
 
 
-def count(service) -> int:
+def count(service):
     with service.database.read() as session:
         return len(session.scalars(select(Submission.id)).all())
 
 
-def answer(start, status: str, body: bytes = b"{}", **headers: str) -> list[bytes]:
+def answer(start, status, body=b"{}", **headers):
     named = [(name.replace("_", "-"), value) for name, value in headers.items()]
     start(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body))), *named])
     return [body]
 
 
-def after(many: int, instead: Callable[..., Any]) -> Callable[..., Any]:
+def after(many, instead):
     """Return an application that responds to `many` requests itself and passes on the others."""
     left = [many]
 
@@ -75,7 +73,7 @@ def busy(_site, _environ, start):
 
 
 def test_upload_with_a_lost_response_is_retried_and_creates_one_submission(
-    service, live_site, predictions_csv, naps: list[float]
+    service, live_site, predictions_csv, naps
 ):
     service.competition()
     live_site.around = after(1, lost)
@@ -85,7 +83,7 @@ def test_upload_with_a_lost_response_is_retried_and_creates_one_submission(
     assert live_site.requests == ["POST /api/v1/competitions/toxicity/submissions"] * 2
 
 
-def test_large_file_is_sent_in_chunks_and_never_held_in_memory(live_site, tmp_path: Path):
+def test_large_file_is_sent_in_chunks_and_never_held_in_memory(live_site, tmp_path):
     path, size = tmp_path / "large.csv", 40_000_000
     with path.open("wb") as file:
         file.truncate(size)
@@ -111,7 +109,7 @@ def test_large_file_is_sent_in_chunks_and_never_held_in_memory(live_site, tmp_pa
 
 
 def test_busy_server_is_asked_again_after_the_requested_time_until_the_patience_ends(
-    service, live_site, naps: list[float]
+    service, live_site, naps
 ):
     service.competition()
     live_site.around = after(4, busy)
@@ -125,7 +123,7 @@ def test_busy_server_is_asked_again_after_the_requested_time_until_the_patience_
 
 
 def test_missing_server_is_unreachable_and_a_wrong_token_is_not_retried(
-    service, live_site, predictions_csv, naps: list[float]
+    service, live_site, predictions_csv, naps
 ):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -171,7 +169,7 @@ def test_timeout_while_waiting_names_the_submission(service, live_site, predicti
     assert late.value.submission.status == "pending"
 
 
-def test_interrupted_download_resumes(live_site, tmp_path: Path, naps: list[float], database_url: str):
+def test_interrupted_download_resumes(live_site, tmp_path, naps, database_url):
     content = bytes(range(256)) * 4000
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
     asked: list[str | None] = []
@@ -197,7 +195,7 @@ def test_interrupted_download_resumes(live_site, tmp_path: Path, naps: list[floa
     assert [each.name for each in tmp_path.glob("train*")] == ["train.csv"]
 
 
-def test_download_with_a_wrong_checksum_is_deleted(live_site, tmp_path: Path, database_url: str):
+def test_download_with_a_wrong_checksum_is_deleted(live_site, tmp_path, database_url):
     tag = hashlib.sha256(b"the file").hexdigest()
     live_site.around = lambda _site, _environ, start: answer(start, "200 OK", b"a file", ETag=f'"{tag}"')
     with live_site.client() as client, pytest.raises(Unusable, match="damaged in transit"):
@@ -205,7 +203,7 @@ def test_download_with_a_wrong_checksum_is_deleted(live_site, tmp_path: Path, da
     assert list(tmp_path.glob("train*")) == []
 
 
-def data_file(content: bytes) -> Callable[..., Any]:
+def data_file(content):
     """Return a site with one data file."""
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
 
@@ -217,9 +215,7 @@ def data_file(content: bytes) -> Callable[..., Any]:
     return serve
 
 
-def test_download_replaces_a_different_file_only_on_request(
-    live_site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
-):
+def test_download_replaces_a_different_file_only_on_request(live_site, tmp_path, monkeypatch, database_url):
     monkeypatch.chdir(tmp_path)
     own = tmp_path / "demo/train.py"
     own.parent.mkdir()
@@ -239,7 +235,7 @@ def test_download_replaces_a_different_file_only_on_request(
     assert not list(tmp_path.rglob("*.part*"))
 
 
-def test_download_does_not_follow_links(live_site, tmp_path: Path, database_url: str):
+def test_download_does_not_follow_links(live_site, tmp_path, database_url):
     live_site.around = data_file(b"theirs")
     part = f"a.csv.{hashlib.sha256(b'theirs').hexdigest()}.part"
     (tmp_path / part).symlink_to(tmp_path / "victim")
@@ -249,7 +245,7 @@ def test_download_does_not_follow_links(live_site, tmp_path: Path, database_url:
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "..", "", ".bashrc", "a\nb", "a\x1b[2J"])
-def test_file_name_never_leaves_the_folder(name: str, tmp_path: Path, database_url: str):
+def test_file_name_never_leaves_the_folder(name, tmp_path, database_url):
     with Client("http://127.0.0.1:9", "fb_x", competition="c") as client, pytest.raises(Unusable):
         client.download(name, tmp_path)
 
@@ -258,7 +254,7 @@ def test_file_name_never_leaves_the_folder(name: str, tmp_path: Path, database_u
     ("body", "headers", "status"),
     [(b"<html>", {}, "200 OK"), (b"[]", {}, "200 OK"), (b"", {"Location": "https://x"}, "301 Moved")],
 )
-def test_other_site_is_reported(live_site, body: bytes, headers: dict[str, str], status: str):
+def test_other_site_is_reported(live_site, body, headers, status):
     live_site.around = lambda _site, _environ, start: answer(start, status, body, **headers)
     with (
         live_site.client() as client,
@@ -270,7 +266,7 @@ def test_other_site_is_reported(live_site, body: bytes, headers: dict[str, str],
 @pytest.mark.parametrize(
     "text", ["", "board", "ftp://x", "http://", "https://a:b@c", "http://[x", "http://x:y"]
 )
-def test_invalid_site_address_is_rejected(text: str, database_url: str):
+def test_invalid_site_address_is_rejected(text, database_url):
     with pytest.raises(Unusable):
         site_address(text)
     assert site_address("http://[::1]:80/fair/") == "http://[::1]:80/fair/"

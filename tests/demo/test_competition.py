@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,7 +16,7 @@ def test_eight_submissions_of_seven_teams_differ_in_quality_and_bias():
     assert len({each.team for each in SUBMISSIONS}) == 7
 
 
-def test_submissions_are_reproducible_and_bias_lowers_the_score(tmp_path: Path):
+def test_submissions_are_reproducible_and_bias_lowers_the_score(tmp_path):
     solution = generate(train_rows=1, test_rows=6000).solution
     solution.to_csv(tmp_path / "solution.csv", index=False)
     sent = []
@@ -32,7 +31,7 @@ def test_submissions_are_reproducible_and_bias_lowers_the_score(tmp_path: Path):
     assert lines["cautious"].bnsp_auc < lines["blend"].bnsp_auc
 
 
-def test_starter_script_of_the_data_page_writes_a_good_submission(tmp_path: Path):
+def test_starter_script_of_the_data_page_writes_a_good_submission(tmp_path):
     generate(train_rows=4000, test_rows=6000).write(tmp_path)
     script = FILES / "first_submission.py"
     (tmp_path / script.name).write_bytes(script.read_bytes())

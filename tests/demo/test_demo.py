@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -20,14 +19,14 @@ from tests.fixtures.patience import HANG_SECONDS, eventually
 DEMO = [sys.executable, "-m", "grader.cli", "demo"]
 
 
-def shown_by(demo: Demo, split: str) -> list[oracle.Line]:
+def shown_by(demo, split):
     with demo.client() as client:
         rows = [each for each in client.leaderboard(split=split).rows if each.rank is not None]
     return [oracle.Line(row.rank, row.team, row.score, *row["terms"].values()) for row in rows]
 
 
 def test_demo_agrees_with_an_independent_computation_before_and_after_a_rescoring(
-    installation: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    installation, tmp_path, monkeypatch
 ):
     for name in [each for each in os.environ if each.startswith("FAIRBOARD_")]:
         monkeypatch.delenv(name)
@@ -48,7 +47,7 @@ def test_demo_agrees_with_an_independent_computation_before_and_after_a_rescorin
 
 
 @pytest.fixture
-def installation(tmp_path: Path):
+def installation(tmp_path):
     """Return the environment for a demo in its own folder; afterwards, end its leftover processes."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -58,7 +57,7 @@ def installation(tmp_path: Path):
         process.kill()
 
 
-def running_in(folder: Path) -> list[psutil.Process]:
+def running_in(folder):
     found = []
     for process in psutil.process_iter():
         try:

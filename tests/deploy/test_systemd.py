@@ -16,7 +16,7 @@ UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
-def test_systemd_accepts_the_unit(unit: Path, tmp_path: Path):
+def test_systemd_accepts_the_unit(unit, tmp_path):
     analyze = find_program("systemd-analyze", command="apt-get install systemd")
     shutil.copytree(unit.parent, tmp_path / "units")
     copied = tmp_path / "units" / unit.name
@@ -45,7 +45,7 @@ def test_commands_know_the_folders_of_the_units():
 
 
 @pytest.mark.parametrize(("name", "installed"), [("nginx.conf", "nginx"), ("prometheus.yml", "prometheus")])
-def test_commands_in_configurations_adapt_them_to_one_machine(name: str, installed: str, tmp_path: Path):
+def test_commands_in_configurations_adapt_them_to_one_machine(name, installed, tmp_path):
     comments = re.findall(r"^#     (.+)$", (ROOT / "deploy" / name).read_text(), re.MULTILINE)
     (command,) = re.findall(r"sed .*?\.(?:conf|yml)$", "\n".join(comments), re.MULTILINE | re.DOTALL)
     assert command.endswith(f" > /etc/{installed}/{name}")

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.typing import NDArray
 
 from grader.disclosure import Hidden, TargetKind
 from grader.disclosure.examination import examine
@@ -34,25 +33,25 @@ LABEL, IDENTITY, SPLIT = (
 
 
 @pytest.fixture(scope="module")
-def hidden() -> Hidden:
+def hidden():
     return Hidden.of(IDS, labels={"toxicity": LABELS}, identities={"muslim": MUSLIM}, usage=USAGE)
 
 
-def frame(**columns) -> pd.DataFrame:
+def frame(**columns):
     return pd.DataFrame({"id": IDS, **columns})
 
 
-def csv(table: pd.DataFrame, **options) -> bytes:
+def csv(table, **options):
     return str(table.to_csv(index=False, **options)).encode()
 
 
-def found(hidden: Hidden, data: bytes) -> set[tuple[TargetKind, str]]:
+def found(hidden, data):
     examined = examine(io.BytesIO(data), [hidden])
     assert examined.unopened == ()
     return {(each.kind, name) for each in examined.disclosures for name in each.names}
 
 
-def zipped(**files: bytes) -> bytes:
+def zipped(**files):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -60,7 +59,7 @@ def zipped(**files: bytes) -> bytes:
     return packed.getvalue()
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def records(table):
     return [{"nested": {"key": row["id"]}, "values": [0, row["x"]]} for row in table.to_dict("records")]
 
 
@@ -79,7 +78,7 @@ CONTAINERS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_label_under_another_name_and_order_is_found_in_every_container(hidden: Hidden, container: str):
+def test_label_under_another_name_and_order_is_found_in_every_container(hidden, container):
     table = frame(x=LABELS).sample(frac=1, random_state=1)
     assert LABEL in found(hidden, CONTAINERS[container](table))
 
@@ -101,13 +100,13 @@ DISGUISES: dict[str, tuple[Any, tuple[TargetKind, str]]] = {
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)
-def test_disclosing_column_is_found_in_any_notation(hidden: Hidden, disguise: str):
+def test_disclosing_column_is_found_in_any_notation(hidden, disguise):
     values, expected = DISGUISES[disguise]
     table = frame(text=[f"comment {n}" for n in range(ROWS)], length=RANDOM.integers(5, 99, ROWS), x=values)
     assert found(hidden, csv(table.sample(frac=1, random_state=2))) == {expected}
 
 
-def test_ids_sorted_by_label_or_split_disclose_it(hidden: Hidden):
+def test_ids_sorted_by_label_or_split_disclose_it(hidden):
     for values, expected in ((LABELS, LABEL), (USAGE, SPLIT)):
         table = frame().iloc[np.argsort(values, kind="stable")]
         assert expected in found(hidden, csv(table))
@@ -126,11 +125,11 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_correlated_column_or_other_ids_pass(hidden: Hidden, name: str):
+def test_correlated_column_or_other_ids_pass(hidden, name):
     assert found(hidden, csv(HARMLESS[name])) == set()
 
 
-def test_agreement_of_a_few_rows_passes_but_not_of_many(hidden: Hidden):
+def test_agreement_of_a_few_rows_passes_but_not_of_many(hidden):
     for rows, is_found in ((4, False), (100, True)):
         assert bool(found(hidden, csv(frame(x=TRUE).iloc[:rows]))) == is_found
 
@@ -163,14 +162,14 @@ def test_second_solution_is_also_searched_for():
         (b"[" * 100_000, "only JSON Lines"),
     ],
 )
-def test_unopened_parts_are_named(hidden: Hidden, data: bytes, reason: str):
+def test_unopened_parts_are_named(hidden, data, reason):
     examined = examine(io.BytesIO(data), [hidden])
     assert examined.disclosures == ()
     (part,) = examined.unopened
     assert reason in part.reason, part
 
 
-def test_empty_file_discloses_nothing(hidden: Hidden):
+def test_empty_file_discloses_nothing(hidden):
     for data in (b"", b"\n", b"id\n", b"{}\n{}\n", gzip.compress(b""), zipped()):
         assert found(hidden, data) == set()
 
@@ -213,14 +212,14 @@ NUMBERS = np.random.default_rng(9).lognormal(3, 2, ROWS)
         (NUMBERS * np.random.default_rng(10).lognormal(0, 0.5, ROWS), False),
     ],
 )
-def test_copies_of_many_classes_and_of_numbers_are_found(column: NDArray[Any], is_found: bool):
+def test_copies_of_many_classes_and_of_numbers_are_found(column, is_found):
     names = {"city"} if column.dtype.kind in "Ui" else {"price"}
     labels = {"city": CITIES.tolist(), "price": NUMBERS}
     told = found(Hidden.of(IDS, labels=labels, identities={}, usage=USAGE), csv(frame(x=column)))
     assert {name for kind, name in told if kind is TargetKind.LABEL} == (names if is_found else set())
 
 
-def test_preview_has_the_first_rows_and_the_statistics_of_the_columns(hidden: Hidden):
+def test_preview_has_the_first_rows_and_the_statistics_of_the_columns(hidden):
     table = pd.DataFrame({"id": IDS[:3], "score": ["1", "", "4"], "text": ["a\0", "b" * 100, "c"]})
     preview = examine(io.BytesIO(csv(table)), [hidden]).preview
     assert preview is None  # NUL is not text

@@ -20,7 +20,7 @@ GROUPS = {
 }
 
 
-def only(text: str, vocabulary: Vocabulary = BIAS) -> boards.BoardRule:
+def only(text, vocabulary=BIAS):
     parsed = boards.parse(text, vocabulary)
     assert parsed.faults == ()
     (rule,) = parsed.rules

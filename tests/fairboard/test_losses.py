@@ -17,9 +17,7 @@ POWERS = st.sampled_from([-math.inf, -20.0, -5.0, 0.0, 1.0, 5.0, math.inf])
 
 
 @given(VALUES, POWERS, st.sampled_from([0.0, 1.0]))
-def test_losses_of_groups_add_up_and_a_worse_group_never_loses_less(
-    values: dict[str, float], power: float, best: float
-):
+def test_losses_of_groups_add_up_and_a_worse_group_never_loses_less(values, power, best):
     losses = mean_losses(values, power, best, 0.25)
     if all(value == best for value in values.values()):
         assert losses == {}
@@ -33,9 +31,7 @@ def test_losses_of_groups_add_up_and_a_worse_group_never_loses_less(
 
 
 @given(VALUES.filter(lambda values: min(values.values()) > 0), st.sampled_from([-5.0, 1.0, 5.0]))
-def test_the_loss_of_a_group_is_proportional_to_the_improvement_of_the_mean(
-    values: dict[str, float], power: float
-):
+def test_the_loss_of_a_group_is_proportional_to_the_improvement_of_the_mean(values, power):
     losses = mean_losses(values, power, 1.0, 1.0)
     mean = power_mean(values.values(), power)
     rises = {name: power_mean((values | {name: 1.0}).values(), power) - mean for name in values}
@@ -46,9 +42,7 @@ def test_the_loss_of_a_group_is_proportional_to_the_improvement_of_the_mean(
     st.dictionaries(st.tuples(st.text(max_size=2), st.text(max_size=2)), st.floats(0, 1e6), min_size=1),
     st.integers(0, 10**7),
 )
-def test_displayed_losses_add_up_exactly_with_the_largest_first(
-    parts: dict[tuple[str, str], float], total: int
-):
+def test_displayed_losses_add_up_exactly_with_the_largest_first(parts, total):
     losses = in_units(parts, total, float)
     units = [each.units for each in losses]
     assert sum(units) == (total if sum(parts.values()) else 0)

@@ -6,9 +6,7 @@ meant to change scores.
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +16,6 @@ from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.groups import GroupedMetric, GroupRules
 from fairboard.interface import (
     ColumnKind,
-    Description,
-    Metric,
-    MetricResult,
     Options,
     UnsuitablePredictions,
     UnsuitableTruth,
@@ -35,7 +30,7 @@ LOGARITHMIC = {"log_loss", "multi_class_log_loss", "rmsle", "mean_log_loss"}
 BINARY = {"log_loss", "brier", "roc_auc", "average_precision", "mean_roc_auc", "mean_log_loss"}
 
 
-def of_name(name: str, rng: np.random.Generator) -> Metric:
+def of_name(name, rng):
     """Return a metric with options that suit it."""
     if name == "bias":
         weights = rng.dirichlet(np.ones(4)).round(2)
@@ -50,7 +45,7 @@ def of_name(name: str, rng: np.random.Generator) -> Metric:
     return METRICS[name](Options(classes=classes, positive=positive, cutoff=int(rng.integers(1, 5))))
 
 
-def column(name: str, about: Description, rng: np.random.Generator, rows: int, size: int) -> tuple[Any, Any]:
+def column(name, about, rng, rows, size):
     """Return targets and predictions, with ties, skewed classes and sometimes constant predictions."""
     kind, is_constant = about.truth[0].kind, rng.random() < 0.1
     if kind is ColumnKind.CLASSES:
@@ -72,7 +67,7 @@ def column(name: str, about: Description, rng: np.random.Generator, rows: int, s
     return truth, np.full(rows, guesses[0]) if is_constant else guesses
 
 
-def made(name: str, metric: Metric, rng: np.random.Generator) -> tuple[Any, Any]:
+def made(name, metric, rng):
     """Return a solution with groups, some of one class, and a file of predictions."""
     about, rows = metric.describe(), int(rng.integers(40, 401))
     columns = [each.name for each in about.truth if not each.name.startswith("identity: ")]
@@ -92,13 +87,13 @@ def made(name: str, metric: Metric, rng: np.random.Generator) -> tuple[Any, Any]
     return truth, predictions
 
 
-def hexadecimal(result: MetricResult) -> str:
+def hexadecimal(result):
     values = [result.score, *(result.terms[name] for name in sorted(result.terms))]
     values += [each["score"] for column in result.groups.values() for each in column.values()]
     return " ".join(map(float.hex, values))
 
 
-def scored(metric: Metric, truth: Any, predictions: Any) -> str:
+def scored(metric, truth, predictions):
     rows = np.arange(len(truth["city"]))
     try:
         return hexadecimal(metric.score(metric.prepare(truth, rows), metric.encode(predictions)))
@@ -106,7 +101,7 @@ def scored(metric: Metric, truth: Any, predictions: Any) -> str:
         return type(error).__name__
 
 
-def case(name: str, seed: int) -> Sequence[str]:
+def case(name, seed):
     """Return the values of one file without groups, with groups, and with groups in the score."""
     rng = np.random.default_rng([seed, *name.encode()])
     metric = of_name(name, rng)
@@ -131,7 +126,7 @@ def case(name: str, seed: int) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("name", ["bias", *METRICS])
-def test_scores_terms_and_groups_equal_the_recording(name: str):
+def test_scores_terms_and_groups_equal_the_recording(name):
     expected = json.loads(RECORDING.read_text())[name]
     found = [case(name, seed) for seed in range(SOLUTIONS)]
     if name not in LOGARITHMIC:

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from types import MappingProxyType
@@ -29,7 +29,7 @@ SWEEPER = (
 
 
 @pytest.fixture
-def all_is_well(service, check_invariants) -> Callable[..., None]:
+def all_is_well(service, check_invariants):
     """A function that scores all files and checks the invariants for the accepted and the sent ones."""
 
     def check(*accepted, sent: Mapping[int, bytes] = MappingProxyType({}), **seen):
@@ -91,14 +91,14 @@ class Processes:
 
 
 @pytest.fixture
-def processes() -> Iterator[Processes]:
+def processes():
     processes = Processes()
     yield processes
     processes.end()
 
 
 @pytest.fixture
-def snag(service) -> Iterator[Callable[[Any], Snag]]:
+def snag(service):
     """A function that replaces a submission's stored file with a snag, which blocks the file's reader."""
     snags: list[Snag] = []
 
@@ -112,7 +112,7 @@ def snag(service) -> Iterator[Callable[[Any], Snag]]:
 
 
 @pytest.fixture
-def eventually() -> Callable[[Callable[[], Any]], None]:
+def eventually():
     """A function that polls until a condition holds."""
     return patience.eventually
 
@@ -149,5 +149,5 @@ class Watch:
 
 
 @pytest.fixture
-def watch(service) -> Watch:
+def watch(service):
     return Watch(service)

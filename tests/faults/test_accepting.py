@@ -1,15 +1,12 @@
 """Kills of web processes at every step of an upload, and retries with the same key."""
 
 import itertools
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import select
 
 from grader.models import Submission
-from grader.settings import Settings
 from grader.worker.broker import QUEUE
 
 BEFORE_THE_COMMIT = ("blob.before_rename", "accept.after_blob", "accept.before_commit")
@@ -27,12 +24,12 @@ def app(environ, start_response):
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings]) -> Settings:
+def settings(make_settings):
     return make_settings(web_workers=1, web_threads=4, disk_reserve_mb=0)
 
 
 @pytest.fixture
-def crashing_web(web, wrapped: Callable[[str], dict[str, str]], tmp_path: Path):
+def crashing_web(web, wrapped, tmp_path):
     """A web server whose worker process can be killed by a request; the master process replaces it."""
     (tmp_path / "spool").mkdir()
     environment = wrapped(CRASHING) | {"TMPDIR": str(tmp_path / "spool")}
@@ -40,17 +37,13 @@ def crashing_web(web, wrapped: Callable[[str], dict[str, str]], tmp_path: Path):
     return web
 
 
-def ids(service) -> list[int]:
+def ids(service):
     with service.database.read() as session:
         return list(session.scalars(select(Submission.id).order_by(Submission.id)))
 
 
 def test_retry_with_the_same_key_after_any_crash_creates_one_submission(
-    service,
-    crashing_web,
-    make_token,
-    predictions_csv,
-    all_is_well,
+    service, crashing_web, make_token, predictions_csv, all_is_well
 ):
     service.competition(max_daily_submissions=10)
     caller = crashing_web.caller(make_token())
@@ -73,15 +66,7 @@ def test_retry_with_the_same_key_after_any_crash_creates_one_submission(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_web_accepts_files_without_a_broker_and_sends_hints_again_after_it_returns(
-    service,
-    make_web,
-    make_settings: Callable[..., Settings],
-    make_token,
-    predictions_csv,
-    valkey,
-    processes,
-    eventually,
-    watch,
+    service, make_web, make_settings, make_token, predictions_csv, valkey, processes, eventually, watch
 ):
     service.competition()
     settings = make_settings(

@@ -1,8 +1,6 @@
 """kill -9 of a backup at each step: the last backup stays usable, and the next run cleans up."""
 
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -14,7 +12,6 @@ from grader.maintenance import backups, database_copies, schema
 from grader.maintenance.backup_store import Store
 from grader.models import BackupRun, Mail
 from grader.services.site import backup_runs, outbox
-from grader.settings import Settings
 from grader.storage.stores import open_storage
 
 RUN = (
@@ -41,7 +38,7 @@ LONG = pytest.mark.long
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], tmp_path: Path) -> Settings:
+def settings(make_settings, tmp_path):
     """Settings of a target in which only the last backup is kept."""
     return make_settings(
         backup_target=str(tmp_path / "backups"),
@@ -49,7 +46,7 @@ def settings(make_settings: Callable[..., Settings], tmp_path: Path) -> Settings
     )
 
 
-def usable(settings: Settings) -> list[str]:
+def usable(settings):
     """Verify all backups, and return their names."""
     records, problems = Store(settings.backup_target).records()
     assert problems == []
@@ -64,7 +61,7 @@ def usable(settings: Settings) -> list[str]:
     "point", [point if point in IN_THE_SHORT_RUN else pytest.param(point, marks=LONG) for point in POINTS]
 )
 def test_backup_killed_at_any_step_leaves_a_usable_one_and_the_next_run_cleans_up(
-    service, settings: Settings, processes, point: str
+    service, settings, processes, point
 ):
     competition = service.competition()
     service.submit(competition, seed=1)
@@ -89,7 +86,7 @@ def test_backup_killed_at_any_step_leaves_a_usable_one_and_the_next_run_cleans_u
 @pytest.mark.parametrize("restored_to", ["sqlite", "postgresql"])
 @pytest.mark.long
 def test_killed_restore_leaves_the_installation_empty_and_can_be_repeated(
-    service, settings: Settings, processes, tmp_path: Path, request, restored_to: str
+    service, settings, processes, tmp_path, request, restored_to
 ):
     service.submit(service.competition())
     with service.database.write() as session:

@@ -1,12 +1,9 @@
 """Broker faults: outages, flushes, restarts, duplicate messages."""
 
-from collections.abc import Callable
-
 import psutil
 import pytest
 from pydantic import SecretStr
 
-from grader.settings import Settings
 from grader.worker.broker import QUEUE, Hints
 
 # Each test takes seconds, so tests that do not depend on the database run on only one.
@@ -14,7 +11,7 @@ on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
+def settings(make_settings, valkey):
     return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 
 

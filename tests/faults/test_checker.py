@@ -1,8 +1,6 @@
 """Invariant checker: correct states are accepted, and violations are reported."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, update
@@ -14,7 +12,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def accepted(service) -> list[Any]:
+def accepted(service):
     """Two scored files for each of two teams."""
     competition = service.competition(max_daily_submissions=2)
     accepted = [
@@ -26,9 +24,7 @@ def accepted(service) -> list[Any]:
 
 
 @pytest.fixture
-def kinds(
-    service, accepted: list[Any], invariants: Callable[..., Any]
-) -> Callable[..., set[tuple[str, str]]]:
+def kinds(service, accepted, invariants):
     """A function that returns the violated invariants with their explanations."""
 
     def find(**options) -> set[tuple[str, str]]:
@@ -40,7 +36,7 @@ def kinds(
     return find
 
 
-def acknowledged(accepted: list[Any]) -> dict[int, str]:
+def acknowledged(accepted):
     return {each.submission.id: each.submission.sha256 for each in accepted}
 
 
@@ -49,9 +45,7 @@ def change(service, statement):
         session.execute(statement)
 
 
-def test_correct_installation_satisfies_every_invariant(
-    service, accepted: list[Any], check_invariants: Callable[..., None]
-):
+def test_correct_installation_satisfies_every_invariant(service, accepted, check_invariants):
     check_invariants(
         service.database,
         service.storage,
@@ -61,16 +55,16 @@ def test_correct_installation_satisfies_every_invariant(
     )
 
 
-def test_acknowledged_file_without_a_row_is_lost(kinds, accepted: list[Any]):
+def test_acknowledged_file_without_a_row_is_lost(kinds, accepted):
     assert ("I1", "lost") in kinds(acknowledged={**acknowledged(accepted), 99: "a" * 64})
 
 
-def test_acknowledged_file_without_its_bytes_is_lost(kinds, service, accepted: list[Any]):
+def test_acknowledged_file_without_its_bytes_is_lost(kinds, service, accepted):
     service.storage.delete(accepted[0].submission.sha256)
     assert ("I1", "lost") in kinds()
 
 
-def test_healthy_failed_file_is_lost_but_a_poisonous_one_may_fail(kinds, service, accepted: list[Any]):
+def test_healthy_failed_file_is_lost_but_a_poisonous_one_may_fail(kinds, service, accepted):
     submission = accepted[0].submission
     score = delete(Score).where(Score.submission_id == submission.id)
     change(service, score)
@@ -83,23 +77,23 @@ def test_healthy_failed_file_is_lost_but_a_poisonous_one_may_fail(kinds, service
     assert not {invariant for invariant, _ in kinds(unhealthy=[submission.sha256])} - {"I5"}
 
 
-def test_file_stored_twice_is_doubled(kinds, service, accepted: list[Any]):
+def test_file_stored_twice_is_doubled(kinds, service, accepted):
     twin = update(Submission).where(Submission.id == accepted[1].submission.id)
     change(service, twin.values(sha256=accepted[0].submission.sha256))
     assert ("I2", "doubled") in kinds(acknowledged={}, unanswered=[accepted[0].submission.sha256])
 
 
-def test_rejected_file_that_is_stored_is_wrong(kinds, accepted: list[Any]):
+def test_rejected_file_that_is_stored_is_wrong(kinds, accepted):
     assert ("I2", "wrong") in kinds(refused=[accepted[0].submission.sha256])
 
 
-def test_waiting_job_is_stuck(kinds, service, accepted: list[Any]):
+def test_waiting_job_is_stuck(kinds, service, accepted):
     job = update(ScoringJob).where(ScoringJob.submission_id == accepted[0].submission.id)
     change(service, job.values(state=JobState.WAITING))
     assert {("I3", "stuck"), ("I3", "wrong")} <= kinds()
 
 
-def test_score_with_a_different_last_bit_is_wrong(kinds, service, accepted: list[Any]):
+def test_score_with_a_different_last_bit_is_wrong(kinds, service, accepted):
     change(service, update(Score).where(Score.id == 1).values(score=Score.score * (1 + 2**-52)))
     assert kinds() == {("I4", "wrong")}
 

@@ -24,7 +24,7 @@ def test_every_point_is_reached_once_and_used_by_a_test():
     assert [name for name in points if f'"{name}"' not in tests] == []
 
 
-def test_points_do_nothing_by_default(monkeypatch: pytest.MonkeyPatch):
+def test_points_do_nothing_by_default(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     reach("claim.after_commit")
     monkeypatch.setenv(VARIABLE, "record.after_commit")
@@ -39,7 +39,7 @@ def test_points_do_nothing_by_default(monkeypatch: pytest.MonkeyPatch):
         ("claim.after_commit:3", 0),
     ],
 )
-def test_process_ends_at_the_requested_point(point: str, code: int):
+def test_process_ends_at_the_requested_point(point, code):
     environment = os.environ | {VARIABLE: point}
     done = subprocess.run([sys.executable, "-c", COMES_TWICE], env=environment, capture_output=True)
     assert done.returncode == code

@@ -3,7 +3,6 @@
 import select
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from sqlalchemy import make_url
 from sqlalchemy import select as select_rows
 
 from grader.models import Submission
-from grader.settings import Settings
 from tests.fixtures.web import BOUNDARY, form
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -24,17 +22,11 @@ class TestCrash:
     """A PostgreSQL server to crash and restart. The nemesis does the same during uploads."""
 
     @pytest.fixture
-    def database_url(self, own_postgresql) -> str:
+    def database_url(self, own_postgresql):
         return str(own_postgresql.url)
 
     def test_responses_without_a_database_set_retry_after_and_the_site_recovers(
-        self,
-        service,
-        web,
-        make_token,
-        own_postgresql,
-        predictions_csv,
-        eventually,
+        self, service, web, make_token, own_postgresql, predictions_csv, eventually
     ):
         service.competition()
         caller = web.caller(make_token())
@@ -59,7 +51,7 @@ class TestCrash:
 class CommitCutter:
     """A proxy in front of PostgreSQL that cuts the connection at a submission's COMMIT."""
 
-    def __init__(self, server: Path, folder: Path):
+    def __init__(self, server, folder):
         folder.mkdir()
         self.folder = folder
         self._server = str(server / ".s.PGSQL.5432")
@@ -77,7 +69,7 @@ class CommitCutter:
         for thread in self._threads:
             thread.join(10)
 
-    def _start(self, target: Callable[..., None], *arguments):
+    def _start(self, target, *arguments):
         self._threads.append(threading.Thread(target=target, args=arguments, daemon=True))
         self._threads[-1].start()
 
@@ -86,7 +78,7 @@ class CommitCutter:
             while True:
                 self._start(self._pass_on, self._listener.accept()[0])
 
-    def _pass_on(self, client: socket.socket):
+    def _pass_on(self, client):
         server = socket.socket(socket.AF_UNIX)
         with client, server, suppress(ConnectionError):
             server.connect(self._server)
@@ -103,7 +95,7 @@ class CommitCutter:
                             return
                     (server if source is client else client).sendall(data)
 
-    def _cut(self, server: socket.socket, commit: bytes):
+    def _cut(self, server, commit):
         self.count += 1
         if self.cuts == "reply":
             server.sendall(commit)
@@ -112,7 +104,7 @@ class CommitCutter:
 
 
 @pytest.fixture
-def cutter(postgresql_url: str, short_folder: Path, tmp_path: Path) -> Iterator[CommitCutter]:
+def cutter(postgresql_url, short_folder, tmp_path):
     host = make_url(postgresql_url).query.get("host")
     if not isinstance(host, str) or not host.startswith("/"):
         pytest.skip("The proxy requires PostgreSQL on a Unix socket. Unset the URL of the test database.")
@@ -124,15 +116,7 @@ def cutter(postgresql_url: str, short_folder: Path, tmp_path: Path) -> Iterator[
 @on_postgresql
 @pytest.mark.parametrize(("lost", "status"), [("reply", 200), ("request", 201)])
 def test_commit_with_an_unknown_outcome_is_resolved_by_the_same_request(
-    lost: str,
-    status: int,
-    service,
-    cutter: CommitCutter,
-    make_settings: Callable[..., Settings],
-    make_app,
-    make_token,
-    predictions_csv,
-    all_is_well,
+    lost, status, service, cutter, make_settings, make_app, make_token, predictions_csv, all_is_well
 ):
     service.competition(max_daily_submissions=5)
     url = make_url(service.settings.database()).update_query_dict({"host": str(cutter.folder)})

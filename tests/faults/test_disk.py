@@ -4,14 +4,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from grader.settings import Settings
 from grader.worker.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.programs import find_program
@@ -27,7 +25,7 @@ SENTENCE = (
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path):
     """A disk of 6 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -46,33 +44,23 @@ class TestFullDisk:
     """Uploads are rejected, reads still work, and the service recovers without a restart."""
 
     @pytest.fixture(params=["blobs", "database", "spool"])
-    def volume(self, request: pytest.FixtureRequest) -> str:
+    def volume(self, request):
         """The kind of data that is stored on the small disk."""
         return str(request.param)
 
     @pytest.fixture
-    def database_url(self, volume: str, small_disk: Path, tmp_path: Path, migrated_sqlite: Path) -> str:
+    def database_url(self, volume, small_disk, tmp_path, migrated_sqlite):
         folder = small_disk if volume == "database" else tmp_path
         shutil.copyfile(migrated_sqlite, folder / "fairboard.db")
         return f"sqlite:///{folder / 'fairboard.db'}"
 
     @pytest.fixture
-    def settings(
-        self, make_settings: Callable[..., Settings], volume: str, small_disk: Path, tmp_path: Path
-    ) -> Settings:
+    def settings(self, make_settings, volume, small_disk, tmp_path):
         blobs = (small_disk if volume == "blobs" else tmp_path) / "blobs"
         return make_settings(storage_url=blobs.as_uri(), disk_reserve_mb=0, rate_limits=False)
 
     def test_full_disk_rejects_uploads_but_serves_leaderboards_and_recovers(
-        self,
-        service,
-        volume: str,
-        small_disk: Path,
-        make_app,
-        make_token,
-        predictions_csv,
-        all_is_well,
-        monkeypatch: pytest.MonkeyPatch,
+        self, service, volume, small_disk, make_app, make_token, predictions_csv, all_is_well, monkeypatch
     ):
         competition = service.competition(max_daily_submissions=9)
         earlier = service.submit(competition)
@@ -111,9 +99,7 @@ class TestFullDisk:
 
 
 @on_sqlite
-def test_full_cache_disk_changes_no_score(
-    service, make_settings: Callable[..., Settings], small_disk: Path, all_is_well
-):
+def test_full_cache_disk_changes_no_score(service, make_settings, small_disk, all_is_well):
     accepted = service.submit(service.competition())
     _fill(small_disk)
     scorer = Scorer.of(make_settings(cache_dir=small_disk / "cache"))
@@ -121,7 +107,7 @@ def test_full_cache_disk_changes_no_score(
     all_is_well(accepted)
 
 
-def _fill(disk: Path):
+def _fill(disk):
     with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
         while True:
             filler.write(b"\0" * 4096)
@@ -131,7 +117,7 @@ def _fill(disk: Path):
     assert shutil.disk_usage(disk).free < 4096
 
 
-def _files(disk: Path) -> set[Path]:
+def _files(disk):
     """Return the files on the disk, except SQLite's, which change during the test."""
     return {path for path in disk.rglob("*") if path.is_file() and ".db" not in path.name}
 
@@ -142,8 +128,8 @@ CALL = re.compile(r"(?:\d+ +)?(\w+)\((.*)")
 
 @on_sqlite
 def test_everything_is_on_disk_before_the_response_to_an_upload(
-    service, make_web, make_settings, make_token, predictions_csv, tmp_path: Path,
-    eventually,
+    service, make_web, make_settings, make_token, predictions_csv, tmp_path,
+    eventually
 ):  # fmt: skip
     program = find_program("strace", command="apt-get install strace")
     service.competition()
@@ -184,17 +170,17 @@ def test_everything_is_on_disk_before_the_response_to_an_upload(
     assert order == sorted(order) and order[0] >= 0, (order, calls)
 
 
-def _is_traced(pid: int) -> bool:
+def _is_traced(pid):
     return all(
         "TracerPid:\t0\n" not in (thread / "status").read_text()
         for thread in Path(f"/proc/{pid}/task").iterdir()
     )
 
 
-def _first(calls: list[tuple[str, ...]], call: str, part: str) -> int:
+def _first(calls, call, part):
     return next(place for place, (name, rest) in enumerate(calls) if name.startswith(call) and part in rest)
 
 
-def _last(calls: list[tuple[str, ...]], call: str, part: str) -> int:
+def _last(calls, call, part):
     found = (place for place, (name, rest) in enumerate(calls) if name == call and part in rest)
     return max(found, default=-1)

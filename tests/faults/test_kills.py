@@ -1,6 +1,5 @@
 """kill -9 of any process at the worst moment: no lost or repeated work."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import psutil
@@ -8,7 +7,6 @@ import pytest
 from pydantic import SecretStr
 
 from grader.models import JobState
-from grader.settings import Settings
 from grader.worker.broker import Hints
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -20,7 +18,7 @@ sqlite_takes_long = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
+def settings(make_settings, valkey):
     """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 

@@ -1,12 +1,10 @@
 """A site behind PgBouncer in transaction mode: snapshots, uploads, scoring, backup, restart."""
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text
 
-from grader.db import Database
 from grader.maintenance import backups
 from grader.models import Submission, User
 from tests.fixtures.races import race
@@ -16,11 +14,11 @@ CLIENTS, FILES = 6, 4
 
 
 @pytest.fixture
-def database_url(pgbouncer) -> str:
+def database_url(pgbouncer):
     return str(pgbouncer.url)
 
 
-def test_each_transaction_may_run_in_another_session_of_the_server(database: Database):
+def test_each_transaction_may_run_in_another_session_of_the_server(database):
     """Otherwise, the other tests of this file would prove nothing."""
     with database.engine.connect() as connection:
         sessions = set()
@@ -33,13 +31,13 @@ def test_each_transaction_may_run_in_another_session_of_the_server(database: Dat
         assert driver is not None and driver.prepare_threshold is None
 
 
-def _any_user(database: Database):
+def _any_user(database):
     with database.read() as session:
         session.scalar(select(User.id).limit(1))
 
 
 def test_uploads_scores_and_backups_are_complete_and_a_restarted_pooler_is_used_again(
-    service, web, make_token, predictions_csv, all_is_well, pgbouncer, eventually, tmp_path: Path
+    service, web, make_token, predictions_csv, all_is_well, pgbouncer, eventually, tmp_path
 ):
     service.competition(max_pending_submissions=1000, max_daily_submissions=None)
     web.start()

@@ -1,14 +1,10 @@
 """kill -9 during a rescoring: continuation without repeating committed results."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import select
 
 from grader.models import JobState, ScoringJob, ScoringVersion
-from grader.settings import Settings
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FILES = 130  # More than one batch.
@@ -16,7 +12,7 @@ FEW = 12
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
+def settings(make_settings, valkey):
     """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 
@@ -27,13 +23,13 @@ def competition(service):
 
 
 @pytest.fixture
-def files() -> int:
+def files():
     """The number of submissions: more than one batch."""
     return FILES
 
 
 @pytest.fixture
-def accepted(service, competition, files: int) -> list[Any]:
+def accepted(service, competition, files):
     """Scored submissions."""
     accepted = [service.submit(competition, seed=seed, user=f"user{seed % 9}") for seed in range(files)]
     service.score(*accepted)
@@ -41,13 +37,13 @@ def accepted(service, competition, files: int) -> list[Any]:
 
 
 @pytest.fixture
-def version(competition, accepted: list[Any], prepare_version) -> ScoringVersion:
+def version(competition, accepted, prepare_version):
     """A scoring version in preparation."""
     prepared: ScoringVersion = prepare_version(competition)
     return prepared
 
 
-def jobs(service, version: ScoringVersion) -> dict[int, ScoringJob]:
+def jobs(service, version):
     with service.database.read() as session:
         found = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id))
         return {job.submission_id: job for job in found}
@@ -56,13 +52,7 @@ def jobs(service, version: ScoringVersion) -> dict[int, ScoringJob]:
 @on_sqlite
 @pytest.mark.parametrize("files", [FEW])
 def test_new_file_is_scored_while_a_rescoring_blocks(
-    service,
-    competition,
-    accepted: list[Any],
-    version: ScoringVersion,
-    processes,
-    snag,
-    eventually,
+    service, competition, accepted, version, processes, snag, eventually
 ):
     caught = snag(accepted[0])  # This snag is never released.
     processes.sweeper(service.settings)

@@ -3,7 +3,6 @@
 import socket
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from pydantic import SecretStr
 
 from grader.models import JobState
-from grader.settings import Settings
 from grader.worker import broker
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.web import BOUNDARY, form
@@ -23,7 +21,7 @@ THREADS = 3
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings]) -> Settings:
+def settings(make_settings):
     return make_settings(web_workers=1, web_threads=8, disk_reserve_mb=0)
 
 
@@ -40,23 +38,23 @@ class Traffic:
     def __post_init__(self):
         self._stop = threading.Event()
 
-    def __enter__(self) -> "Traffic":
+    def __enter__(self):
         self._pool = ThreadPoolExecutor(THREADS)
         self._running = [self._pool.submit(self._run, number) for number in range(THREADS)]
         return self
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self._stop.set()
         self._pool.shutdown()
         for each in self._running:
             each.result()
 
-    def wait_for_more(self, count: int = THREADS):
+    def wait_for_more(self, count=THREADS):
         """Wait until this many more files are accepted."""
         before = len(self.sent)
         eventually(lambda: len(self.sent) >= before + count, lambda: f"more files ({self.broken})")
 
-    def _run(self, number: int):
+    def _run(self, number):
         caller = self.web.caller(self.tokens[number % len(self.tokens)])
         for each in range(100_000):
             if self._stop.is_set():
@@ -71,7 +69,7 @@ class Traffic:
             if board.status != 200:
                 self.broken.append(board)
 
-    def _ask(self, request: Callable[..., Any], *arguments, **options):
+    def _ask(self, request, *arguments, **options):
         """Send a request; if the connection is lost before the response, retry over a new one."""
         try:
             return request(*arguments, **options)
@@ -80,7 +78,7 @@ class Traffic:
 
 
 @pytest.fixture
-def traffic(service, web, make_token, predictions_csv) -> Traffic:
+def traffic(service, web, make_token, predictions_csv):
     service.competition(max_pending_submissions=100_000)
     return Traffic(web, [make_token(name) for name in ("ada", "bob")], predictions_csv)
 
@@ -88,12 +86,7 @@ def traffic(service, web, make_token, predictions_csv) -> Traffic:
 @on_sqlite
 @pytest.mark.long
 def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
-    service,
-    web,
-    traffic: Traffic,
-    make_token,
-    predictions_csv,
-    all_is_well,
+    service, web, traffic, make_token, predictions_csv, all_is_well
 ):
     old = web.start()
     content = predictions_csv(seed=999)
@@ -118,7 +111,7 @@ def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
 class _half_sent:  # noqa: N801 - reads as a word of the test
     """An upload that is half sent; calling the function in the block sends the rest."""
 
-    def __init__(self, web, token: str, content: bytes):
+    def __init__(self, web, token, content):
         self._body = form(content)
         self._head = (
             "POST /api/v1/competitions/toxicity/submissions HTTP/1.1\r\nHost: localhost\r\n"
@@ -127,14 +120,14 @@ class _half_sent:  # noqa: N801 - reads as a word of the test
         ).encode()
         self._connection = socket.create_connection(web.address, timeout=HANG_SECONDS)
 
-    def __enter__(self) -> Callable[[], int]:
+    def __enter__(self):
         self._connection.sendall(self._head + self._body[: len(self._body) // 2])
         return self._finish
 
-    def __exit__(self, *_: object):
+    def __exit__(self, *_):
         self._connection.close()
 
-    def _finish(self) -> int:
+    def _finish(self):
         self._connection.sendall(self._body[len(self._body) // 2 :])
         answer = b""
         while chunk := self._connection.recv(65536):

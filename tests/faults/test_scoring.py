@@ -1,15 +1,11 @@
 """Crashes, stalls, repetitions and memory exhaustion in scoring: one result per file."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import psutil
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import update
 
 from grader.models import JobState, ScoringJob, SubmissionStatus
-from grader.settings import Settings
 from grader.worker.broker import Hints
 from grader.worker.scorer import Scorer
 
@@ -38,24 +34,24 @@ calculator.read_submission = read_submission
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
+def settings(make_settings, valkey):
     """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_after_seconds=0)
 
 
 @pytest.fixture
-def poison(tmp_path: Path) -> dict[str, str]:
+def poison(tmp_path):
     """Environment of processes that crash or hang on a file that ends with a marker."""
     (tmp_path / "sitecustomize.py").write_text(POISON)
     return {"PYTHONPATH": str(tmp_path)}
 
 
-def hint(service, *job_ids: int):
+def hint(service, *job_ids):
     hints = Hints(service.settings)
     hints.send(job_ids)
 
 
-def children_of(worker) -> list[psutil.Process]:
+def children_of(worker):
     return psutil.Process(worker.pid).children()
 
 
@@ -70,7 +66,7 @@ def children_of(worker) -> list[psutil.Process]:
 )
 @on_sqlite
 def test_job_is_scored_after_a_crash_at_any_step(
-    service, processes, watch, all_is_well, point: str, state: JobState, attempts: int
+    service, processes, watch, all_is_well, point, state, attempts
 ):
     accepted = service.submit(service.competition())
     [job_id] = accepted.job_ids
@@ -125,14 +121,7 @@ def test_job_of_a_killed_child_waits_for_its_lease_and_the_worker_continues(
 
 @on_sqlite
 def test_files_that_exhaust_memory_or_time_or_crash_the_process_fail_in_isolation(
-    service,
-    make_settings,
-    processes,
-    poison: dict[str, str],
-    eventually,
-    watch,
-    all_is_well,
-    predictions_csv: Callable[..., bytes],
+    service, make_settings, processes, poison, eventually, watch, all_is_well, predictions_csv
 ):
     settings = make_settings(
         scoring_time_limit_seconds=2,

@@ -1,10 +1,7 @@
 """kill -9 while a rescoring is being prepared, published or rolled back during uploads."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -19,7 +16,6 @@ from grader.services.leaderboards.board import board_of
 from grader.services.rescoring import preparation
 from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.site.log import Actor
-from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.worker.scorer import Scorer
 from tests.fixtures import rescorings, stored_solutions
@@ -78,7 +74,7 @@ ROLL_BACK = (
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings]) -> Settings:
+def settings(make_settings):
     """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(sweep_after_seconds=0)
 
@@ -89,7 +85,7 @@ def competition(service):
 
 
 @pytest.fixture
-def accepted(service, competition) -> list[Any]:
+def accepted(service, competition):
     """A scored submission for each of five teams."""
     accepted = [
         service.submit(competition, seed=seed, user=f"user{seed}", skill=0.3) for seed in range(TEAMS)
@@ -99,7 +95,7 @@ def accepted(service, competition) -> list[Any]:
 
 
 @pytest.fixture
-def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callable[..., ScoringVersion]:
+def prepare(service, competition, solution_csv):
     """A function that prepares the next version with the labels of a seed."""
 
     def begin(*, seed: int) -> ScoringVersion:
@@ -111,7 +107,7 @@ def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callabl
     return begin
 
 
-def is_published(service, version: ScoringVersion) -> bool:
+def is_published(service, version):
     """Publish a version unless it is incomplete; return whether it was published."""
     try:
         rescorings.publish(service, version)
@@ -120,7 +116,7 @@ def is_published(service, version: ScoringVersion) -> bool:
     return True
 
 
-def board(service) -> BoardRead:
+def board(service):
     """Read the leaderboard in one transaction."""
     with service.database.read() as session:
         found = board_of(session, competition=lookup.get(session, slug="toxicity"))
@@ -134,12 +130,12 @@ def let_leases_run_out(service):
         session.execute(held.values(lease_until=service.now))
 
 
-def states(service) -> list[ScoringVersionState]:
+def states(service):
     with service.database.read() as session:
         return list(session.scalars(select(ScoringVersion.state).order_by(ScoringVersion.number)))
 
 
-def acts(service) -> dict[str, int]:
+def acts(service):
     """Count the log's rescoring entries by action."""
     with service.database.read() as session:
         query = select(AuditEntry.action, func.count()).where(AuditEntry.action.startswith("rescoring."))
@@ -148,13 +144,7 @@ def acts(service) -> dict[str, int]:
 
 @on_sqlite
 def test_a_switch_killed_before_its_commit_changes_nothing_and_is_repeated(
-    service,
-    accepted: list[Any],
-    prepare: Callable[..., ScoringVersion],
-    processes,
-    solution_csv: Callable[..., bytes],
-    tmp_path: Path,
-    all_is_well,
+    service, accepted, prepare, processes, solution_csv, tmp_path, all_is_well
 ):
     (tmp_path / "corrected.csv").write_bytes(solution_csv(seed=2))
     corrected = str(tmp_path / "corrected.csv")
@@ -187,14 +177,7 @@ def test_a_switch_killed_before_its_commit_changes_nothing_and_is_repeated(
 )
 @on_sqlite
 def test_batch_whose_process_dies_at_any_step_is_scored_once(
-    service,
-    accepted: list[Any],
-    prepare: Callable[..., ScoringVersion],
-    processes,
-    all_is_well,
-    point: str,
-    state: JobState,
-    attempts: int,
+    service, accepted, prepare, processes, all_is_well, point, state, attempts
 ):
     before, version = board(service), prepare(seed=2)
 
@@ -220,13 +203,7 @@ def test_batch_whose_process_dies_at_any_step_is_scored_once(
 
 @on_sqlite
 def test_rescoring_continues_from_a_backup_made_halfway(
-    service,
-    accepted: list[Any],
-    prepare: Callable[..., ScoringVersion],
-    processes,
-    make_settings: Callable[..., Settings],
-    check_invariants,
-    tmp_path: Path,
+    service, accepted, prepare, processes, make_settings, check_invariants, tmp_path
 ):
     before, version = board(service), prepare(seed=2)
     processes.crash(service.settings, "-c", SCORE_BATCH, at="batch.before_commit")

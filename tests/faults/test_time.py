@@ -1,16 +1,14 @@
 """Uploads and selections near the close."""
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
 
 from grader import db
 from grader.models import Competition, Submission
-from grader.settings import Settings
 from tests.fixtures.patience import HANG_SECONDS
 
 LAST_SECONDS = 1.0
@@ -18,7 +16,7 @@ REFUSALS = 3
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings]) -> Settings:
+def settings(make_settings):
     return make_settings(
         web_workers=1,
         web_threads=12,
@@ -27,7 +25,7 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
     )
 
 
-def close_at(service, competition: Competition, *, in_seconds: float) -> datetime:
+def close_at(service, competition, *, in_seconds):
     """Set when a competition closes, according to the database's clock."""
     with service.database.write() as session:
         closes_at = db.now(session) + timedelta(seconds=in_seconds)
@@ -74,9 +72,7 @@ def test_only_actions_before_the_close_are_accepted(service, web, make_token, pr
     all_is_well(*(each for pair in earlier.values() for each in pair), sent=sent)
 
 
-def _upload_until_refused(
-    caller, predictions_csv, number: int, under_way: threading.Barrier
-) -> dict[int, bytes]:
+def _upload_until_refused(caller, predictions_csv, number, under_way):
     """Upload until the competition has closed; assert that none is accepted later."""
     accepted: dict[int, bytes] = {}
     refusals = 0
@@ -97,7 +93,7 @@ def _upload_until_refused(
     return accepted
 
 
-def _pick_until_refused(caller, ids: list[int], under_way: threading.Barrier) -> set[int]:
+def _pick_until_refused(caller, ids, under_way):
     """Alternate the selection between two files until the close; return the final selection."""
     picked: set[int] = set()
     refusals = turn = 0

@@ -31,7 +31,7 @@ GENEROUS_NUMBER = r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0
 NUMBER_TEXT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def read_plainly(data: bytes, ids: list[str]) -> list[float] | None:
+def read_plainly(data, ids):
     """Read a submission with csv and Decimal; return None if it must be rejected."""
     try:
         text = data.removeprefix(b"\xef\xbb\xbf").decode()
@@ -60,7 +60,7 @@ def read_plainly(data: bytes, ids: list[str]) -> list[float] | None:
     return [found[name] for name in ids]
 
 
-def rounded(value: str) -> float:
+def rounded(value):
     if abs(Decimal(value).adjusted()) > 400:
         # The result is zero or infinity; as a fraction, the number would be too large.
         return float(Decimal(value))
@@ -72,7 +72,7 @@ def rounded(value: str) -> float:
 
 
 @st.composite
-def numbers(draw: st.DrawFn) -> str:
+def numbers(draw):
     return draw(
         st.one_of(
             st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -85,7 +85,7 @@ def numbers(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def files(draw: st.DrawFn) -> tuple[list[str], bytes]:
+def files(draw):
     """Generate an almost correct file; return its ids, and its bytes with a few errors."""
     ids = draw(st.sampled_from([INTEGERS, TEXTS, ["1"], ["5", "05", "5.5"]]))
     order = draw(st.permutations(ids)) if draw(st.booleans()) else list(ids)
@@ -105,7 +105,7 @@ def files(draw: st.DrawFn) -> tuple[list[str], bytes]:
     return ids, data
 
 
-def read_ours(data: bytes, ids: list[str], other_labels: tuple[str, ...] = ()) -> list[float] | None:
+def read_ours(data, ids, other_labels=()):
     try:
         return read_submission(data, RowIds.of(ids), other_labels=other_labels).predictions.tolist()
     except FileRejected as rejection:
@@ -115,7 +115,7 @@ def read_ours(data: bytes, ids: list[str], other_labels: tuple[str, ...] = ()) -
 
 @examples(400)
 @given(files())
-def test_file_is_read_like_with_csv_and_decimal(case: tuple[list[str], bytes]):
+def test_file_is_read_like_with_csv_and_decimal(case):
     ids, data = case
     # A blank next to a quote is not valid CSV, but it is accepted.
     assume(not re.search(rb'[ \t]"|"[ \t]', data))
@@ -132,9 +132,7 @@ OTHER_LABELS = ("insult", "id of a group", "Prediction")
     st.lists(numbers(), min_size=len(TEXTS), max_size=len(TEXTS)),
     st.lists(st.text(st.characters(exclude_characters="\n\r\0", codec="utf-8"), max_size=5), min_size=1),
 )
-def test_columns_of_other_labels_have_no_effect(
-    columns: list[str], left_out: set[str], values: list[str], fillers: list[str]
-):
+def test_columns_of_other_labels_have_no_effect(columns, left_out, values, fillers):
     """Compare files with columns of other labels to the same files without these columns."""
     fill = itertools.cycle(fillers)
     rows = [
@@ -154,9 +152,7 @@ def test_columns_of_other_labels_have_no_effect(
 
 @examples(300)
 @given(files())
-def test_fast_path_agrees_with_the_explaining_path(
-    case: tuple[list[str], bytes],
-):
+def test_fast_path_agrees_with_the_explaining_path(case):
     ids, data = case
     row_ids = RowIds.of(ids)
     text = with_plain_line_ends(data)
@@ -176,7 +172,7 @@ def test_fast_path_agrees_with_the_explaining_path(
     assert_same_floats(rows.predictions[0].tolist(), predictions.tolist())
 
 
-def assert_same_floats(left: list[float] | None, right: list[float] | None):
+def assert_same_floats(left, right):
     """Compare the bits, so that 0.0 and -0.0 differ."""
     if left is None or right is None:
         assert left is right is None
@@ -206,7 +202,7 @@ def test_fast_path_accepts_exactly_the_number_grammar():
 
 
 @pytest.mark.parametrize("byte", [bytes([b]) for b in range(256) if b not in NUMBER_BYTES])
-def test_fast_path_accepts_no_other_byte(byte: bytes):
+def test_fast_path_accepts_no_other_byte(byte):
     row_ids = RowIds.of(["1", "2"])
     for value in (byte, b"0" + byte, byte + b"0", b"0" + byte + b"5"):
         proven = read_proven(b"1,%s\n2,0.5\n" % value, row_ids)
@@ -218,6 +214,6 @@ def test_fast_path_accepts_no_other_byte(byte: bytes):
     "value",
     ["0.1", "0.30000000000000004", "2.2250738585072011e-308", "0." + "3" * 300, "9007199254740993", "1e-323"],
 )
-def test_predictions_are_rounded_correctly(value: str):
+def test_predictions_are_rounded_correctly(value):
     for data in (f"id,prediction\n1,{value}\n", f'id,prediction\n1," {value}"\n'):
         assert read_ours(data.encode(), ["1"]) == [float(Fraction(Decimal(value)))]

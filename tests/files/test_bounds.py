@@ -9,7 +9,6 @@ import tracemalloc
 import pytest
 
 from grader.files import (
-    FileProblem,
     FileRejected,
     RowIds,
     read_submission,
@@ -23,14 +22,14 @@ HEADER = b"id,prediction\n"
 SIZE = 3_000_000
 
 
-def problems(data: bytes, row_ids: RowIds | None = None) -> tuple[FileProblem, ...]:
+def problems(data, row_ids=None):
     with pytest.raises(FileRejected) as rejection:
         read_submission(data, RowIds.of(IDS) if row_ids is None else row_ids)
     assert rejection.value.file == "submission"
     return rejection.value.problems
 
 
-def filled(line: bytes) -> bytes:
+def filled(line):
     return HEADER + line * (SIZE // len(line))
 
 
@@ -55,7 +54,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_bytes_are_rejected_in_bounded_memory(name: str):
+def test_hostile_bytes_are_rejected_in_bounded_memory(name):
     data = HOSTILE[name]
     row_ids = RowIds.of(IDS)
     tracemalloc.start()
@@ -87,7 +86,7 @@ def test_counts_are_exact_if_every_row_is_invalid():
 
 
 @pytest.mark.parametrize("name", ['a, long "name"' * 30, "7000000"])
-def test_file_with_long_clean_lines_is_not_hopeless(name: str):
+def test_file_with_long_clean_lines_is_not_hopeless(name):
     ids = [f"{name}{place}" for place in range(ROWS)]
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
@@ -131,7 +130,7 @@ def test_decompression_bomb_is_stopped_at_the_size_limit():
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 65_535, 65_536, 65_537, 200_000])
-def test_gzip_members_may_end_anywhere(size: int):
+def test_gzip_members_may_end_anywhere(size):
     data = HEADER + b"".join(f"{name},{number / ROWS!r}\n".encode() for number, name in enumerate(IDS))
     # This produces members of every size and chunk boundaries inside members.
     data += b"\n" * (size + len(data))

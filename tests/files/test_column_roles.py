@@ -16,7 +16,7 @@ from grader.files.solution import rows as rows_module
 HEADER = "id,comment,target,obscene,female,black,language,template,rating,Usage"
 
 
-def table(rows: int = 200) -> bytes:
+def table(rows=200):
     lines = [HEADER]
     for row in range(rows):
         cells = [f"c{row}", f"text {row}", "1" if row % 3 else "0", "0.25", "" if row % 2 else "0.5", "0"]
@@ -44,7 +44,7 @@ def test_every_column_is_assigned_a_role_by_its_name_and_values():
 
 
 @pytest.mark.parametrize("header", ["Id", "ID"])
-def test_names_are_guessed_in_any_case(header: str):
+def test_names_are_guessed_in_any_case(header):
     guesses = guess_columns(f"{header},Toxicity,usage\n1,1,Public\n".encode())
     assert [guess.role for guess in guesses] == [ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE]
 
@@ -68,7 +68,7 @@ def test_all_errors_of_a_choice_are_reported_together():
     assert {problem.code for problem in rejection.value.problems} == {"missing_id", "several_labels"}
 
 
-def problem_lines(data: bytes, **choice: object) -> list[tuple[int, ...]]:
+def problem_lines(data, **choice):
     """Return the lines of each problem."""
     with pytest.raises(FileRejected) as rejection:
         read_solution(data, **choice)
@@ -78,7 +78,7 @@ def problem_lines(data: bytes, **choice: object) -> list[tuple[int, ...]]:
 SLIPS = ["-1", "2", "1.5", "yes", "NaN", "n/a", '"0,5"']
 
 
-def with_slip(line: int, column: str, value: str, rows: int = 1500) -> bytes:
+def with_slip(line, column, value, rows=1500):
     """Return a table with one replaced cell."""
     lines = table(rows).decode().splitlines()
     cells = lines[line - 1].split(",")
@@ -89,7 +89,7 @@ def with_slip(line: int, column: str, value: str, rows: int = 1500) -> bytes:
 
 @pytest.mark.parametrize("line", [21, 1400], ids=["near the top", "below the rows of the proposal"])
 @pytest.mark.parametrize("value", SLIPS)
-def test_one_invalid_value_never_drops_an_identity_silently(line: int, value: str):
+def test_one_invalid_value_never_drops_an_identity_silently(line, value):
     data = with_slip(line, "black", value)
     assert {guess.name: guess.role for guess in guess_columns(data)}["black"] is ColumnRole.IDENTITY
     declared = {"language": ColumnRole.SLICE}
@@ -124,7 +124,7 @@ def test_reading_reports_its_progress(monkeypatch):
 
 
 @pytest.mark.parametrize("size", [1, 7, 199])
-def test_the_number_of_rows_at_once_does_not_change_the_values(size: int, monkeypatch):
+def test_the_number_of_rows_at_once_does_not_change_the_values(size, monkeypatch):
     once = read_solution(table(), roles=ROLES)
     monkeypatch.setattr(rows_module, "_ROWS_AT_ONCE", size)
     again = read_solution(table(), roles=ROLES)
@@ -158,7 +158,7 @@ CODINGS = {
 
 @pytest.mark.parametrize("rows", [60, 1500])
 @pytest.mark.parametrize("coding", CODINGS)
-def test_another_coding_of_yes_and_no_is_never_dropped_silently(coding: str, rows: int):
+def test_another_coding_of_yes_and_no_is_never_dropped_silently(coding, rows):
     values = CODINGS[coding]
     lines = [f"{row},{row % 2},{row % 3 % 2},{values[row * 7 % 11 % len(values)]}" for row in range(rows)]
     data = "\n".join(["id,target,male,other", *lines, ""]).encode()
@@ -171,18 +171,18 @@ def test_another_coding_of_yes_and_no_is_never_dropped_silently(coding: str, row
 
 
 @pytest.mark.parametrize("values", [("mentioned", "not mentioned"), ("f", "m"), ("NA", "NA"), ("7", "1990")])
-def test_column_with_the_name_of_an_identity_is_never_dropped_silently(values: tuple[str, str]):
+def test_column_with_the_name_of_an_identity_is_never_dropped_silently(values):
     lines = [f"{row},{row % 2},{values[row % 3 % 2]}" for row in range(600)]
     with pytest.raises(FileRejected, match="the identity 'Female' is"):
         read_solution("\n".join(["id,target,Female", *lines]).encode())
 
 
-def noise(rows: int, digits: int) -> list[str]:
+def noise(rows, digits):
     return [str(value) for value in np.random.default_rng(rows).random(rows).round(digits)]
 
 
 @pytest.mark.parametrize("rows", [10, 200, 1500])
-def test_continuous_and_empty_columns_are_never_proposed(rows: int):
+def test_continuous_and_empty_columns_are_never_proposed(rows):
     lines = [f"{row},{row % 2},{row % 3 % 2},{value},,{value}" for row, value in enumerate(noise(rows, 6))]
     data = "\n".join(["id,target,male,fringe,parent_id,white", *lines, ""]).encode()
     with pytest.raises(FileRejected, match="the role of 'fringe' is unclear"):
@@ -199,7 +199,7 @@ def test_annotations_of_an_unknown_identity_are_guessed():
 
 
 @pytest.mark.parametrize("digits", [1, 3])
-def test_other_prediction_columns_are_not_identities(digits: int):
+def test_other_prediction_columns_are_not_identities(digits):
     pairs = zip(noise(400, digits), noise(401, digits), strict=False)
     lines = [f"{row % 2},{row % 3 % 2},{a},{b}" for row, (a, b) in enumerate(pairs)]
     data = "\n".join(["target,male,model_a,model_b", *lines]).encode()

@@ -32,11 +32,11 @@ LINES = [f"{name},{value}" for name, value in zip(IDS, PREDICTIONS, strict=True)
 HEADER = "id,prediction"
 
 
-def text(lines: list[str], *, header: str = HEADER, end: str = "\n") -> bytes:
+def text(lines, *, header=HEADER, end="\n"):
     return (end.join([header, *lines]) + end).encode()
 
 
-def with_lines(changes: dict[int, str]) -> bytes:
+def with_lines(changes):
     """Return the clean file with some lines replaced; line 1 is the header."""
     lines = list(LINES)
     for number, line in changes.items():
@@ -44,30 +44,30 @@ def with_lines(changes: dict[int, str]) -> bytes:
     return text(lines)
 
 
-def with_prediction(value: str, *numbers: int) -> bytes:
+def with_prediction(value, *numbers):
     return with_lines({number: f"{IDS[number - 2]},{value}" for number in numbers or (4,)})
 
 
-def with_id(value: str, number: int = 2) -> bytes:
+def with_id(value, number=2):
     return with_lines({number: f"{value},{PREDICTIONS[number - 2]}"})
 
 
-def columns(*build: Callable[[int], str], header: str) -> bytes:
+def columns(*build, header):
     return text([",".join(make(place) for make in build) for place in range(ROWS)], header=header)
 
 
-def the_id(place: int) -> str:
+def the_id(place):
     return IDS[place]
 
 
-def the_prediction(place: int) -> str:
+def the_prediction(place):
     return PREDICTIONS[place]
 
 
 CLEAN = text(LINES)
 
 
-def zipped(entries: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(entries, *, compression=zipfile.ZIP_DEFLATED):
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", compression) as archive:
         for name, content in entries.items():
@@ -75,11 +75,11 @@ def zipped(entries: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED
     return target.getvalue()
 
 
-def gzipped(content: bytes) -> bytes:
+def gzipped(content):
     return gzip.compress(content, mtime=0)
 
 
-def mark_encrypted(archive: bytes) -> bytes:
+def mark_encrypted(archive):
     """Set the encryption flag in the local and the central header."""
     changed = bytearray(archive)
     struct.pack_into("<H", changed, 6, 1)
@@ -87,7 +87,7 @@ def mark_encrypted(archive: bytes) -> bytes:
     return bytes(changed)
 
 
-def symlink_zip() -> bytes:
+def symlink_zip():
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         entry = zipfile.ZipInfo("p.csv", (2020, 1, 1, 0, 0, 0))
@@ -96,13 +96,13 @@ def symlink_zip() -> bytes:
     return target.getvalue()
 
 
-def damaged_gzip() -> bytes:
+def damaged_gzip():
     changed = bytearray(gzipped(CLEAN))
     changed[-6] ^= 0xFF
     return bytes(changed)
 
 
-def lying_end() -> bytes:
+def lying_end():
     """Return an archive whose directory size follows the signature of a fake end record."""
     archive = bytearray(zipped({f"{n}": b"" for n in range(22_000)}, compression=zipfile.ZIP_STORED))
     archive[-18:-14], archive[-6:-2] = b"PK\x05\x06", bytes(4)
@@ -260,7 +260,7 @@ SIMPLE: dict[str, bytes] = {
 OTHER_LABELS = ("insult", "obscene", "sexual, explicit")
 
 
-def nothing(_: int) -> str:
+def nothing(_):
     return "n/a"
 
 
@@ -303,7 +303,7 @@ CASES = {
 } | LARGE
 
 
-def answer(name: str) -> dict[str, object]:
+def answer(name):
     other_labels = OTHER_LABELS if name in WITH_OTHER_LABELS else ()
     try:
         accepted = read_submission(CASES[name](), expected_ids(name), other_labels=other_labels)
@@ -312,7 +312,7 @@ def answer(name: str) -> dict[str, object]:
     return {"notes": [note.as_dict() for note in accepted.notes]}
 
 
-def expected_ids(name: str) -> RowIds:
+def expected_ids(name):
     if name == "float32-ids":
         return RowIds.of(str(20_000_000 + place) for place in range(ROWS))
     if name == "decomposed-letters":
@@ -321,22 +321,22 @@ def expected_ids(name: str) -> RowIds:
 
 
 @pytest.fixture(scope="module")
-def golden() -> dict[str, object]:
+def golden():
     return json.loads(GOLDEN.read_text())
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_case_has_its_golden_result(name: str, golden: dict[str, object]):
+def test_every_case_has_its_golden_result(name, golden):
     assert answer(name) == golden[name]
 
 
 @pytest.mark.parametrize("name", WITH_OTHER_LABELS)
-def test_columns_of_other_labels_are_rejected_without_other_labels_in_the_solution(name: str):
+def test_columns_of_other_labels_are_rejected_without_other_labels_in_the_solution(name):
     with pytest.raises(FileRejected):
         read_submission(CASES[name](), ROW_IDS)
 
 
-def test_golden_results_match_the_cases(golden: dict[str, object]):
+def test_golden_results_match_the_cases(golden):
     assert sorted(golden) == sorted(CASES)
 
 

@@ -13,12 +13,12 @@ CSV = b"id,target,cat,dog,Usage\n10,1,0.5,,Public\n9,0.25,1,0,Private\nx,0,,1e-1
 CANONICAL = b"id,label,cat,dog,Usage\n10,1.0,0.5,,Public\n9,0.25,1.0,0.0,Private\nx,0.0,,0.1,Ignored\n"
 
 
-def _content(data: bytes):
+def _content(data):
     solution = read_solution(data)
     return solution.row_ids, solution.labels, solution.identities, solution.usage
 
 
-def _digest(data: bytes) -> str:
+def _digest(data):
     return hashes(canonical_solution(*_content(data)), nonce=b"")[0]
 
 
@@ -42,7 +42,7 @@ def test_canonical_file_is_a_solution_with_the_same_digest():
     ],
     ids=["CRLF", "BOM", "gzip", "columns in another order", "rows in another order"],
 )
-def test_equal_content_has_an_equal_digest(same: bytes):
+def test_equal_content_has_an_equal_digest(same):
     assert _digest(same) == _digest(CSV)
 
 
@@ -56,7 +56,7 @@ def test_equal_content_has_an_equal_digest(same: bytes):
     ],
     ids=["label", "blank", "split", "id"],
 )
-def test_different_content_has_a_different_digest(old: bytes, new: bytes):
+def test_different_content_has_a_different_digest(old, new):
     assert _digest(CSV.replace(old, new)) != _digest(CSV)
 
 

@@ -32,7 +32,7 @@ def test_integral_decimal_is_an_id_within_the_exact_range_of_floats():
         (b"1,1e+400\n", False),
     ],
 )
-def test_text_with_numbers_too_small_for_a_float_is_recognized(text: bytes, expected: bool):
+def test_text_with_numbers_too_small_for_a_float_is_recognized(text, expected):
     assert may_underflow(text) is expected
 
 
@@ -49,7 +49,7 @@ def test_text_with_numbers_too_small_for_a_float_is_recognized(text: bytes, expe
         (1, 1, []),
     ],
 )
-def test_note_on_ties_appears_only_for_many_ties(rows: int, distinct: int, codes: list[str]):
+def test_note_on_ties_appears_only_for_many_ties(rows, distinct, codes):
     predictions = np.arange(rows) % distinct / distinct
     assert [note.code for note in remarks_on(predictions)] == codes
 

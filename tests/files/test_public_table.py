@@ -25,6 +25,6 @@ def test_missing_unknown_and_repeated_ids_are_all_reported():
 
 
 @pytest.mark.parametrize("data", [b"", b"text\nx\n", b"PAR1\x15"])
-def test_other_file_is_rejected(data: bytes):
+def test_other_file_is_rejected(data):
     with pytest.raises(FileRejected):
         read_public_table(data, IDS, id_column="id")

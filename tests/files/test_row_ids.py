@@ -19,7 +19,7 @@ proper_ids = st.lists(
 )
 
 
-def located(ids: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def located(ids):
     encoded = [name.encode() for name in ids]
     lengths = np.array([len(name) for name in encoded], np.int64)
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
@@ -28,7 +28,7 @@ def located(ids: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @given(proper_ids)
-def test_ids_survive_a_round_trip_through_their_blob(ids: list[str]):
+def test_ids_survive_a_round_trip_through_their_blob(ids):
     row_ids = RowIds.of(ids)
     again = RowIds.from_bytes(row_ids.to_bytes())
     assert list(again) == ids
@@ -38,7 +38,7 @@ def test_ids_survive_a_round_trip_through_their_blob(ids: list[str]):
 
 
 @given(proper_ids.filter(bool), st.randoms())
-def test_positions_of_shuffled_ids_are_found(ids: list[str], random):
+def test_positions_of_shuffled_ids_are_found(ids, random):
     row_ids = RowIds.of(ids)
     order = list(range(len(ids)))
     random.shuffle(order)
@@ -60,7 +60,7 @@ def test_positions_are_proven_only_for_the_expected_ids():
 @pytest.mark.parametrize(
     "ids", [["a", "a"], [""], [" a"], ["a\t"], ["a\nb"], ["a\r"], ["a\0b"], ["a\u200b"], ["a", "", "b"]]
 )
-def test_invalid_ids_are_rejected(ids: list[str]):
+def test_invalid_ids_are_rejected(ids):
     with pytest.raises(ValueError, match="A row id is"):
         RowIds.of(ids)
 
@@ -90,5 +90,5 @@ def test_integer_ids_are_distinguished_from_texts():
         ([], b""),
     ],
 )
-def test_sample_submission_sorts_integers_by_value_and_texts_by_name(ids: list[str], rows: bytes):
+def test_sample_submission_sorts_integers_by_value_and_texts_by_name(ids, rows):
     assert write_sample_submission(RowIds.of(ids)) == b"id,prediction\n" + rows

@@ -1,15 +1,13 @@
 """Fixtures for fuzz tests of complete sites."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from tests.fixtures.sieges import Siege
-from tests.fixtures.worlds import Truth, World
+from tests.fixtures.worlds import Truth
 
 
 @pytest.fixture(scope="module")
-def make_siege(make_world: Callable[..., World]) -> Iterator[Callable[..., Siege]]:
+def make_siege(make_world):
     """Factory of sieges: test sites with a long history that receive arbitrary input."""
     sieges: list[Siege] = []
 

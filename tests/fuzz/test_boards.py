@@ -1,9 +1,6 @@
 """Stateful tests: the invariants hold after any actions of users, organizers and workers."""
 
-from collections.abc import Callable, Iterator
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -70,7 +67,7 @@ numbers = st.integers(0, 99)
 class Installation:
     """A competition without any events, to which every run of the state machine returns."""
 
-    def __init__(self, service: Service, url: str):
+    def __init__(self, service, url):
         self.service = service
         for user in USERS:
             service.user(user)
@@ -96,28 +93,28 @@ class Installation:
 class Actions(RuleBasedStateMachine):
     """Tries actions, which may be refused only for the stated reasons."""
 
-    def __init__(self, here: Installation):
+    def __init__(self, here):
         super().__init__()
         self.here, self.service, self.competition = here, here.service, here.competition
         here.state.restore()
         self.service.now = NOON
         self.scorer = Scorer(self.service.database, self.service.storage, lease=LEASE)
 
-    def attempt(self, refusals: str, function: Callable[..., Any], **given: Any):
+    def attempt(self, refusals, function, **given):
         """Call a service, or expect one of the refusals."""
         try:
             return self.service.act(function, **given)
         except FairboardError as refusal:
             assert refusal.public_name in refusals.split(), refusal
 
-    def one_of(self, model: Any, number: int) -> Any:
+    def one_of(self, model, number):
         """Return one of the rows of a table, or None."""
         with self.service.database.read() as session:
             found = session.scalars(select(model).order_by(model.id)).all()
         return found[number % len(found)] if found else None
 
     @initialize(users=st.sets(st.sampled_from(USERS), min_size=2))
-    def some_have_sent_before(self, users: set[str]):
+    def some_have_sent_before(self, users):
         for user in sorted(users):
             self.submit(user, "noise", 1)
 
@@ -127,7 +124,7 @@ class Actions(RuleBasedStateMachine):
         minutes=st.integers(0, 1),
         scores=st.booleans(),
     )
-    def submit(self, user: str, file: str, minutes: int, scores: bool = False):
+    def submit(self, user, file, minutes, scores=False):
         self.service.now += timedelta(minutes=minutes)
         refusals = "competition_closed team_disqualified daily_limit_reached"
         send = lambda *_, **__: self.service.submit(self.competition, user=user, csv=FILES[file])  # noqa: E731
@@ -136,11 +133,11 @@ class Actions(RuleBasedStateMachine):
             self.score_all()
 
     @rule(hours=st.sampled_from((1, 5, 12, 24)))
-    def wait(self, hours: int):
+    def wait(self, hours):
         self.service.now += timedelta(hours=hours)
 
     @rule(number=numbers, is_lost=st.booleans())
-    def score_one(self, number: int, is_lost: bool):
+    def score_one(self, number, is_lost):
         if waiting := self.waiting():
             job_id = waiting[number % len(waiting)]
             if is_lost:  # The worker claimed the job and then disappeared.
@@ -156,7 +153,7 @@ class Actions(RuleBasedStateMachine):
             assert self.scorer.run(job_id)
 
     @rule(number=numbers, user=st.sampled_from((None, *USERS)), is_selected=st.booleans())
-    def select(self, number: int, user: str | None, is_selected: bool):
+    def select(self, number, user, is_selected):
         if sent := self.one_of(Submission, number):
             name = user or self.leader_of(sent.team_id)
             refusals = "unknown_submission selection_closed not_selectable too_many_selected"
@@ -164,7 +161,7 @@ class Actions(RuleBasedStateMachine):
             self.attempt(refusals, selections.select, user=self.service.user(name), **given)
 
     @rule(into=numbers, taken=numbers)
-    def merge(self, into: int, taken: int):
+    def merge(self, into, taken):
         leader, other = (self.one_of(Team, number) for number in (into, taken))
         if leader and other and not leader.merged_into_id and not other.merged_into_id:
             refusals = (
@@ -177,7 +174,7 @@ class Actions(RuleBasedStateMachine):
                 self.attempt(refusals, mergers.accept, request_id=request.id, **given)
 
     @rule(number=numbers)
-    def disqualify_or_reinstate(self, number: int):
+    def disqualify_or_reinstate(self, number):
         team = self.one_of(Team, number)
         if team and not team.merged_into_id:
             given = {"competition": self.competition, "team": team.name}
@@ -187,14 +184,14 @@ class Actions(RuleBasedStateMachine):
                 self.attempt("", decisions.disqualify, reason="Two accounts.", **given)
 
     @rule(number=numbers, kind=st.sampled_from(("normal", "hidden", "benchmark")))
-    def mark(self, number: int, kind: str):
+    def mark(self, number, kind):
         sent = self.one_of(Submission, number)
         if sent and sent.kind is not SubmissionKind.LATE:
             given = {"competition": self.competition, "submission_id": sent.id, "kind": SubmissionKind(kind)}
             self.attempt("", decisions.mark, **given)
 
     @rule(solution=st.sampled_from(list(TRUTHS)))
-    def prepare(self, solution: str):
+    def prepare(self, solution):
         given = {
             "competition": self.competition,
             "solution": self.here.corrected[solution],
@@ -203,7 +200,7 @@ class Actions(RuleBasedStateMachine):
         self.attempt("rescoring_under_way", preparation.prepare, **given)
 
     @rule(number=numbers, is_dropped=st.booleans(), scores=st.booleans())
-    def publish_or_drop(self, number: int, is_dropped: bool, scores: bool):
+    def publish_or_drop(self, number, is_dropped, scores):
         if scores:
             self.score_all()
         version, function = self.one_of(ScoringVersion, number), publication.publish
@@ -213,23 +210,23 @@ class Actions(RuleBasedStateMachine):
         self.attempt("rescoring_incomplete not_preparing", function, **given)
 
     @rule(number=numbers)
-    def roll_back(self, number: int):
+    def roll_back(self, number):
         version = self.one_of(ScoringVersion, number)
         given = {"competition": self.competition, "number": version.number, "reason": "Back."}
         self.attempt("not_retired rescoring_under_way", publication.roll_back, **given)
 
     @rule(boards=st.sampled_from(BOARDS))
-    def change_named_leaderboards(self, boards: str):
+    def change_named_leaderboards(self, boards):
         self.attempt("", rows.change_settings, competition=self.competition, changes={"boards": boards})
 
     @rule(is_due=st.integers(0, 4))
-    def close(self, is_due: int):
+    def close(self, is_due):
         if is_due == 4:
             self.service.now = max(self.service.now, NOON + OPEN_FOR)
 
     @precondition(lambda self: self.service.now >= NOON + OPEN_FOR)
     @rule(function=st.sampled_from((closing.settle, closing.reveal)), scores=st.booleans())
-    def settle_or_reveal(self, function: Callable[..., Any], scores: bool):
+    def settle_or_reveal(self, function, scores):
         if scores:
             self.score_all()
         self.attempt("scoring_pending already_revealed", function, competition=self.competition)
@@ -249,27 +246,25 @@ class Actions(RuleBasedStateMachine):
         self.score_all()
         self.check(True)
 
-    def check(self, is_settled: bool, *reads: BoardRead):
+    def check(self, is_settled, *reads):
         history = History(unhealthy=[self.here.broken], board_reads=reads)
         checker = Checker(self.service.database, self.service.storage, history, self.here.oracle)
         found = checker.run(is_settled=is_settled)
         assert not found.violations, "\n".join(map(str, found.violations[:9]))
 
-    def waiting(self) -> list[int]:
+    def waiting(self):
         """Return the claimable jobs."""
         with self.service.database.read() as session:
             is_free = leased_rows.is_free(ScoringJob, self.service.now)
             return list(session.scalars(select(ScoringJob.id).where(is_free).order_by(ScoringJob.id)))
 
-    def leader_of(self, team_id: int) -> str:
+    def leader_of(self, team_id):
         with self.service.database.read() as session:
             return session.get_one(User, session.get_one(Team, team_id).leader_id).name
 
 
 @pytest.fixture
-def make_installation(
-    tmp_path: Path, migrated_sqlite: Path, request: pytest.FixtureRequest
-) -> Iterator[Callable[[str], Installation]]:
+def make_installation(tmp_path, migrated_sqlite, request):
     """Factory of installations whose clock advances only with actions."""
     made: list[Installation] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -302,9 +297,7 @@ def make_installation(
         pytest.param("postgresql", 500, marks=[pytest.mark.long, pytest.mark.timeout(7200)]),
     ],
 )
-def test_invariants_hold_after_any_actions(
-    make_installation: Callable[[str], Installation], kind: str, examples: int
-):
+def test_invariants_hold_after_any_actions(make_installation, kind, examples):
     here = make_installation(kind)
     run_state_machine_as_test(
         lambda: Actions(here),

@@ -1,6 +1,6 @@
 """Fuzz tests of file readers: a reproducible read, or a rejection with all problems."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -8,9 +8,7 @@ from hypothesis import given
 from fairboard.interface import Options
 from grader.errors import FairboardError
 from grader.files import (
-    FileProblem,
     FileRejected,
-    Note,
     RowIds,
     WrongColumns,
     guess_columns,
@@ -29,47 +27,47 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.solutions.truth import Truth
 from tests.fixtures.examples import examples
-from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, Mishap, mishaps
+from tests.fixtures.mutations import IDS, PREDICTIONS, RECEIPT, SOLUTION, mishaps
 
 pytestmark = pytest.mark.usefixtures("large_file_reader")
 
 ROW_IDS = RowIds.of(IDS)
 
 
-def submission(data: bytes, other_labels: Sequence[str] = ()) -> object:
+def submission(data, other_labels=()):
     accepted = read_submission(data, ROW_IDS, other_labels=other_labels)
     read = accepted.predictions.tolist()
     require_readable(accepted.notes)
     return read
 
 
-def submission_beside(data: bytes) -> object:
+def submission_beside(data):
     return submission(data, ["insult", "severe, toxic"])
 
 
-def label_predictions(data: bytes) -> object:
+def label_predictions(data):
     accepted = read_label_predictions(data, ROW_IDS, label="toxicity", other_labels=["insult"])
     require_readable(accepted.notes)
     return {label: read.tolist() for label, read in accepted.by_label.items()}, accepted.unpredicted
 
 
-def solution(data: bytes) -> object:
+def solution(data):
     read = read_solution(data)
     return read.labels.tolist(), sorted(read.identities), read.roles
 
 
-def guessed_solution(data: bytes) -> object:
+def guessed_solution(data):
     guesses = guess_columns(data)
     require_text([guess.name for guess in guesses])
     read = read_solution(data, roles={guess.name: guess.role for guess in guesses})
     return read.labels.tolist(), read.roles
 
 
-def scored_table(data: bytes) -> object:
+def scored_table(data):
     return read_scored_table(data, predictions=["female"]).labels.tolist()
 
 
-def public_table(data: bytes) -> object:
+def public_table(data):
     table = read_public_table(data, ROW_IDS, id_column="id")
     require_readable(table.problems)
     return table.columns, table.positions.tolist()
@@ -85,21 +83,21 @@ WANTED = SubmissionColumns(
 )
 
 
-def any_predictions(data: bytes) -> object:
+def any_predictions(data):
     """Read predictions of several kinds."""
     accepted = read_submission(data, ROW_IDS, wanted=WANTED)
     require_readable(accepted.notes)
     return {name: values.tolist() for name, values in accepted.columns.items()}
 
 
-def targets(data: bytes) -> object:
+def targets(data):
     """Read the solution of a metric."""
     name = "macro_f1" if b"dog" in data else "rmse"
     read = read_metric_truth(data, name, Options(), target="what", groups=["region"])
     return hashes(Truth.of(read, read.usage).canonical(read.row_ids), nonce=b"")[0]
 
 
-def competition_file(data: bytes) -> object:
+def competition_file(data):
     """Read the settings of a competition, whose counts must fit into PostgreSQL's integers."""
     read = settings_file.read(data.decode(errors="replace"))
     after = CompetitionSettings().changed(**read.changes)
@@ -109,7 +107,7 @@ def competition_file(data: bytes) -> object:
     return read
 
 
-def receipt(data: bytes) -> object:
+def receipt(data):
     return Receipt.from_json(data).to_json()
 
 
@@ -127,7 +125,7 @@ ANY_PREDICTIONS = b"id,list,share,kind\n" + b"".join(
 REGIONS = ("", "north", '"so, ""uth"')
 
 
-def solution_of(what: Callable[[int], str]) -> bytes:
+def solution_of(what):
     lines = [
         f"{('Public', 'private', 'Ignored')[place % 3]},{name},{REGIONS[place % 5 % 3]},{what(place)}"
         for place, name in enumerate(IDS)
@@ -159,25 +157,25 @@ READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardE
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_every_reader_accepts_its_file(name: str):
+def test_every_reader_accepts_its_file(name):
     read, file, _ = READERS[name]
     assert read(file)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_file_is_read_or_rejected_with_the_same_result_twice(name: str):
+def test_damaged_file_is_read_or_rejected_with_the_same_result_twice(name):
     read, file, refusals = READERS[name]
 
     @examples(150)
     @given(mishaps())
-    def try_one(what: Mishap):
+    def try_one(what):
         damaged = what.happen_to(file)
         assert answer(read, damaged, refusals) == answer(read, damaged, refusals)
 
     try_one()
 
 
-def answer(read: Callable[[bytes], object], data: bytes, refusals: tuple[type[FairboardError], ...]) -> str:
+def answer(read, data, refusals):
     """Return a reader's result or rejection; any other exception is a failure."""
     try:
         return repr(read(data))
@@ -190,7 +188,7 @@ def answer(read: Callable[[bytes], object], data: bytes, refusals: tuple[type[Fa
         return refused.message
 
 
-def require_readable(remarks: Iterable[FileProblem | Note]):
+def require_readable(remarks):
     """Fail unless a database can store these remarks and a person can read them."""
     for remark in remarks:
         require_text(remark.as_dict())
@@ -199,7 +197,7 @@ def require_readable(remarks: Iterable[FileProblem | Note]):
         assert remark.count >= 1
 
 
-def require_text(value: object):
+def require_text(value):
     """Fail if PostgreSQL cannot store this as JSON, because of NUL or a lone surrogate."""
     match value:
         case str():

@@ -1,17 +1,12 @@
 """Fuzz tests of uploads: agreement of page, check and worker, no internal errors."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from werkzeug.test import TestResponse
 
 from grader.models import Submission, SubmissionStatus
-from tests.fixtures.mutations import Mishap, mishaps
+from tests.fixtures.mutations import mishaps
 from tests.fixtures.parameters import TEXTS
-from tests.fixtures.sieges import Siege
 from tests.fixtures.worlds import SLUG
 
 API = f"/api/v1/competitions/{SLUG}"
@@ -19,12 +14,12 @@ PAGE = f"/competitions/{SLUG}/submit"
 
 
 @pytest.fixture(scope="module")
-def siege(make_siege: Callable[..., Siege]) -> Siege:
+def siege(make_siege):
     """An open competition that receives arbitrary input."""
     return make_siege()
 
 
-def test_page_check_and_worker_return_the_same_verdict(siege: Siege):
+def test_page_check_and_worker_return_the_same_verdict(siege):
     world = siege.world
     file = world.sent.predictions(12)
 
@@ -34,7 +29,7 @@ def test_page_check_and_worker_return_the_same_verdict(siege: Siege):
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
     @given(mishaps(), st.sampled_from(TEXTS))
-    def send(what: Mishap, description):
+    def send(what, description):
         siege.begin()
         data = what.happen_to(file)
         form = part(b'form-data; name="file"; filename="p.csv"', data) + part(
@@ -62,21 +57,21 @@ def test_page_check_and_worker_return_the_same_verdict(siege: Siege):
     send()
 
 
-def part(disposition: bytes, content: bytes) -> bytes:
+def part(disposition, content):
     """Return one part of a multipart form."""
     return b"--b\r\nContent-Disposition: %s\r\n\r\n%s\r\n" % (disposition, content)
 
 
-def codes(problems: list[dict[str, Any]]) -> list[tuple[str, int]]:
+def codes(problems):
     """Return problems without their messages, which may include zip errors of the standard library."""
     return [(problem["code"], problem["count"]) for problem in problems]
 
 
-def as_bytes(text: str | bytes) -> bytes:
+def as_bytes(text):
     return text if isinstance(text, bytes) else text.encode()
 
 
-def post(siege: Siege, path: str, form: bytes) -> TestResponse:
+def post(siege, path, form):
     """Send a form to the API as Bob."""
     return siege.require_honest(
         siege.app.test_client().post(

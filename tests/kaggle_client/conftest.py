@@ -128,7 +128,7 @@ def open_hall(folder: Path, migrated_sqlite: Path, **settings) -> Iterator[Hall]
 
 
 @pytest.fixture(scope="module")
-def hall(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> Iterator[Hall]:
+def hall(tmp_path_factory, migrated_sqlite):
     """A test site with its own server, shared by all tests of a module."""
     with open_hall(tmp_path_factory.mktemp("hall"), migrated_sqlite) as hall:
         yield hall

@@ -1,6 +1,5 @@
 """The kaggle command behind docker-compose.yml's TLS proxy: `http_proxy=https://…`."""
 
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,7 +11,7 @@ SLUG = "toxicity"
 
 # Caddy has no certificate for connections without a host name, and the test connects to an address.
 @pytest.mark.parametrize("make_proxy", ["nginx"], indirect=True)
-def test_the_command_works_through_tls(tmp_path: Path, migrated_sqlite: Path, make_proxy):
+def test_the_command_works_through_tls(tmp_path, migrated_sqlite, make_proxy):
     with open_hall(tmp_path, migrated_sqlite, base_url="https://board.example", trusted_proxies=1) as hall:
         hall.arena.competition()
         site = urlsplit(hall.url)

@@ -7,12 +7,11 @@ dependencies because it requires a newer certifi than the one locked for the dev
 import csv
 import sys
 import zipfile
-from collections.abc import Callable
 
 import pytest
 
 from tests.fixtures.locks import install_locked
-from tests.kaggle_client.conftest import Desk, Hall
+from tests.kaggle_client.conftest import Desk
 
 SLUG = "toxicity"
 MAIN = "from kaggle.cli import main; main()"
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
-def desk_with(hall: Hall, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Desk]:
+def desk_with(hall, tmp_path_factory):
     """A function that creates a user whose folder has the packages of a lock file."""
     hall.arena.competition(rules="Be nice.")
 
@@ -35,7 +34,7 @@ def desk_with(hall: Hall, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     return make
 
 
-def test_the_current_command_waits_for_its_score(desk_with: Callable[..., Desk], hall: Hall):
+def test_the_current_command_waits_for_its_score(desk_with, hall):
     ann = desk_with("Ann", "kaggle-2.2.5")
     assert "2.2.5" in ann.ok("--version")
     ann.write("sub.csv", hall.arena.truth.predictions(noise=1.5, seed=1))
@@ -52,7 +51,7 @@ def test_the_current_command_waits_for_its_score(desk_with: Callable[..., Desk],
     assert (ann.folder / "sample_submission.csv").read_bytes().startswith(b"id,prediction")
 
 
-def test_the_old_command_works_with_any_server_url(desk_with: Callable[..., Desk], hall: Hall):
+def test_the_old_command_works_with_any_server_url(desk_with, hall):
     old = desk_with("Old", "kaggle-1.6")
     old.more |= {
         "KAGGLE_API_ENDPOINT": hall.url,
@@ -78,7 +77,7 @@ def test_the_old_command_works_with_any_server_url(desk_with: Callable[..., Desk
     assert "There is no competition 'nowhere'." in told.stderr + told.stdout
 
 
-def test_kagglehub_downloads_a_competition(desk_with: Callable[..., Desk]):
+def test_kagglehub_downloads_a_competition(desk_with):
     code = f"import kagglehub, os; print(os.listdir(kagglehub.competition_download({SLUG!r})))"
     hub = desk_with("Hub", "kagglehub", code)
     assert "sample_submission.csv" in hub.ok()

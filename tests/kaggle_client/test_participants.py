@@ -11,14 +11,13 @@ from grader.services.competitions import lookup
 from grader.services.identity.api_tokens import Scope
 from grader.services.site.log import Actor
 from grader.services.solutions import data_files
-from tests.kaggle_client.conftest import Desk, Hall
 
 SLUG = "toxicity"
 TRAIN = b"id,text\n1,a\n2,b\n" * 1000
 
 
 @pytest.fixture(scope="module")
-def ann(hall: Hall) -> Desk:
+def ann(hall):
     """Ann, a participant in a competition that has a data file."""
     arena = hall.arena
     arena.competition(overview="What it is about.", rules="Be nice.", max_daily_submissions=3)
@@ -42,7 +41,7 @@ def ann(hall: Hall) -> Desk:
     return ann
 
 
-def test_competitions_are_listed(ann: Desk):
+def test_competitions_are_listed(ann):
     told = ann.ok("competitions", "list", "-v", "-s", "toxic")
     (line,) = csv.DictReader(told.splitlines())
     assert line["ref"] == SLUG
@@ -50,7 +49,7 @@ def test_competitions_are_listed(ann: Desk):
     assert "No competitions found" in ann.ok("competitions", "list", "-s", "nothing like it")
 
 
-def test_files_are_listed_and_downloaded_individually_and_together(ann: Desk):
+def test_files_are_listed_and_downloaded_individually_and_together(ann):
     assert "sample_submission.csv" in ann.ok("competitions", "files", SLUG)
     ann.ok("competitions", "download", SLUG, "-f", "train (1).csv")
     assert (ann.folder / "train%20(1).csv").read_bytes() == TRAIN
@@ -64,7 +63,7 @@ def test_files_are_listed_and_downloaded_individually_and_together(ann: Desk):
     assert (told.returncode, told.stderr) == (1, "This competition has no file 'guessed.csv'.\n")
 
 
-def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall):
+def test_a_submission_is_sent_scored_and_listed(ann, hall):
     predictions = hall.arena.truth.predictions(noise=1.5, seed=1)
     ann.write("sub.csv", predictions)
     told = ann.ok("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "first try")
@@ -85,7 +84,7 @@ def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall):
 
 
 @pytest.mark.usefixtures("ann")
-def test_errors_of_a_file_are_reported_and_use_no_submission(hall: Hall):
+def test_errors_of_a_file_are_reported_and_use_no_submission(hall):
     bob = hall.desk("Bob")
     bob.join(SLUG)
     bob.write("bad.csv", b"id,prediction\n7000000,x\n")
@@ -99,14 +98,14 @@ def test_errors_of_a_file_are_reported_and_use_no_submission(hall: Hall):
     assert json.loads(told)["numAllowedNow"] == 3
 
 
-def test_only_organizers_send_test_submissions(ann: Desk, hall: Hall):
+def test_only_organizers_send_test_submissions(ann, hall):
     ann.write("test.csv", hall.arena.truth.predictions(noise=1.6, seed=2))
     told = ann.run("competitions", "submit", SLUG, "-f", "test.csv", "-m", "test", "--sandbox", "-q")
     assert told.returncode == 1
     assert told.stderr.startswith("Only organizers can send test submissions")
 
 
-def test_errors_are_readable(ann: Desk, hall: Hall):
+def test_errors_are_readable(ann, hall):
     told = ann.run("competitions", "files", "nowhere")
     assert (told.returncode, told.stderr) == (1, "There is no competition 'nowhere'.\n")
     told = ann.run("datasets", "list")
@@ -119,7 +118,7 @@ def test_errors_are_readable(ann: Desk, hall: Hall):
     assert "This request requires the scope submit" in told.stderr
 
 
-def test_the_pages_of_a_competition_are_printed(ann: Desk):
+def test_the_pages_of_a_competition_are_printed(ann):
     told = ann.ok("competitions", "pages", "-c", SLUG, "--content")
     assert "What it is about." in told
     assert "Be nice." in told

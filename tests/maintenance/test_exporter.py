@@ -15,7 +15,7 @@ from tests.fixtures.patience import HANG_SECONDS
 TOKEN = "a token of the tests"
 
 
-def values(text: bytes) -> dict[str, float]:
+def values(text):
     """Return the values of the metrics without labels, and of the others by their label values."""
     families = text_string_to_metric_families(text.decode())
     return {

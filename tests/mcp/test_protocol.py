@@ -2,10 +2,8 @@
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -35,7 +33,7 @@ SENDING = {"check_file", "join_competition", "select_submission", "submit_file"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, predictions_csv) -> Path:
+def folder(tmp_path, predictions_csv):
     """An agent's folder with a valid and an invalid file, next to a secret file."""
     (tmp_path / "secret.csv").write_text("id,prediction\n")
     folder = tmp_path / "work"
@@ -46,7 +44,7 @@ def folder(tmp_path: Path, predictions_csv) -> Path:
     return folder
 
 
-def with_agent(site, token: str, folder: Path, act: Callable[[Any], Awaitable[None]]):
+def with_agent(site, token, folder, act):
     """Run an agent's actions using the reference client and the real command."""
     command = StdioServerParameters(
         command=sys.executable,
@@ -62,13 +60,13 @@ def with_agent(site, token: str, folder: Path, act: Callable[[Any], Awaitable[No
         thread.submit(anyio.run, run).result()
 
 
-async def call(agent, tool: str, **arguments) -> Any:
+async def call(agent, tool, **arguments):
     """Return the result of a tool, or the text of its error."""
     result = await agent.call_tool(tool, arguments)
     return result.content[0].text if result.is_error else result.structured_content
 
 
-def test_agent_reads_submits_and_appears_on_the_leaderboard(service, live_site, folder: Path):
+def test_agent_reads_submits_and_appears_on_the_leaderboard(service, live_site, folder):
     competition = service.competition(max_daily_submissions=5, rules="Be kind.")
     blob = service.storage.put(b"id,text\nr0,hello\n")
     with service.database.write() as session:
@@ -100,7 +98,7 @@ def test_agent_reads_submits_and_appears_on_the_leaderboard(service, live_site, 
     with_agent(live_site, live_site.make_token(), folder, act)
 
 
-def test_read_only_token_offers_no_submitting_tools(service, live_site, folder: Path):
+def test_read_only_token_offers_no_submitting_tools(service, live_site, folder):
     service.competition()
     with service.database.write() as session:
         token = api_tokens.create(
@@ -115,7 +113,7 @@ def test_read_only_token_offers_no_submitting_tools(service, live_site, folder: 
     assert not any(request.startswith("POST") for request in live_site.requests)
 
 
-def test_files_stay_in_the_folder(folder: Path, database_url: str):
+def test_files_stay_in_the_folder(folder, database_url):
     found = WorkFolder(folder)
     assert found.new("train.csv") == folder / "train.csv"
     (folder / "below").mkdir()

@@ -3,11 +3,9 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, MetaData, inspect, text
+from sqlalchemy import MetaData, inspect, text
 
 from grader.db import Base, Database
 from grader.maintenance import schema
@@ -24,7 +22,7 @@ NEVER_REUSED = {
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+def empty_database(request, tmp_path):
     sqlite = f"sqlite:///{tmp_path / 'empty.db'}"
     url = sqlite if request.param == "sqlite" else request.getfixturevalue("empty_postgresql_url")
     database = Database(url)
@@ -32,7 +30,7 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[D
     database.dispose()
 
 
-def definitions(connection: Connection) -> list[str]:
+def definitions(connection):
     """Return the definitions of all columns, constraints and indexes, in any order."""
     if connection.dialect.name == "sqlite":
         found = connection.execute(text("SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
@@ -49,7 +47,7 @@ def definitions(connection: Connection) -> list[str]:
     return sorted(row for row in rows if "alembic_version" not in row)
 
 
-def test_migration_creates_exactly_the_tables_of_the_models(empty_database: Database):
+def test_migration_creates_exactly_the_tables_of_the_models(empty_database):
     with empty_database.engine.connect() as connection, connection.begin() as transaction:
         # create_all changes foreign keys in a cycle, so it must not run twice on the same tables.
         copied = MetaData(naming_convention=Base.metadata.naming_convention)
@@ -63,7 +61,7 @@ def test_migration_creates_exactly_the_tables_of_the_models(empty_database: Data
         assert definitions(connection) == expected
 
 
-def test_migration_can_be_applied_reverted_and_applied_again(empty_database: Database):
+def test_migration_can_be_applied_reverted_and_applied_again(empty_database):
     assert schema.current(empty_database) is None
     schema.upgrade(empty_database)
     schema.upgrade(empty_database)
@@ -74,7 +72,7 @@ def test_migration_can_be_applied_reverted_and_applied_again(empty_database: Dat
     assert schema.is_current(empty_database)
 
 
-def test_concurrent_processes_migrate_once(empty_database: Database):
+def test_concurrent_processes_migrate_once(empty_database):
     url = empty_database.engine.url.render_as_string(hide_password=False)
     program = (
         "import sys; from grader.db import Database; from grader.maintenance import schema\n"
@@ -86,7 +84,7 @@ def test_concurrent_processes_migrate_once(empty_database: Database):
 
 
 @pytest.mark.parametrize("revision", ["0053", "9999"])
-def test_database_of_another_history_is_not_changed(empty_database: Database, revision: str):
+def test_database_of_another_history_is_not_changed(empty_database, revision):
     schema.upgrade(empty_database)
     with empty_database.engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
@@ -100,9 +98,7 @@ def test_database_of_another_history_is_not_changed(empty_database: Database, re
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_table_that_is_locked_too_long_is_left_unchanged(
-    database: Database, next_migration: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_table_that_is_locked_too_long_is_left_unchanged(database, next_migration, monkeypatch):
     for name, value in (("LOCK_TIMEOUT_SECONDS", 1), ("PAUSE_SECONDS", 0), ("TRIES", 2)):
         monkeypatch.setattr(schema, name, value)
     with database.read() as session:

@@ -16,7 +16,7 @@ TAGS = {*re.findall(r"\w+", USUAL), "thead", "tbody", "div", *markdown.FORMULA_T
 PLOT = FigureSource("plot.png", "/competitions/x/figures/plot.png?version=1", 640, 480)
 
 
-def html(text: str) -> str:
+def html(text):
     return str(markdown.render(text, (PLOT,)))
 
 
@@ -45,7 +45,7 @@ def test_money_and_code_are_no_formulas():
         ("x+" * 600 + "x", "at most 1,000 characters"),
     ],
 )
-def test_invalid_formula_is_reported_and_shown_as_source(formula: str, reason: str):
+def test_invalid_formula_is_reported_and_shown_as_source(formula, reason):
     drawn = markdown.drawn(f"Here: ${formula}$")
     [fault] = drawn.faults
     assert formula[:40] in fault and reason in fault
@@ -63,7 +63,7 @@ def test_figure_in_its_own_paragraph_has_a_caption():
 @pytest.mark.parametrize(
     "source", ["https://evil.example/a.png", "other.png", "//x/plot.png", "data:image/png,x"]
 )
-def test_picture_that_is_no_uploaded_figure_is_omitted_and_reported(source: str):
+def test_picture_that_is_no_uploaded_figure_is_omitted_and_reported(source):
     drawn = markdown.drawn(f"![What it is]({source})", (PLOT,))
     assert "<img" not in drawn.html and "What it is" in drawn.html
     assert len(drawn.faults) == (0 if source.startswith("data:") else 1)
@@ -77,7 +77,7 @@ PIECES = st.sampled_from((*ACTIVE, *"$})x|`\\#\n", "$$", "!["))
 
 
 @given(st.lists(PIECES, max_size=25).map("".join))
-def test_no_input_produces_active_content(text: str):
+def test_no_input_produces_active_content(text):
     shown = html(text)
     tags = re.findall(r"<([a-z]\w*)([^>]*)>", shown)
     assert {tag for tag, _ in tags} <= TAGS

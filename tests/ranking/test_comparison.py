@@ -1,7 +1,6 @@
 """Differences between scoring versions, for random leaderboards and small examples."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +29,7 @@ rows = st.lists(
 teams_out = st.sets(st.integers(1, TEAMS), max_size=2)
 
 
-def pair(number: int, row: tuple[Any, ...]) -> ScorePair:
+def pair(number, row):
     team, kind, is_selected, hour, before, after = row
 
     def scored(values: tuple[int, int] | None) -> Scored | None:
@@ -40,11 +39,11 @@ def pair(number: int, row: tuple[Any, ...]) -> ScorePair:
     return ScorePair(scored(before), scored(after))
 
 
-def pairs_of(drawn: list[tuple[Any, ...]]) -> list[ScorePair]:
+def pairs_of(drawn):
     return [pair(number, row) for number, row in enumerate(drawn)]
 
 
-def simple(*values: tuple[int, int, int]) -> list[ScorePair]:
+def simple(*values):
     """Return submissions from tuples (team, score before, score after), with equal scores on both splits."""
     return [
         pair(number, (team, SubmissionKind.NORMAL, False, number, (old, old), (new, new)))
@@ -53,7 +52,7 @@ def simple(*values: tuple[int, int, int]) -> list[ScorePair]:
 
 
 @given(rows, teams_out, st.integers(1, 3))
-def test_both_sides_equal_the_computed_leaderboards(drawn: list[Any], out: set[int], selection_count: int):
+def test_both_sides_equal_the_computed_leaderboards(drawn, out, selection_count):
     pairs = pairs_of(drawn)
     (found,) = compare(pairs, disqualified=out, selection_count=selection_count).boards.values()
     for side in ("before", "after"):
@@ -65,7 +64,7 @@ def test_both_sides_equal_the_computed_leaderboards(drawn: list[Any], out: set[i
 
 
 @given(rows, teams_out)
-def test_version_has_no_difference_from_itself(drawn: list[Any], out: set[int]):
+def test_version_has_no_difference_from_itself(drawn, out):
     same = [ScorePair(each.known, each.known) for each in pairs_of(drawn)]
     found = compare(same, disqualified=out)
     assert found.is_nothing and not found.largest
@@ -73,7 +72,7 @@ def test_version_has_no_difference_from_itself(drawn: list[Any], out: set[int]):
 
 
 @given(rows, teams_out)
-def test_reverse_comparison_exchanges_the_sides(drawn: list[Any], out: set[int]):
+def test_reverse_comparison_exchanges_the_sides(drawn, out):
     pairs = pairs_of(drawn)
     there = compare(pairs, disqualified=out)
     back = compare([ScorePair(each.after, each.before) for each in pairs], disqualified=out)

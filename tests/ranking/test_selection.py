@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.ranking import selection
-from grader.ranking.order import RankedEntry, TeamEntry
+from grader.ranking.order import TeamEntry
 from grader.ranking.selection import Scored, SubmissionKind
 from tests.fixtures.examples import examples
 
@@ -43,17 +43,17 @@ class Contest:
     out: set[int] = field(default_factory=set)
     clock: datetime = NOON
 
-    def play(self, happened: list[tuple[Any, ...]]) -> "Contest":
+    def play(self, happened):
         for name, *rest in happened:
             getattr(self, name)(*rest)
         return self
 
-    def submit(self, team: int, kind: SubmissionKind, wait: int, score: tuple[int, int]):
+    def submit(self, team, kind, wait, score):
         self.clock += timedelta(hours=wait)
         row = {"id": len(self.rows), "team": team, "kind": kind, "time": self.clock, "picked": False}
         self.rows.append(row | self.scores(score))
 
-    def scores(self, score: tuple[int, int]) -> dict[str, int]:
+    def scores(self, score):
         """Return displayed and true scores; the true public scores have the reverse order.
 
         A named leaderboard has the same values on the other split; a private value of 0 is undefined on it.
@@ -61,32 +61,32 @@ class Contest:
         named = {"named public": score[1] or None, "named private": score[0]}
         return {"public": score[0], "true": 3 - (score[0] or 0), "private": score[1], **named}
 
-    def select(self, number: int, picked: bool = True):
+    def select(self, number, picked=True):
         for row in self.rows[number : number + 1]:
             row["picked"] = picked
 
-    def unselect(self, number: int):
+    def unselect(self, number):
         self.select(number, picked=False)
 
-    def disqualify(self, team: int):
+    def disqualify(self, team):
         self.out.add(team)
 
-    def reinstate(self, team: int):
+    def reinstate(self, team):
         self.out.discard(team)
 
-    def merge(self, one: int, other: int):
+    def merge(self, one, other):
         for row in self.rows:
             row["team"] = one if row["team"] == other else row["team"]
 
-    def mark(self, number: int, kind: SubmissionKind):
+    def mark(self, number, kind):
         for row in self.rows[number : number + 1]:
             row["kind"] = kind
 
-    def rescore(self, values: list[tuple[int, int]]):
+    def rescore(self, values):
         for number, row in enumerate(self.rows):
             row |= self.scores(values[number % len(values)])
 
-    def scored(self) -> list[Scored]:
+    def scored(self):
         return [
             Scored(
                 row["id"],
@@ -103,7 +103,7 @@ class Contest:
         ]
 
 
-def obvious_board(contest: Contest, split: str, count: int) -> list[tuple[int, int, int]]:
+def obvious_board(contest, split, count):
     """Return tuples (rank, team, submission), computed by inserting one team after another."""
     board: list[dict[str, Any]] = []
     for team in range(1, TEAMS + 1):
@@ -125,7 +125,7 @@ def obvious_board(contest: Contest, split: str, count: int) -> list[tuple[int, i
     return [(place + 1, row["team"], row["id"]) for place, row in enumerate(board)]
 
 
-def obvious_choice(own: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+def obvious_choice(own, count):
     chosen: list[dict[str, Any]] = []
     for picked in (True, False):
         left = [row for row in own if row["picked"] is picked]
@@ -139,7 +139,7 @@ def obvious_choice(own: list[dict[str, Any]], count: int) -> list[dict[str, Any]
     return chosen
 
 
-def is_better(one: dict[str, Any], other: dict[str, Any], split: str) -> bool:
+def is_better(one, other, split):
     if one[split] != other[split]:
         return other[split] is None or (one[split] is not None and one[split] > other[split])
     if one[split] is None:
@@ -149,13 +149,13 @@ def is_better(one: dict[str, Any], other: dict[str, Any], split: str) -> bool:
     return one["id"] < other["id"]
 
 
-def lines(board: tuple[RankedEntry, ...]) -> list[tuple[int, int, int]]:
+def lines(board):
     return [(line.rank, line.entry.team_id, line.entry.submission_id) for line in board]
 
 
 @given(histories, st.integers(1, 3), st.randoms(use_true_random=False))
 @examples(600)
-def test_all_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any, ...]], count: int, dice):
+def test_all_leaderboards_equal_those_of_the_reference(happened, count, dice):
     contest = Contest().play(happened)
     scored = contest.scored()
     dice.shuffle(scored)
@@ -172,9 +172,7 @@ def test_all_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any,
 
 @given(histories)
 @examples(300)
-def test_best_unselected_file_is_the_best_of_those_that_did_not_compete(
-    happened: list[tuple[Any, ...]],
-):
+def test_best_unselected_file_is_the_best_of_those_that_did_not_compete(happened):
     contest = Contest().play(happened)
     scored = contest.scored()
     for team, choices in selection.compute(scored, disqualified=contest.out).choices.items():
@@ -191,7 +189,7 @@ def test_best_unselected_file_is_the_best_of_those_that_did_not_compete(
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), units), max_size=12))
-def test_improvements_are_the_records_in_chronological_order(values: list[tuple[int, int]]):
+def test_improvements_are_the_records_in_chronological_order(values):
     entries = [
         TeamEntry(1, number, score, NOON + timedelta(hours=hours))
         for number, (hours, score) in enumerate(values)

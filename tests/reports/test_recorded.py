@@ -6,18 +6,17 @@ After an intended change, record them again with `python -m tests.reports.test_r
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from fairboard import MetricSettings
-from grader.files import Solution, read_solution
+from grader.files import read_solution
 from grader.files.solution.roles import ColumnRole
-from grader.reports import Analysis, Material, analyse, plain_text
+from grader.reports import Material, analyse, plain_text
 
 FOLDER = Path(__file__).with_name("recorded")
 ROWS = 120
@@ -36,7 +35,7 @@ ROLES = {
 }
 
 
-def solution(first: str = "anti", second: str = "pro") -> Solution:
+def solution(first="anti", second="pro"):
     """Return rows in fixed patterns; the first 40 form pairs and have the Usage `Ignored`."""
     lines = [",".join(ROLES)]
     for row in range(ROWS):
@@ -52,11 +51,11 @@ def solution(first: str = "anti", second: str = "pro") -> Solution:
     return read_solution("\n".join(lines).encode(), roles=ROLES)
 
 
-def _predictions(truth: Solution, seed: int) -> Any:
+def _predictions(truth, seed):
     return np.round(truth.labels + (np.arange(ROWS) * seed % 31) / 20, 3)
 
 
-def _compared() -> Material:
+def _compared():
     truth = solution()
     ours, theirs = _predictions(truth, 7), _predictions(truth, 17)
     return Material(
@@ -72,14 +71,14 @@ def _compared() -> Material:
     )
 
 
-def _twins() -> Material:
+def _twins():
     truth = solution("original", "fuzzed")
     return Material(
         truth, {"toxic": _predictions(truth, 7)}, split="public", pair_columns=("role", None), lowest=2
     )
 
 
-def _alone() -> Material:
+def _alone():
     truth = replace(solution(), other_labels={}, pair=None, slices={})
     return Material(
         truth,
@@ -91,24 +90,24 @@ def _alone() -> Material:
     )
 
 
-def _nobody() -> Material:
+def _nobody():
     truth = solution()
     return Material(
         truth, {"toxic": np.full(ROWS, 1500.0)}, split="private", minimum_size=ROWS, roles=("pro", "anti")
     )
 
 
-def _data() -> Material:
+def _data():
     return Material(solution(), minimum_size=1)
 
 
-def _data_of_one_label() -> Material:
+def _data_of_one_label():
     truth = replace(solution(), other_labels={})
     settings = MetricSettings(label_threshold=0.3, identity_threshold=0.7)
     return Material(truth, split="private", background="annotated", settings=settings)
 
 
-def _data_without_identities() -> Material:
+def _data_without_identities():
     return Material(replace(solution(), identities={}))
 
 
@@ -118,7 +117,7 @@ CASES: dict[str, Callable[[], Material]] = {
 }
 
 
-def recorded(report: Analysis) -> str:
+def recorded(report):
     """Return a report as text with digests of each section's data and of each chart."""
     data = [
         f"data {key} {_digest(f'{name}: {_rounded(leaf)}' for name, leaf in _leaves(value, ''))}"
@@ -133,7 +132,7 @@ def recorded(report: Analysis) -> str:
     return "\n".join([plain_text(report), "", *data, *charts, ""])
 
 
-def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+def _leaves(value, key):
     nested = enumerate(value) if isinstance(value, list | tuple) else ()
     items = value.items() if isinstance(value, dict) else nested
     if not items:
@@ -142,21 +141,21 @@ def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
         yield from _leaves(each, f"{key}.{name}")
 
 
-def _rounded(value: Any) -> str:
+def _rounded(value):
     """Return a JSON leaf with only as many digits as every platform computes identically."""
     return f"{round(value, 6) + 0.0:.5g}" if isinstance(value, float) else json.dumps(value)
 
 
-def _without_decimals(svg: str) -> str:
+def _without_decimals(svg):
     return re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.0f}", svg)
 
 
-def _digest(lines: Iterable[str]) -> str:
+def _digest(lines):
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_report_equals_its_recording(name: str):
+def test_report_equals_its_recording(name):
     assert recorded(analyse(CASES[name]())) == (FOLDER / f"{name}.txt").read_text()
 
 

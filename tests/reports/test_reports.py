@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from grader.files import Solution, read_solution
+from grader.files import read_solution
 from grader.files.solution.columns import Categories
 from grader.reports import Analysis, Material, analyse, html_page, plain_text
 from grader.reports.blocks import Section, Table, written
@@ -76,12 +76,12 @@ def test_page_has_every_section_with_its_colors_and_each_chart_with_its_table():
         ("size", {1234: "1,234"}),
     ],
 )
-def test_numbers_are_formatted_by_the_name_of_their_column(name: str, texts):
+def test_numbers_are_formatted_by_the_name_of_their_column(name, texts):
     assert {value: written(name, value) for value in texts} == texts
 
 
 @pytest.fixture(scope="module")
-def solution() -> Solution:
+def solution():
     dice = np.random.default_rng(4)
     lines = ["id,toxic,insult,cat,dog,<rare>,length,pair,role,group,Usage"]
     for row in range(ROWS):
@@ -95,11 +95,11 @@ def solution() -> Solution:
 
 
 @pytest.fixture(scope="module")
-def predictions(solution: Solution):
+def predictions(solution):
     return solution.labels + np.random.default_rng(5).normal(size=ROWS)
 
 
-def test_a_difference_is_the_candidate_minus_the_baseline(solution: Solution, predictions):
+def test_a_difference_is_the_candidate_minus_the_baseline(solution, predictions):
     inputs = Material(solution, {"toxic": predictions}, {"toxic": -predictions}, ("ours.csv", "theirs.csv"))
     found = analyse(inputs).as_dict()["comparison"]
     for line, both in zip(found["differences"], found["both"], strict=True):
@@ -115,7 +115,7 @@ SECTIONS = (*OF_A_MODEL.split(), "associations", "fractions", "co_mentions")
 
 
 @pytest.fixture(scope="module")
-def with_and_without_rare(solution: Solution, predictions) -> list[dict[str, Section]]:
+def with_and_without_rare(solution, predictions):
     """The sections of two reports, of which the second omits an identity that 9 rows mention."""
     rare = np.where(np.isin(np.arange(ROWS), np.arange(50, 59)), 1.0, 0.0)
     solution = replace(solution, identities={**solution.identities, "<rare>": rare})
@@ -133,7 +133,7 @@ def with_and_without_rare(solution: Solution, predictions) -> list[dict[str, Sec
 
 
 @pytest.mark.parametrize("key", SECTIONS)
-def test_no_section_lists_an_identity_with_too_few_rows(with_and_without_rare, key: str):
+def test_no_section_lists_an_identity_with_too_few_rows(with_and_without_rare, key):
     everything, kept = (report[key] for report in with_and_without_rare)
     without_names = {"score", "power", "pairs", "slices"}
     assert "<rare>" in json.dumps(everything.as_dict(), allow_nan=False) or key in without_names
@@ -141,7 +141,7 @@ def test_no_section_lists_an_identity_with_too_few_rows(with_and_without_rare, k
     assert not any("rare" in table.svg for table in kept.tables)
 
 
-def test_omitted_identities_and_values_are_listed_with_their_rows(solution: Solution, predictions):
+def test_omitted_identities_and_values_are_listed_with_their_rows(solution, predictions):
     many = Categories(tuple(f"author {code}" for code in range(14)), np.arange(ROWS, dtype=np.int32) % 14)
     some = np.where(many.codes == 0, 1.0, 0.0)
     solution = replace(solution, identities={"some": some}, slices={"author": many}, usage=None)
@@ -152,7 +152,7 @@ def test_omitted_identities_and_values_are_listed_with_their_rows(solution: Solu
     assert small.facts[-1] == "Omitted because fewer than 44 rows mention them: some (43)"
 
 
-def test_unknown_identity_or_split_without_rows_is_rejected(solution: Solution, predictions):
+def test_unknown_identity_or_split_without_rows_is_rejected(solution, predictions):
     with pytest.raises(ValueError, match="identity 'cow' to skew"):
         analyse(Material(solution, {"toxic": predictions}, skewed="cow"))
     lonely = read_solution(b"id,target,a,Usage\n1,1,0,Public\n2,0,1,Public\n")
@@ -160,7 +160,7 @@ def test_unknown_identity_or_split_without_rows_is_rejected(solution: Solution, 
         analyse(Material(lonely, split="private"))
 
 
-def test_page_is_self_contained_and_escapes_names(solution: Solution, predictions):
+def test_page_is_self_contained_and_escapes_names(solution, predictions):
     page = html_page(analyse(Material(solution, {"toxic": predictions}, {"toxic": -predictions})))
     assert not any(text in page for text in ("<script", "http:", "https:", " style=", "<rare>"))
     assert "&lt;rare&gt;" in page

@@ -1,7 +1,5 @@
 """Running sandboxes, shared by all tests of this folder."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from grader.sandbox import SandboxClient
@@ -13,7 +11,7 @@ FEW = ("numpy", "pandas", "asyncio", "multiprocessing", "sqlite3", "urllib")
 
 
 @pytest.fixture(scope="session")
-def sandboxes() -> Iterator[tuple[SandboxClient, SandboxClient]]:
+def sandboxes():
     """Two sandboxes with different hash seeds, without SciPy and scikit-learn."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("FAIRBOARD_SECRET_KEY", "CANARY"):
@@ -27,7 +25,7 @@ def sandboxes() -> Iterator[tuple[SandboxClient, SandboxClient]]:
 
 
 @pytest.fixture(scope="session")
-def complete_sandbox() -> Iterator[SandboxClient]:
+def complete_sandbox():
     """A sandbox with all packages."""
     sandbox = SandboxClient(packages=PACKAGES)
     yield sandbox

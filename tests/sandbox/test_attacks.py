@@ -9,14 +9,12 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from grader.sandbox import (
     CallLimits,
-    CallOutcome,
     CallStatus,
     SandboxClient,
     SandboxRequest,
@@ -35,13 +33,11 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Th
 
 
 @pytest.fixture(scope="module")
-def sandbox(sandboxes: tuple[SandboxClient, SandboxClient]) -> SandboxClient:
+def sandbox(sandboxes):
     return sandboxes[0]
 
 
-def attack(
-    sandbox: SandboxClient, name: str, limits: CallLimits | None = None, **settings: Any
-) -> CallOutcome:
+def attack(sandbox, name, limits=None, **settings):
     solution = {"id": np.arange(4), "target": np.array([3.0, 1.0, 4.0, 1.0])}
     submission = {"id": np.arange(4), "prediction": np.zeros(4)}
     # The complete file would take longer to parse than the attack takes.
@@ -57,7 +53,7 @@ def test_all_layers_are_in_force():
 
 
 @pytest.mark.parametrize("name", hostile_metric.FORBIDDEN)
-def test_forbidden_operation_fails(sandbox: SandboxClient, name: str):
+def test_forbidden_operation_fails(sandbox, name):
     outcome = attack(sandbox, name)
     assert outcome.status is CallStatus.ERROR, outcome
     assert outcome.numbers.size == 0
@@ -132,15 +128,13 @@ ENDS = [
 ENDS += [("x32_call", {}, {CallStatus.DIED})] if platform.machine() == "x86_64" else []
 
 
-def _in_words(value: object) -> str:
+def _in_words(value):
     """Return a parameter as text; the order of a set differs between processes."""
     return " or ".join(sorted(value)) if isinstance(value, set) else str(value)[:40]
 
 
 @pytest.mark.parametrize(("name", "settings", "statuses"), ENDS, ids=_in_words)
-def test_attack_ends_with_a_code_and_no_number(
-    sandbox: SandboxClient, name: str, settings: dict[str, Any], statuses: set[CallStatus]
-):
+def test_attack_ends_with_a_code_and_no_number(sandbox, name, settings, statuses):
     limits = SHORT if CallStatus.TIME in statuses else CallLimits(seconds=60, memory_mb=128)
     outcome = attack(sandbox, name, limits, **settings)
     assert outcome.status in statuses, outcome
@@ -151,18 +145,18 @@ def test_attack_ends_with_a_code_and_no_number(
 @pytest.mark.parametrize(
     ("what", "value"), [("float32", 0.5), ("integer", 3.0), ("array of no dimension", 0.25)]
 )
-def test_any_real_number_is_a_score(sandbox: SandboxClient, what: str, value: float):
+def test_any_real_number_is_a_score(sandbox, what, value):
     assert attack(sandbox, "give", what=what).numbers.tolist() == [value]
 
 
 @pytest.mark.parametrize("name", ["write_elsewhere", "read_anything", "secrets", "leave_state"])
-def test_child_has_no_access_to_other_descriptors_secrets_or_earlier_calls(sandbox: SandboxClient, name: str):
+def test_child_has_no_access_to_other_descriptors_secrets_or_earlier_calls(sandbox, name):
     for _ in range(2):
         assert attack(sandbox, name).numbers.tolist() == [0.0]
 
 
 @pytest.mark.skipif(platform.machine() not in lockdown._TABLES, reason="unknown architecture")
-def test_every_other_system_call_is_denied(sandbox: SandboxClient):
+def test_every_other_system_call_is_denied(sandbox):
     allowed = sorted(lockdown.allowed_calls(platform.machine()).values())
     # Recent kernels let 335 and 336 of x86_64 pass every filter. Only a probe's own page may call them, and
     # any other caller is killed.
@@ -170,20 +164,20 @@ def test_every_other_system_call_is_denied(sandbox: SandboxClient):
     assert attack(sandbox, "every_call", allowed=allowed).numbers.tolist() == [600.0 - len(allowed)]
 
 
-def test_log_is_limited(sandbox: SandboxClient):
+def test_log_is_limited(sandbox):
     outcome = attack(sandbox, "memory_of_output")
     assert outcome.numbers.tolist() == [0.5]
     assert len(outcome.log) == 16_384
     assert outcome.memory_bytes < 64 << 20
 
 
-def test_labels_stay_in_the_log_for_organizers(sandbox: SandboxClient):
+def test_labels_stay_in_the_log_for_organizers(sandbox):
     outcome = attack(sandbox, "tell_labels")
     assert outcome.status is CallStatus.ERROR
     assert "3.0, 1.0, 4.0, 1.0" in outcome.log
 
 
-def test_endless_loop_does_not_block_other_calls(sandbox: SandboxClient):
+def test_endless_loop_does_not_block_other_calls(sandbox):
     ended = []
     limits = CallLimits(seconds=3)
     thread = threading.Thread(target=lambda: ended.append(attack(sandbox, "endless_loop", limits).status))
@@ -194,7 +188,7 @@ def test_endless_loop_does_not_block_other_calls(sandbox: SandboxClient):
     assert ended == [CallStatus.TIME]
 
 
-def test_child_imports_no_module_of_the_project(sandbox: SandboxClient):
+def test_child_imports_no_module_of_the_project(sandbox):
     source = (
         "import sys\ndef grade(submission, answers):\n"
         "    print(sorted(m for m in sys.modules if m[:7] == 'grader.'))\n"
@@ -206,7 +200,7 @@ def test_child_imports_no_module_of_the_project(sandbox: SandboxClient):
     assert sandbox.call(foreign).status is CallStatus.DIED
 
 
-def test_killed_zygote_is_replaced(sandbox: SandboxClient):
+def test_killed_zygote_is_replaced(sandbox):
     own = SandboxClient(packages=("numpy", "pandas"))
     own.start()
     process = own._process
@@ -226,7 +220,7 @@ def test_killed_zygote_is_replaced(sandbox: SandboxClient):
         ("from sklearn.metrics import roc_auc_score", PACKAGES),
     ],
 )
-def test_only_packages_that_a_source_may_use_are_imported(source: str, packages: tuple[str, ...]):
+def test_only_packages_that_a_source_may_use_are_imported(source, packages):
     assert packages_of(source) == packages
 
 

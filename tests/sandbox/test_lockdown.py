@@ -6,7 +6,6 @@ import resource
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ HEADERS = {
 }
 
 
-def verdict(program: bytes, architecture: int, number: int, *arguments: int) -> int:
+def verdict(program, architecture, number, *arguments):
     """Run a filter on a system call."""
     data = struct.pack("<iIQ6Q", number, architecture, 0, *arguments, *[0] * (6 - len(arguments)))
     instructions = list(struct.iter_unpack("=HBBI", program))
@@ -47,7 +46,7 @@ def verdict(program: bytes, architecture: int, number: int, *arguments: int) -> 
 
 
 @pytest.mark.parametrize("machine", ARCHITECTURES)
-def test_filter_allows_only_the_listed_calls(machine: str):
+def test_filter_allows_only_the_listed_calls(machine):
     program, architecture = filter_program(machine, 3), ARCHITECTURES[machine]
     calls = allowed_calls(machine)
     for number in range(1000):
@@ -60,7 +59,7 @@ def test_filter_allows_only_the_listed_calls(machine: str):
 
 
 @pytest.mark.parametrize("machine", ARCHITECTURES)
-def test_filter_checks_arguments(machine: str):
+def test_filter_checks_arguments(machine):
     program, architecture, calls = filter_program(machine, 3), ARCHITECTURES[machine], allowed_calls(machine)
     for descriptor in (0, 1, 2, 4, 5, 2**32 - 1):
         assert verdict(program, architecture, calls["write"], descriptor) == DENY
@@ -72,7 +71,7 @@ def test_filter_checks_arguments(machine: str):
 
 
 @pytest.mark.parametrize("machine", ARCHITECTURES)
-def test_numbers_are_those_of_the_kernel_headers(machine: str):
+def test_numbers_are_those_of_the_kernel_headers(machine):
     if not HEADERS[machine].exists():
         pytest.skip("the kernel headers are not installed")
     found = dict(
@@ -91,12 +90,12 @@ def test_only_seccomp_is_indispensable():
     assert str(Layers(("seccomp",), {"landlock": "no"})) == "seccomp (missing: Landlock: no)"
 
 
-def test_other_systems_have_no_layer(monkeypatch: pytest.MonkeyPatch):
+def test_other_systems_have_no_layer(monkeypatch):
     monkeypatch.setattr(lockdown.sys, "platform", "darwin")
     assert lockdown.layers().refusal is not None
 
 
-def test_failed_measurement_is_repeated(monkeypatch: pytest.MonkeyPatch):
+def test_failed_measurement_is_repeated(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(lockdown, "_PROBE_SECONDS", 0)
         lockdown._measured_layers.cache_clear()
@@ -123,7 +122,7 @@ while True:
 
 
 @contextmanager
-def lock_process(parent: int) -> Iterator[tuple[subprocess.Popen[bytes], bytes]]:
+def lock_process(parent):
     """Start a process that locks itself; yield it with its output."""
     command = (sys.executable, "-c", LOCK, str(parent))
     folder = Path(lockdown.__file__).parent

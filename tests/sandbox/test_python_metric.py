@@ -5,7 +5,6 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from grader.metrics.python_metric import (
     made_up_truth,
 )
 from grader.sandbox import CallLimits, CallStatus, SandboxClient, layers
-from tests.sandbox.public_metrics import PUBLIC_METRICS, ROWS, PublicMetric
+from tests.sandbox.public_metrics import PUBLIC_METRICS, ROWS
 
 Sandboxes = tuple[SandboxClient, SandboxClient]
 IDS = np.arange(100, 100 + ROWS)
@@ -35,7 +34,7 @@ def score(solution, submission, row_id_column_name):
 """
 
 
-def settings(truth: Any, predictions: Any, **others: Any) -> PythonSettings:
+def settings(truth, predictions, **others):
     return PythonSettings(
         truth=tuple(ColumnSpec(name) for name in truth if name != "id"),
         predictions=tuple(ColumnSpec(name) for name in predictions),
@@ -43,24 +42,20 @@ def settings(truth: Any, predictions: Any, **others: Any) -> PythonSettings:
     )
 
 
-def one_column(
-    sandboxes: Sandboxes, source: str, truth: Any = None, **others: Any
-) -> tuple[PythonMetric, dict[str, Any]]:
+def one_column(sandboxes, source, truth=None, **others):
     """Return a metric of one column, and the truth."""
     table = {"id": IDS, "target": np.arange(ROWS) % 7.0 if truth is None else truth}
     chosen = settings(table, ["prediction"], **others)
     return PythonMetric(MetricSource.of(source.encode()), chosen, sandboxes[0]), table
 
 
-def score(metric: PythonMetric, truth: dict[str, Any], prediction: Any) -> float:
+def score(metric, truth, prediction):
     rows = np.arange(len(truth["id"]))
     return metric.score(metric.prepare(truth, rows), metric.encode({"prediction": prediction})).score
 
 
 @pytest.mark.parametrize("public", PUBLIC_METRICS, ids=lambda each: each.name)
-def test_public_metric_equals_its_oracle_in_every_signature(
-    sandboxes: Sandboxes, complete_sandbox: SandboxClient, public: PublicMetric
-):
+def test_public_metric_equals_its_oracle_in_every_signature(sandboxes, complete_sandbox, public):
     solution, submission = public.tables(np.random.default_rng(8))
     truth = {"id": IDS, **{name: values.to_numpy() for name, values in solution.items()}}
     predictions = {name: values.to_numpy() for name, values in submission.items()}
@@ -81,7 +76,7 @@ def test_public_metric_equals_its_oracle_in_every_signature(
         assert math.isclose(value, expected, rel_tol=1e-12), (signature, value, expected)
 
 
-def test_values_of_a_dictionary_are_the_score_and_terms(sandboxes: Sandboxes):
+def test_values_of_a_dictionary_are_the_score_and_terms(sandboxes):
     rng = np.random.default_rng(3)
     bare, truth = one_column(sandboxes, RMSE, truth=rng.normal(size=ROWS))
     file = {"prediction": rng.normal(size=ROWS)}
@@ -99,7 +94,7 @@ def test_values_of_a_dictionary_are_the_score_and_terms(sandboxes: Sandboxes):
     "result",
     ["{}", "{1: 2.0}", "{'a': 1.0, 'score': 2.0}", "{'a': 'b'}", "{'score': 1.0, 'Not a name': 2.0}"],
 )
-def test_other_dictionaries_are_refused(sandboxes: Sandboxes, result: str):
+def test_other_dictionaries_are_refused(sandboxes, result):
     source = f"def grade(submission, answers):\n    return {result}\n"
     metric, truth = one_column(sandboxes, source)
     with pytest.raises(MetricFailed) as failed:
@@ -107,7 +102,7 @@ def test_other_dictionaries_are_refused(sandboxes: Sandboxes, result: str):
     assert failed.value.status is CallStatus.WRONG_RESULT
 
 
-def test_names_of_values_must_not_change(sandboxes: Sandboxes):
+def test_names_of_values_must_not_change(sandboxes):
     metric, truth = one_column(sandboxes, RMSE, terms=("score", "mae"))
     with pytest.raises(MetricFailed) as failed:
         score(metric, truth, truth["target"])
@@ -126,7 +121,7 @@ def score(solution, submission, row_id_column_name, expected=None):
 """
 
 
-def test_tables_have_the_types_of_read_csv(sandboxes: Sandboxes):
+def test_tables_have_the_types_of_read_csv(sandboxes):
     labels = np.array(["NA", None, *["x"] * (ROWS - 2)], dtype=object)
     truth = {"id": IDS, "label": labels, "weight": np.ones(ROWS)}
     types = {"id": "int64", "label": "str", "weight": "int64", "a": "int64", "b": "float64", "c": "float64"}
@@ -150,7 +145,7 @@ def test_tables_have_the_types_of_read_csv(sandboxes: Sandboxes):
         (b"-" * 90_000 + b"1", "nested too deeply"),
     ],
 )
-def test_unsuitable_source_is_refused_with_the_reason(source: bytes, problem: str):
+def test_unsuitable_source_is_refused_with_the_reason(source, problem):
     with pytest.raises(UnsuitableSource, match=problem):
         MetricSource.of(source)
 
@@ -174,7 +169,7 @@ def score(solution, submission, row_id_column_name):
 """
 
 
-def test_checker_shows_messages_and_scorer_only_a_code(sandboxes: Sandboxes):
+def test_checker_shows_messages_and_scorer_only_a_code(sandboxes):
     metric, truth = one_column(sandboxes, NEGATIVE)
     rows = np.arange(ROWS)
     made_up = metric.prepare(made_up_truth(truth, rows, id_column="id"), rows)
@@ -236,14 +231,14 @@ def test_made_up_texts_keep_their_form_and_missing_values():
 
 
 @pytest.mark.parametrize(("rows", "public"), [(1, 1), (5, 0), (5, 1), (2, 2)])
-def test_labels_can_be_made_up_for_few_rows(rows: int, public: int):
+def test_labels_can_be_made_up_for_few_rows(rows, public):
     truth = {"id": np.arange(rows), "number": np.linspace(0, 1, rows), "is": np.arange(rows) % 2 == 0}
     made_up = made_up_truth(truth, np.arange(public), id_column="id")
     assert {name: len(values) for name, values in made_up.items()} == dict.fromkeys(truth, rows)
     assert rows < 3 or not set(made_up["number"].tolist()) & set(truth["number"].tolist())
 
 
-def test_slow_metric_ends_at_its_limit(sandboxes: Sandboxes):
+def test_slow_metric_ends_at_its_limit(sandboxes):
     metric, truth = one_column(sandboxes, "def grade(submission, answers):\n    while True: pass")
     metric = replace(metric, settings=replace(metric.settings, limits=CallLimits(seconds=0.2)))
     with pytest.raises(MetricFailed, match="takes too long"):
@@ -295,7 +290,7 @@ def score(solution, submission, row_id_column_name):
 
 
 @pytest.mark.parametrize(("source", "terms"), [(GROUPED, ("score",)), (RMSE, ("score", "mse"))])
-def test_groups_of_a_python_metric_have_values(sandboxes: Sandboxes, source: str, terms: tuple[str, ...]):
+def test_groups_of_a_python_metric_have_values(sandboxes, source, terms):
     metric, truth = one_column(sandboxes, source, terms=terms)
     truth["country"] = np.array(["A", "B", "B"] * (ROWS // 3), dtype=object)
     grouped = GroupedMetric(metric, GroupRules(("country",)))
@@ -312,7 +307,7 @@ def score(solution, submission, row_id_column_name):
 """
 
 
-def test_groups_are_in_the_score_of_a_metric_that_is_declared_to_be_never_negative(sandboxes: Sandboxes):
+def test_groups_are_in_the_score_of_a_metric_that_is_declared_to_be_never_negative(sandboxes):
     signed, truth = one_column(sandboxes, CLOSENESS)
     rules = GroupRules(("country",), 0.5, (("country", "A"), ("country", "B")))
     truth["country"] = np.array(["A", "B", "B"] * (ROWS // 3), dtype=object)
@@ -328,14 +323,14 @@ def test_groups_are_in_the_score_of_a_metric_that_is_declared_to_be_never_negati
     assert failed.value.status is CallStatus.NEGATIVE
 
 
-def test_the_check_of_a_file_refuses_a_score_below_the_declared_range(sandboxes: Sandboxes):
+def test_the_check_of_a_file_refuses_a_score_below_the_declared_range(sandboxes):
     metric, truth = one_column(sandboxes, CLOSENESS, nonnegative=True)
     prepared = metric.prepare(truth, np.arange(ROWS))
     assert metric.check_file(prepared, {"prediction": truth["target"]}) is None
     assert "negative" in (metric.check_file(prepared, {"prediction": truth["target"] + 2}) or "")
 
 
-def test_zygote_has_one_thread_and_its_own_network(complete_sandbox: SandboxClient):
+def test_zygote_has_one_thread_and_its_own_network(complete_sandbox):
     complete_sandbox.start()
     assert complete_sandbox._process is not None
     process = Path("/proc", str(complete_sandbox._process.pid))
@@ -344,7 +339,7 @@ def test_zygote_has_one_thread_and_its_own_network(complete_sandbox: SandboxClie
         assert (process / "ns/net").readlink() != Path("/proc/self/ns/net").readlink()
 
 
-def test_lazy_imports_of_the_packages_work(sandboxes: Sandboxes, complete_sandbox: SandboxClient):
+def test_lazy_imports_of_the_packages_work(sandboxes, complete_sandbox):
     metric, truth = one_column(sandboxes, LOCKED)
     metric = replace(metric, sandbox=complete_sandbox)
     prediction = np.random.default_rng(0).uniform(0.01, 0.99, ROWS)

@@ -1,6 +1,5 @@
 """Competition with two teams, before or after the reveal."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +34,7 @@ class Scene:
 
 
 @pytest.fixture
-def make_scene(make_arena: Callable[..., Any]) -> Callable[..., Scene]:
+def make_scene(make_arena):
     def make(*, revealed: bool = False, **overrides) -> Scene:
         arena = make_arena(**overrides)
         arena.competition(divisions="Students\nOpen")
@@ -54,6 +53,6 @@ def make_scene(make_arena: Callable[..., Any]) -> Callable[..., Scene]:
 
 
 @pytest.fixture
-def scene(make_scene: Callable[..., Scene]) -> Scene:
+def scene(make_scene):
     """The scene before the reveal."""
     return make_scene()

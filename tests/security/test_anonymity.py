@@ -5,7 +5,6 @@ a visitor, a newcomer and a member of another team must be identical.
 """
 
 import itertools
-from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 import pytest
@@ -13,8 +12,8 @@ from sqlalchemy import select
 
 from grader.models import Team
 from grader.visibility import Anonymity
-from tests.fixtures.walks import MAIL, Walk, addresses, walk
-from tests.fixtures.worlds import OPENS, SLUG, Truth, World
+from tests.fixtures.walks import MAIL, addresses, walk
+from tests.fixtures.worlds import OPENS, SLUG, Truth
 from tests.security.test_walk import HISTORY
 
 pytestmark = pytest.mark.system
@@ -23,7 +22,7 @@ NAMES = {"Ann": "Zoltan", "Alan": "Yvonne", "Cem": "Xanthippe", "Dora": "Wilhelm
 ROLES = {"public": None, "newcomer": "Nia", "participant": "Bob"}
 
 
-def told(world: World, *moments: str) -> dict[str, Walk]:
+def told(world, *moments):
     """Return everything that others see in these phases."""
     walks = {}
     for moment, event in HISTORY.items():
@@ -49,9 +48,7 @@ def told(world: World, *moments: str) -> dict[str, Walk]:
         pytest.param(Anonymity.ALWAYS, ("open", "revealed"), marks=pytest.mark.long),
     ],
 )
-def test_no_response_depends_on_names_of_other_teams(
-    make_world: Callable[..., World], anonymity: Anonymity, moments: tuple[str, ...]
-):
+def test_no_response_depends_on_names_of_other_teams(make_world, anonymity, moments):
     one, other = (
         told(make_world(Truth.first(), anonymity=anonymity, names=names), *moments) for names in ({}, NAMES)
     )
@@ -65,7 +62,7 @@ def test_no_response_depends_on_names_of_other_teams(
         ) is is_shown
 
 
-def _kaggle_calls(world: World) -> set[tuple[str, str]]:
+def _kaggle_calls(world):
     """Return Bob's requests to the Kaggle protocol, all of which are forms."""
     calls = (
         f"{method} {path}" for method, endpoint, path in addresses(world.arena.app) if "kaggle." in endpoint
@@ -73,12 +70,12 @@ def _kaggle_calls(world: World) -> set[tuple[str, str]]:
     return {("participant", each) for each in calls}
 
 
-def _mails(walked: Walk) -> str:
+def _mails(walked):
     sent = walked["mail", "all mails"].split(MAIL)
     return MAIL.join(each for each in sent if each.startswith(("bob@", "nia@")))
 
 
-def _searches(world: World) -> Mapping[tuple[str, str], str]:
+def _searches(world):
     """Return what searches for names and aliases find, and the orders by name."""
     with world.arena.database.read() as session:
         aliases = session.scalars(select(Team.alias).order_by(Team.id)).all()

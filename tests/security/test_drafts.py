@@ -1,8 +1,6 @@
 """Drafts: other users get the same responses as for an unknown slug."""
 
-from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ SECRET = "Nobody knows of this yet"
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any]):
+def site(make_arena):
     """A published competition of Olga's in which Ann participates, and a draft of Dan's."""
     arena = make_arena()
     arena.competition()
@@ -39,7 +37,7 @@ def site(make_arena: Callable[..., Any]):
 @pytest.mark.parametrize(
     "name", [None, pytest.param("Ann", marks=pytest.mark.long), pytest.param("Olga", marks=pytest.mark.long)]
 )
-def test_draft_returns_the_same_response_as_an_unknown_slug(site, name: str | None):
+def test_draft_returns_the_same_response_as_an_unknown_slug(site, name):
     asked = 0
     for method, endpoint, path in addresses(site.app):
         if not path.startswith(("/competitions/toxicity", "/api/v1/competitions/toxicity")):
@@ -55,7 +53,7 @@ def test_draft_returns_the_same_response_as_an_unknown_slug(site, name: str | No
 
 
 @pytest.mark.parametrize("name", [None, "Ann", "Olga"])
-def test_draft_is_in_no_list(site, name: str | None):
+def test_draft_is_in_no_list(site, name):
     browser = site.people[name].browser if name else site.app.test_client()
     bearer = site.people[name].bearer if name else {}
     stages = "/competitions/toxicity", "/competitions/toxicity/log", "/api/v1/competitions/toxicity"
@@ -72,7 +70,7 @@ def test_owner_finds_the_draft(site):
     assert dan.browser.get(f"/competitions/{DRAFT}/leaderboard").status_code == 200
 
 
-def _ask(site, name: str | None, method: str, path: str, form: Mapping[str, Any]) -> str:
+def _ask(site, name, method, path, form):
     person = site.people[name] if name else None
     browser = person.browser if person else site.app.test_client()
     data = None

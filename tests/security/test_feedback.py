@@ -6,12 +6,11 @@ the scores themselves or, in `tiered` mode, their bands.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from grader.models import (
     Competition,
@@ -25,8 +24,8 @@ from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.leaderboards import rows
 from grader.visibility import Feedback
-from tests.fixtures.walks import Reads, Walk, walk
-from tests.fixtures.worlds import SLUG, Truth, World
+from tests.fixtures.walks import Reads, walk
+from tests.fixtures.worlds import SLUG, Truth
 
 pytestmark = pytest.mark.system
 
@@ -42,7 +41,7 @@ WITHHELD = {
 
 
 @pytest.fixture(scope="module")
-def begun(make_world: Callable[..., World]) -> World:
+def begun(make_world):
     """A world with a long history in an open competition."""
     world = make_world(Truth.first())
     world.begin()
@@ -50,18 +49,18 @@ def begun(make_world: Callable[..., World]) -> World:
 
 
 @pytest.fixture
-def world(begun: World) -> Iterator[World]:
+def world(begun):
     """The world with the open competition; changes by a test are undone."""
     with begun.undone():
         yield begun
 
 
-def test_withheld_values_change_nothing_before_the_reveal(world: World):
+def test_withheld_values_change_nothing_before_the_reveal(world):
     _assert_that_what_is_withheld_changes_nothing(world)
 
 
 @pytest.mark.long
-def test_withheld_values_change_nothing_in_a_closed_competition_and_everything_after_the_reveal(world: World):
+def test_withheld_values_change_nothing_in_a_closed_competition_and_everything_after_the_reveal(world):
     world.close()
     world.settle()
     _assert_that_what_is_withheld_changes_nothing(world)
@@ -71,7 +70,7 @@ def test_withheld_values_change_nothing_in_a_closed_competition_and_everything_a
         assert {role for role, asked in after if before[role, asked] != after[role, asked]} == set(NAMES)
 
 
-def test_each_mode_shows_the_promised_values(world: World):
+def test_each_mode_shows_the_promised_values(world):
     ann, root, api = world.people["Ann"], world.people["Root"], world.arena.app.test_client()
 
     def own(person=ann):
@@ -97,7 +96,7 @@ def test_each_mode_shows_the_promised_values(world: World):
     assert "not shown" in ann.browser.get(f"/competitions/{SLUG}/submissions").text
 
 
-def _assert_that_what_is_withheld_changes_nothing(world: World):
+def _assert_that_what_is_withheld_changes_nothing(world):
     """Requests that read nothing that depends on the mode are sent in one mode only."""
     only: Collection[Asked] | None = None
     for feedback, columns in WITHHELD.items():
@@ -107,9 +106,7 @@ def _assert_that_what_is_withheld_changes_nothing(world: World):
             assert text == before[key], (feedback, key)
 
 
-def _before_and_after(
-    world: World, columns: tuple[str, ...], feedback: Feedback, *, only: Collection[Asked] | None = None
-) -> tuple[Walk, Walk, Collection[Asked]]:
+def _before_and_after(world, columns, feedback, *, only=None):
     """Return all responses and, after exchanging the values, the new responses of those that read scores.
 
     Also return the requests that read a table in which something depends on the mode.
@@ -130,7 +127,7 @@ def _before_and_after(
     return walks[0], walks[1], frozenset().union(*reads.found.values())
 
 
-def _rotate(world: World, columns: tuple[str, ...]):
+def _rotate(world, columns):
     """Rotate these values among the public scores; benchmarks keep their `score`, which is shown.
 
     In `tiered` mode, each score moves to the lower end of its band instead. The standard errors of all paired
@@ -159,7 +156,7 @@ def _rotate(world: World, columns: tuple[str, ...]):
             _write_public(session, competition)
 
 
-def _set(world: World, feedback: Feedback):
+def _set(world, feedback):
     with world.arena.database.write() as session:
         competition = lookup.get(session, slug=SLUG)
         competition.feedback = feedback
@@ -167,6 +164,6 @@ def _set(world: World, feedback: Feedback):
         _write_public(session, competition)
 
 
-def _write_public(session: Session, competition: Competition):
+def _write_public(session, competition):
     version_id = lookup.live(competition).id
     rows.write(session, competition=competition, scoring_version_id=version_id, splits=[Split.PUBLIC])

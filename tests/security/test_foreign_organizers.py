@@ -1,8 +1,6 @@
 """Isolation between competitions: no access for organizers of other competitions."""
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -11,7 +9,7 @@ from grader.db import Base
 from grader.services.competitions import lookup
 from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import Asker, addresses
-from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
+from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth
 
 pytestmark = pytest.mark.system
 
@@ -21,14 +19,14 @@ NAMES = ("Aces", "Bob", "Cem", "Dora", "Edda", "predictions.csv")
 
 
 @pytest.fixture(scope="module")
-def world(make_world: Callable[..., World]) -> World:
+def world(make_world):
     """A world in which Eve owns a competition without events."""
     world = make_world(Truth.first())
     world.begin()
     return world
 
 
-def test_ids_of_another_competition_disclose_nothing_under_the_organizers_own_address(world: World):
+def test_ids_of_another_competition_disclose_nothing_under_the_organizers_own_address(world):
     asked = 0
     for path, told in _ask(world, f"/{SLUG}", f"/{ELSEWHERE}"):
         asked += 1
@@ -38,13 +36,13 @@ def test_ids_of_another_competition_disclose_nothing_under_the_organizers_own_ad
     assert asked > 100
 
 
-def test_every_organizers_page_is_denied_to_organizers_of_another_competition(world: World):
+def test_every_organizers_page_is_denied_to_organizers_of_another_competition(world):
     statuses = {path: told[:3] for path, told in _ask(world, f"/{SLUG}/organize", f"/{SLUG}/organize")}
     assert set(statuses.values()) == {"403"}, statuses
     assert len(statuses) > 40
 
 
-def _ask(world: World, place: str, asked: str) -> Iterator[tuple[str, str]]:
+def _ask(world, place, asked):
     """Yield Eve's requests to all addresses below `place`, sent to `asked` instead, and the responses.
 
     Fail if a form changes the competition.
@@ -66,7 +64,7 @@ def _ask(world: World, place: str, asked: str) -> Iterator[tuple[str, str]]:
             yield f"{method} {path}", SIGNED.sub("signed", told)
 
 
-def _rows(world: World) -> dict[str, list[Any]]:
+def _rows(world):
     """Return all stored rows that belong to the competition."""
     with world.arena.database.read() as session:
         here = lookup.get(session, slug=SLUG).id

@@ -34,7 +34,7 @@ POLICY = {
 }
 
 
-def break_the_list(monkeypatch: pytest.MonkeyPatch, error: Exception):
+def break_the_list(monkeypatch, error):
     """Let every request for the list of competitions raise an error."""
 
     def broken(_session: object):
@@ -43,7 +43,7 @@ def break_the_list(monkeypatch: pytest.MonkeyPatch, error: Exception):
     monkeypatch.setattr("grader.services.competitions.lookup.list_all", broken)
 
 
-def check(answer, status: int):
+def check(answer, status):
     assert answer.status_code == status, answer.request.path
     assert set(answer.headers["Content-Security-Policy"].split("; ")) == POLICY
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -53,7 +53,7 @@ def check(answer, status: int):
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-def test_every_response_has_the_strict_policy(arena, monkeypatch: pytest.MonkeyPatch):
+def test_every_response_has_the_strict_policy(arena, monkeypatch):
     arena.competition()
     browser = arena.app.test_client()
     for path, status in PATHS.items():
@@ -100,9 +100,7 @@ def test_https_makes_cookies_secure_and_binds_them_to_the_host(make_arena):
 @pytest.mark.parametrize(
     "error", [RuntimeError, OrganizerError, partial(OrganizerRefusal, "unusable", ErrorKind.CONFLICT)]
 )
-def test_internal_and_organizers_errors_show_only_an_incident(
-    arena, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error
-):
+def test_internal_and_organizers_errors_show_only_an_incident(arena, monkeypatch, caplog, error):
     ann = arena.person("Ann")
     break_the_list(monkeypatch, error("Row 7 has a hidden label."))
     page = ann.browser.get("/")
@@ -115,7 +113,7 @@ def test_internal_and_organizers_errors_show_only_an_incident(
     assert data.json["incident"] in caplog.text and "hidden label" in caplog.text
 
 
-def test_refusal_is_answered_with_its_name_status_and_details(arena, monkeypatch: pytest.MonkeyPatch):
+def test_refusal_is_answered_with_its_name_status_and_details(arena, monkeypatch):
     ann, wait = arena.person("Ann"), timedelta(seconds=7)
     break_the_list(monkeypatch, Refusal("busy", ErrorKind.LIMITED, "Wait.", retry_after=wait, limit=5))
     answer = arena.app.test_client().get("/api/v1/competitions", headers=ann.bearer)

@@ -20,7 +20,7 @@ class Linking:
         self.ann, self.root = arena.person("Ann"), arena.person("Root", is_admin=True)
         assert self.root.post(f"{TEAM}", {"name": "Aces"}).status_code == 303
 
-    def pages(self, host: str) -> list[str]:
+    def pages(self, host):
         """Return the content of these pages when they are requested under a host name."""
         token = self.root.arena.form_token(self.root.browser, "/account")
         cookies = (self.root.browser.get_cookie(f"fairboard_{name}") for name in ("login", "session"))
@@ -58,7 +58,7 @@ def test_every_link_starts_with_the_public_address(make_arena):
 @pytest.mark.parametrize(
     "url", ["http://[", "https://[v1.x]/", "https://board.example.org:x/", "//", "\u00fc"]
 )
-def test_form_with_an_invalid_address_in_a_header_is_rejected(make_arena, header: str, url: str):
+def test_form_with_an_invalid_address_in_a_header_is_rejected(make_arena, header, url):
     arena = make_arena(base_url="https://board.example.org")
     browser, site = arena.app.test_client(), {"base_url": "https://board.example.org"}
     token = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/login", **site).text)[1]

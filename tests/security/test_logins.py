@@ -5,11 +5,11 @@ import pytest
 from tests.fixtures.arena import PASSWORD, without_form_tokens
 
 
-def login_of(browser) -> str:
+def login_of(browser):
     return str(browser.get_cookie("fairboard_login").value)
 
 
-def status_with(arena, token: str) -> int:
+def status_with(arena, token):
     """Return the status of the account page with a session token."""
     browser = arena.app.test_client()
     browser.set_cookie("fairboard_login", token)
@@ -84,7 +84,7 @@ def test_unknown_name_and_wrong_password_return_the_same_response(arena):
         *("/account%0d%0aSet-Cookie:a=b", "/nothing-here", "/logout", "account", " /account"),
     ],
 )
-def test_login_never_redirects_to_another_site(arena, target: str):
+def test_login_never_redirects_to_another_site(arena, target):
     arena.person("Ann")
     answer = arena.log_in(arena.app.test_client(), "Ann", next=target)
     assert answer.headers["Location"] == "/"
@@ -108,7 +108,7 @@ def test_upload_with_an_ended_login_asks_to_log_in(arena):
     assert (answer.status_code, answer.json["error"]) == (401, "login_needed")
 
 
-def guesses_from(arena, form: str, count: int) -> list[int]:
+def guesses_from(arena, form, count):
     """Return the statuses of login attempts with other names and these forwarded addresses."""
     browser = arena.app.test_client()
     token = arena.form_token(browser)

@@ -1,12 +1,11 @@
 """Route manifest: completeness, and the status of each route for each role."""
 
 import itertools
-from collections.abc import Iterator
 
 import pytest
 
 from grader.models import Role
-from tests.fixtures.routes import ROUTES, VISITS, Route
+from tests.fixtures.routes import ROUTES, VISITS
 from tests.fixtures.walks import methods, values_of
 
 API = "/api/v1"
@@ -24,7 +23,7 @@ def test_every_route_is_in_the_manifest(arena):
 
 @pytest.mark.parametrize("is_revealed", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("place", range(len(ROLES)))
-def test_every_route_returns_the_manifests_status_for_each_role(make_scene, place: int, is_revealed: bool):
+def test_every_route_returns_the_manifests_status_for_each_role(make_scene, place, is_revealed):
     scene, role = make_scene(revealed=is_revealed), ROLES[place]
     wrong = []
     for name, route, path in _routes(scene):
@@ -88,7 +87,7 @@ def test_extra_columns_in_a_request_change_nothing(scene):
     assert "Administrator" not in scene.bob.browser.get("/account").text
 
 
-def _routes(scene) -> Iterator[tuple[str, Route, str]]:
+def _routes(scene):
     """Return one address for each route, for Ann's scored file and a token that no other test uses."""
     rules = {rule.endpoint: rule for rule in scene.arena.app.url_map.iter_rules()}
     adapter = scene.arena.app.url_map.bind("localhost")
@@ -101,15 +100,7 @@ def _routes(scene) -> Iterator[tuple[str, Route, str]]:
         yield name, route, adapter.build(endpoint, values, method)
 
 
-def _ask(
-    scene,
-    role: str,
-    name: str,
-    path: str,
-    *,
-    csrf_token: str | None = None,
-    headers: dict[str, str] | None = None,
-):
+def _ask(scene, role, name, path, *, csrf_token=None, headers=None):
     method, data = name.split()[0], dict(ROUTES[name].visit.form())
     if path.startswith(API):
         client = scene.arena.app.test_client()

@@ -3,7 +3,6 @@
 import gzip
 import io
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from grader.services.site import monitoring
 from tests.fixtures.examples import examples
-from tests.fixtures.worlds import OPENS, SLUG, Truth, World
+from tests.fixtures.worlds import OPENS, SLUG, Truth
 
 pytestmark = pytest.mark.system
 
@@ -48,7 +47,7 @@ changes = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def pair(make_world: Callable[[Truth], World]) -> tuple[World, World]:
+def pair(make_world):
     """Two worlds with the same row ids but unrelated labels, identities and splits."""
     truth = Truth.first()
     one = make_world(truth)
@@ -60,15 +59,13 @@ def pair(make_world: Callable[[Truth], World]) -> tuple[World, World]:
 
 @examples(25)
 @given(made=st.lists(changes, max_size=4), wrapping=st.sampled_from(sorted(WRAPPINGS)))
-def test_file_gets_the_same_response_for_any_solution(
-    pair: tuple[World, World], made: list[Any], wrapping: str
-):
+def test_file_gets_the_same_response_for_any_solution(pair, made, wrapping):
     file = WRAPPINGS[wrapping](_changed(pair[0].sent.predictions(3), made))
     one, other = (_answers(world, file) for world in pair)
     assert one == other
 
 
-def test_metrics_of_the_site_are_the_same_for_any_solution(pair: tuple[World, World]):
+def test_metrics_of_the_site_are_the_same_for_any_solution(pair):
     readings = []
     for world in pair:
         with world.arena.database.read() as session:
@@ -77,7 +74,7 @@ def test_metrics_of_the_site_are_the_same_for_any_solution(pair: tuple[World, Wo
     assert any(each.values.get(("scored",)) for each in readings[0])
 
 
-def _changed(file: bytes, made: list[Any]) -> bytes:
+def _changed(file, made):
     header, *rows = file.decode().splitlines()
     for kind, place, *what in made:
         row_id, _, value = rows[place % len(rows)].partition(",")
@@ -97,7 +94,7 @@ def _changed(file: bytes, made: list[Any]) -> bytes:
     return "\n".join([header, *rows]).encode() + b"\n"
 
 
-def _answers(world: World, file: bytes) -> list[Any]:
+def _answers(world, file):
     """Return the responses to a check and an upload, the submission, and its page, without scores."""
     bob, api = world.people["Bob"], world.arena.app.test_client()
     with world.undone():

@@ -22,7 +22,7 @@ def test_file_just_over_the_limit_is_rejected_with_both_sizes_in_bytes(arena, an
 
 
 @pytest.mark.parametrize("path", [PATH, "/competitions/toxicity/submit"])
-def test_body_over_the_limit_is_rejected_by_its_content_length(arena, ann, path: str):
+def test_body_over_the_limit_is_rejected_by_its_content_length(arena, ann, path):
     answer = ann.browser.post(
         path,
         content_type="multipart/form-data; boundary=b",
@@ -71,7 +71,7 @@ def test_thousand_parts_are_rejected(arena, ann):
         (b"\r\n" * 1000, "multipart/form-data"),
     ],
 )
-def test_request_without_a_file_is_rejected_with_the_field_to_use(arena, ann, body: bytes, content_type: str):
+def test_request_without_a_file_is_rejected_with_the_field_to_use(arena, ann, body, content_type):
     answer = arena.app.test_client().post(PATH, data=body, content_type=content_type, headers=ann.bearer)
     assert answer.status_code == 400
     assert answer.json["error"] == "file_missing"
@@ -81,7 +81,7 @@ def test_request_without_a_file_is_rejected_with_the_field_to_use(arena, ann, bo
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "C:\\x\\p.csv", "n" * 400 + ".csv", "=1+1.csv", "\u202egpj.csv"]
 )
-def test_file_names_are_kept_as_text_and_never_used_as_paths(arena, ann, name: str):
+def test_file_names_are_kept_as_text_and_never_used_as_paths(arena, ann, name):
     answer = arena.app.test_client().post(
         PATH, data={"file": (BytesIO(b"id,prediction\n"), name)}, headers=ann.bearer
     )
@@ -110,7 +110,7 @@ def test_every_hostile_text_is_escaped(arena):
             assert each not in text, path
 
 
-def _send(arena, person, file: bytes, description: bytes = b""):
+def _send(arena, person, file, description=b""):
     """Send a form that is encoded here, because the test client would keep a large one in an open file."""
     part = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
     body = part % (b"file", b'; filename="p.csv"', file) + part % (b"description", b"", description)

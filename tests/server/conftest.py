@@ -1,6 +1,5 @@
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -43,7 +42,7 @@ class Application:
 
 
 @pytest.fixture
-def make_running() -> Iterator[Callable[..., Running]]:
+def make_running():
     """A function that returns a server with the given limits."""
     made: list[Running] = []
 
@@ -60,6 +59,6 @@ def make_running() -> Iterator[Callable[..., Running]]:
 
 
 @pytest.fixture
-def running(make_running: Callable[..., Running]) -> Running:
+def running(make_running):
     """A server with the default limits."""
     return make_running()

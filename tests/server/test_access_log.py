@@ -8,7 +8,7 @@ import pytest
 HEAD = b"GET /secret-token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 
 
-def events(caplog: pytest.LogCaptureFixture):
+def events(caplog):
     return [each for each in caplog.records if each.name == "webapp.access"]
 
 

@@ -1,10 +1,8 @@
 """Request reception: completeness, timeouts, declared length."""
 
 import dataclasses
-import socket
 import time
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ QUICK = {"head_seconds": 0.3, "grace_seconds": 0.3}
 IDLE = {"idle_seconds": 0.3}
 
 
-def post(path: bytes, *headers: bytes, close: bool = True) -> bytes:
+def post(path, *headers, close=True):
     lines = [b"POST " + path + b" HTTP/1.1", b"Host: localhost", *headers]
     return b"\r\n".join([*lines, *([b"Connection: close"] if close else []), b"", b""])
 
@@ -40,9 +38,7 @@ def test_chunked_put_is_received_even_if_empty(running):
     )
 
 
-def test_connection_is_kept_alive_and_pipelined_requests_are_answered_in_order(
-    running,
-):
+def test_connection_is_kept_alive_and_pipelined_requests_are_answered_in_order(running):
     sent = (
         GET
         + b"\r\n"
@@ -81,7 +77,7 @@ def test_connection_is_kept_alive_and_pipelined_requests_are_answered_in_order(
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
     ],
 )
-def test_ambiguous_request_is_rejected_and_closes_the_connection(running, head: bytes):
+def test_ambiguous_request_is_rejected_and_closes_the_connection(running, head):
     answer = running.ask(head)
     status = answer.split(b" ", 2)[1]
     assert status in (b"400", b"501"), answer
@@ -111,7 +107,7 @@ def test_body_of_tiny_chunks_is_rejected_and_closes_the_connection(running):
     assert answer.endswith(b"220000 of 220000")
 
 
-def _answer_to(running, head: bytes, body: bytes) -> bytes:
+def _answer_to(running, head, body):
     """Send a body until the server closes the connection; return the response unless it is lost."""
     with running.connect(head) as client, suppress(ConnectionError):
         client.sendall(body)
@@ -191,7 +187,7 @@ def test_silent_incomplete_and_stalled_requests_time_out(make_running):
     eventually(lambda: _answer_unless_late(running, GET + b"\r\n").startswith(b"HTTP/1.1 200 OK"))
 
 
-def _answer_unless_late(running, sent: bytes) -> bytes:
+def _answer_unless_late(running, sent):
     try:
         return running.ask(sent)
     except ConnectionError:
@@ -206,7 +202,7 @@ def test_occasional_bytes_keep_no_head_or_body_alive(make_running):
             eventually(lambda client=client: _is_refused_after_a_byte(client))
 
 
-def _is_refused_after_a_byte(client: socket.socket) -> bool:
+def _is_refused_after_a_byte(client):
     try:
         client.sendall(b"x")
         return b"408" in client.recv(1_000)
@@ -317,12 +313,12 @@ def test_clients_behind_a_trusted_proxy_are_counted_by_their_own_address(make_ru
         each.close()
 
 
-def _has_ended(client: socket.socket) -> bool:
+def _has_ended(client):
     try:
         return client.recv(1) == b""
     except ConnectionResetError:  # The server did not read all the bytes that were sent.
         return True
 
 
-def _of(running, address: str) -> list[Any]:
+def _of(running, address):
     return [channel for channel in running.server.channels if channel.address == address]

@@ -6,7 +6,6 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from errno import EIO
@@ -21,7 +20,6 @@ from grader.storage.stores import (
     BlobMissing,
     BlobTooLarge,
     LocalStorage,
-    Storage,
     StorageUnavailable,
     StoredBlob,
     open_storage,
@@ -33,14 +31,14 @@ ABSENT = "0" * 64
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+def storage(request, tmp_path):
     if request.param == "folder":
         return open_storage((tmp_path / "a folder").as_uri())
     return open_storage(request.getfixturevalue("bucket_url"))
 
 
 @pytest.mark.parametrize("data", [b"", b"id,prediction\n", os.urandom(3_000_000)], ids=len)
-def test_stored_bytes_are_read_by_their_sha256(storage: Storage, data: bytes):
+def test_stored_bytes_are_read_by_their_sha256(storage, data):
     blob = StoredBlob(hashlib.sha256(data).hexdigest(), len(data))
     for source in (data, io.BytesIO(data), data):
         assert storage.put(source, max_bytes=len(data)) == blob
@@ -50,7 +48,7 @@ def test_stored_bytes_are_read_by_their_sha256(storage: Storage, data: bytes):
         assert file.read() == data
 
 
-def test_large_file_is_read_in_pieces_and_in_any_order(storage: Storage):
+def test_large_file_is_read_in_pieces_and_in_any_order(storage):
     data = os.urandom(1 << 20) * 20
     blob = storage.put(data)
     with storage.open(blob.sha256) as file:
@@ -69,9 +67,7 @@ def test_large_file_is_read_in_pieces_and_in_any_order(storage: Storage):
         file.read()
 
 
-def test_disk_error_during_a_read_is_not_reported_as_a_missing_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_disk_error_during_a_read_is_not_reported_as_a_missing_file(tmp_path, monkeypatch):
     storage = open_storage(tmp_path.as_uri())
     blob = storage.put(b"data" * 1_000_000)
 
@@ -96,7 +92,7 @@ def test_bucket_outage_during_a_read_is_not_reported_as_a_missing_file():
                 file.read()
 
 
-def test_blob_exists_until_it_is_deleted(storage: Storage):
+def test_blob_exists_until_it_is_deleted(storage):
     sha256 = storage.put(b"short-lived").sha256
     assert storage.exists(sha256)
     storage.delete(sha256)
@@ -104,7 +100,7 @@ def test_blob_exists_until_it_is_deleted(storage: Storage):
     storage.delete(sha256)
 
 
-def test_blobs_are_listed_with_size_and_age(storage: Storage):
+def test_blobs_are_listed_with_size_and_age(storage):
     before = datetime.now(UTC) - timedelta(seconds=2)
     stored = {storage.put(os.urandom(size)) for size in (10, 20, 30)}
     listed = {blob.sha256: blob for blob in storage.blobs()}
@@ -114,7 +110,7 @@ def test_blobs_are_listed_with_size_and_age(storage: Storage):
     assert all(before < listed[each.sha256].touched_at for each in stored)
 
 
-def test_delete_old_deletes_only_old_blobs(storage: Storage):
+def test_delete_old_deletes_only_old_blobs(storage):
     sha256, now = storage.put(b"how old").sha256, datetime.now(UTC)
     assert not storage.delete_old(sha256, before=now - timedelta(hours=1))
     assert storage.read(sha256) == b"how old"
@@ -123,7 +119,7 @@ def test_delete_old_deletes_only_old_blobs(storage: Storage):
     assert not storage.delete_old(sha256, before=now + timedelta(hours=1))
 
 
-def test_touch_and_repeated_upload_renew_a_blob(tmp_path: Path):
+def test_touch_and_repeated_upload_renew_a_blob(tmp_path):
     storage = LocalStorage(tmp_path)
     sha256 = storage.put(b"old").sha256
     path = next(tmp_path.rglob(sha256))
@@ -133,7 +129,7 @@ def test_touch_and_repeated_upload_renew_a_blob(tmp_path: Path):
         assert not storage.delete_old(sha256, before=datetime.now(UTC) - timedelta(hours=1))
 
 
-def test_touch_renews_an_old_object_of_a_bucket(bucket_url: str, monkeypatch: pytest.MonkeyPatch):
+def test_touch_renews_an_old_object_of_a_bucket(bucket_url, monkeypatch):
     storage = open_storage(bucket_url)
     sha256 = storage.put(b"an old object").sha256
     (first,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
@@ -148,7 +144,7 @@ def test_touch_renews_an_old_object_of_a_bucket(bucket_url: str, monkeypatch: py
     assert storage.read(sha256) == b"an old object"
 
 
-def test_missing_blob_is_named(storage: Storage):
+def test_missing_blob_is_named(storage):
     storage.put(b"another")
     assert not storage.exists(ABSENT)
     for look in (storage.read, storage.open, storage.touch):
@@ -156,14 +152,14 @@ def test_missing_blob_is_named(storage: Storage):
             look(ABSENT)
 
 
-def test_data_above_the_limit_is_rejected_without_leftovers(storage: Storage):
+def test_data_above_the_limit_is_rejected_without_leftovers(storage):
     with pytest.raises(BlobTooLarge, match=r"exceeds the limit of 0\.0 MB"):
         storage.put(b"x" * 1001, max_bytes=1000)
     assert not storage.exists(hashlib.sha256(b"x" * 1001).hexdigest())
     assert storage.put(b"x" * 1000, max_bytes=1000).size == 1000
 
 
-def test_rejected_or_interrupted_upload_leaves_no_draft(tmp_path: Path):
+def test_rejected_or_interrupted_upload_leaves_no_draft(tmp_path):
     class Torn(io.RawIOBase):
         def read(self, size: int = -1) -> bytes:
             raise ConnectionResetError
@@ -176,9 +172,7 @@ def test_rejected_or_interrupted_upload_leaves_no_draft(tmp_path: Path):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_every_new_name_is_synced_and_a_known_folder_only_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_every_new_name_is_synced_and_a_known_folder_only_once(tmp_path, monkeypatch):
     synced: list[Path] = []
     monkeypatch.setattr("grader.storage.disk.sync", synced.append)
     root = tmp_path / "blobs"
@@ -203,7 +197,7 @@ def test_every_new_name_is_synced_and_a_known_folder_only_once(
     assert put(b"b") == [folder]
 
 
-def test_damaged_bytes_are_never_returned(tmp_path: Path):
+def test_damaged_bytes_are_never_returned(tmp_path):
     storage = LocalStorage(tmp_path)
     sha256 = storage.put(b"good").sha256
     next(tmp_path.rglob(sha256)).write_bytes(b"bad!")
@@ -211,7 +205,7 @@ def test_damaged_bytes_are_never_returned(tmp_path: Path):
         storage.read(sha256)
 
 
-def test_old_drafts_of_killed_processes_are_removed(tmp_path: Path):
+def test_old_drafts_of_killed_processes_are_removed(tmp_path):
     storage = LocalStorage(tmp_path)
     kept = storage.put(b"kept").sha256
     old, young = tmp_path / "drafts" / "old", tmp_path / "drafts" / "young"
@@ -223,7 +217,7 @@ def test_old_drafts_of_killed_processes_are_removed(tmp_path: Path):
     assert not old.exists() and young.exists() and storage.exists(kept)
 
 
-def test_many_threads_can_store_the_same_bytes_concurrently(tmp_path: Path):
+def test_many_threads_can_store_the_same_bytes_concurrently(tmp_path):
     storage = LocalStorage(tmp_path)
     threads = [threading.Thread(target=storage.put, args=(b"same" * 1000,)) for _ in range(8)]
     for thread in threads:
@@ -238,7 +232,7 @@ def test_unknown_scheme_is_rejected_by_name():
         open_storage("ftp://somewhere/blobs")
 
 
-def test_unreadable_folder_is_not_reported_as_a_missing_blob(tmp_path: Path):
+def test_unreadable_folder_is_not_reported_as_a_missing_blob(tmp_path):
     storage = open_storage(f"file://{tmp_path / 'blobs'}")
     blob = storage.put(b"data")
     path = next((tmp_path / "blobs").rglob(blob.sha256))
@@ -251,7 +245,7 @@ def test_unreadable_folder_is_not_reported_as_a_missing_blob(tmp_path: Path):
         storage.read(blob.sha256)
 
 
-def test_missing_bucket_is_named_and_not_reported_as_a_missing_blob(bucket_url: str):
+def test_missing_bucket_is_named_and_not_reported_as_a_missing_blob(bucket_url):
     storage = open_storage("s3://misspelt/fairboard")
     asked = {
         "put": lambda: storage.put(b"data"),
@@ -286,9 +280,7 @@ def test_missing_bucket_is_named_and_not_reported_as_a_missing_blob(bucket_url: 
         ),
     ],
 )
-def test_error_response_of_a_bucket_is_described_in_one_sentence(
-    status: int, body: str, expected: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_error_response_of_a_bucket_is_described_in_one_sentence(status, body, expected, monkeypatch):
     with _server_that_answers(status, body) as address:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
             monkeypatch.setenv(name, "test")
@@ -300,7 +292,7 @@ def test_error_response_of_a_bucket_is_described_in_one_sentence(
 
 
 @contextmanager
-def _server_that_answers(status: int, body: str) -> Iterator[str]:
+def _server_that_answers(status, body):
     class Handler(BaseHTTPRequestHandler):
         def do_PUT(self):
             self.rfile.read(int(self.headers["Content-Length"]))
@@ -320,7 +312,7 @@ def _server_that_answers(status: int, body: str) -> Iterator[str]:
         thread.join()
 
 
-def test_unresponsive_bucket_is_not_reported_as_a_missing_blob(monkeypatch: pytest.MonkeyPatch):
+def test_unresponsive_bucket_is_not_reported_as_a_missing_blob(monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # No server listens on this port.
@@ -329,7 +321,7 @@ def test_unresponsive_bucket_is_not_reported_as_a_missing_blob(monkeypatch: pyte
         storage.read("0" * 64)
 
 
-def test_stored_file_is_sent_with_its_length_and_in_ranges(storage: Storage):
+def test_stored_file_is_sent_with_its_length_and_in_ranges(storage):
     data = os.urandom(1 << 20) * 20
     blob = storage.put(data)
     app = Flask(__name__)

@@ -5,7 +5,6 @@ import json
 import re
 import sqlite3
 import subprocess
-from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -59,12 +58,12 @@ class Browser:
         return self.send("POST", path, fields={"csrf_token": csrf[1], **fields})
 
 
-def link_token(output: str) -> str:
+def link_token(output):
     """Return the token at the end of a printed link."""
     return output.strip().rpartition("/")[2].split()[0]
 
 
-def flows(running, tmp_path: Path) -> set[str]:
+def flows(running, tmp_path):
     """Perform flows with secrets and hostile texts; return all texts that no log may contain."""
     running.announced.append(running.process.stdout.readline())
     setup_link = json.loads(running.announced[-1])["event"]

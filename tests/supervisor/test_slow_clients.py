@@ -1,9 +1,7 @@
 """Hundreds of slow clients during other users' requests and uploads."""
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -18,17 +16,17 @@ VISITORS = 3
 class Honest:
     """Clients that visit and upload, and the duration of each response."""
 
-    def __init__(self, callers: list[Caller], contents: Callable[..., bytes]):
+    def __init__(self, callers, contents):
         self._callers, self._contents = callers, contents
         self.seconds: list[float] = []
         self.uploads = 0
 
-    def go_on_for(self, seconds: float):
+    def go_on_for(self, seconds):
         end = time.monotonic() + seconds
         with ThreadPoolExecutor(len(self._callers)) as pool:
             list(pool.map(lambda each: self._visit(*each, end), enumerate(self._callers)))
 
-    def _visit(self, number: int, caller: Caller, end: float):
+    def _visit(self, number, caller, end):
         seed = 1000 * number
         while time.monotonic() < end:
             seed += 1
@@ -38,14 +36,14 @@ class Honest:
             self.uploads += 1
             time.sleep(0.2)
 
-    def _time(self, ask: Callable[[], Any], status: int):
+    def _time(self, ask, status):
         began = time.monotonic()
         assert ask().status == status
         self.seconds.append(time.monotonic() - began)
 
 
 @pytest.fixture
-def honest(service, web, make_token, predictions_csv) -> Honest:
+def honest(service, web, make_token, predictions_csv):
     service.competition()
     tokens = [make_token(name) for name in ("ada", "bob", "eve")[:VISITORS]]
     web.start()
@@ -54,7 +52,7 @@ def honest(service, web, make_token, predictions_csv) -> Honest:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_pages_and_uploads_work_during_hundreds_of_slow_requests(honest: Honest, web):
+def test_pages_and_uploads_work_during_hundreds_of_slow_requests(honest, web):
     with SlowClients(web.address, CROWD).besieging() as crowd:
         honest.go_on_for(3)
         assert sum(crowd.held.values()) == sum(CROWD.values())

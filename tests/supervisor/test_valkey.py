@@ -66,7 +66,7 @@ def test_folder_accessible_to_others_is_rejected(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("status", "is_used"), [(0, True), (127, False)])
-def test_usable_server_on_path_is_used_without_a_wheel(tmp_path, monkeypatch, status: int, is_used: bool):
+def test_usable_server_on_path_is_used_without_a_wheel(tmp_path, monkeypatch, status, is_used):
     fake = tmp_path / "valkey-server"
     fake.write_text(f"#!/bin/sh\nexit {status}\n")
     fake.chmod(0o755)

@@ -41,9 +41,7 @@ def test_a_hint_is_sent_after_the_submission_is_committed(arena, ann):
         ("DELETE", "/api/v1/submissions/1", 405, "method_not_allowed"),
     ],
 )
-def test_errors_of_anonymous_requests_have_the_common_shape(
-    arena, method: str, path: str, status: int, error: str
-):
+def test_errors_of_anonymous_requests_have_the_common_shape(arena, method, path, status, error):
     _has_shape(arena.app.test_client().open(path, method=method), status, error)
 
 
@@ -60,29 +58,27 @@ def test_errors_of_anonymous_requests_have_the_common_shape(
         ("/api/v1/competitions/toxicity/check", 405, "method_not_allowed"),
     ],
 )
-def test_errors_of_authenticated_requests_have_the_common_shape(
-    arena, ann, path: str, status: int, error: str
-):
+def test_errors_of_authenticated_requests_have_the_common_shape(arena, ann, path, status, error):
     _has_shape(_get(arena, ann, path), status, error)
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Bearer x y", "Basic eDp5", "bearer fb_x", "x"])
-def test_an_invalid_token_is_unauthorized(arena, header: str):
+def test_an_invalid_token_is_unauthorized(arena, header):
     answer = arena.app.test_client().get("/api/v1/competitions", headers={"Authorization": header})
     _has_shape(answer, 401, "unauthorized")
 
 
-def _has_shape(answer, status: int, error: str):
+def _has_shape(answer, status, error):
     assert answer.status_code == status
     assert answer.json.keys() == {"code", "error", "message"}
     assert (answer.json["code"], answer.json["error"]) == (status, error)
     assert answer.json["message"].endswith((".", "TOKEN`."))
 
 
-def _get(arena, person, path: str):
+def _get(arena, person, path):
     return arena.app.test_client().get(path, headers=person.bearer)
 
 
-def _post(arena, person, file: bytes, path: str = UPLOAD):
+def _post(arena, person, file, path=UPLOAD):
     data = {"file": (BytesIO(file), "p.csv")}
     return arena.app.test_client().post(path, data=data, headers=person.bearer)

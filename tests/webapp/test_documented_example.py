@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "run_competition.py"
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch):
+def clock(monkeypatch):
     """The current time, which only the test changes."""
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
     set_clock(monkeypatch, lambda: times[-1])

@@ -20,14 +20,14 @@ def site(make_arena, own_counters):
     return make_arena(metrics_token=TOKEN)
 
 
-def scrape(site) -> dict[str, float]:
+def scrape(site):
     answer = site.app.test_client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert (answer.status_code, answer.mimetype) == (200, "text/plain")
     lines = [line.rpartition(" ") for line in answer.text.splitlines() if not line.startswith("#")]
     return {name.removeprefix("fairboard_"): float(value) for name, _, value in lines}
 
 
-def requests(site, **labels: str) -> float:
+def requests(site, **labels):
     """Return the number of counted requests with these labels."""
     wanted = [f'{name}="{value}"' for name, value in labels.items()]
     found = scrape(site).items()
@@ -37,7 +37,7 @@ def requests(site, **labels: str) -> float:
 
 
 @pytest.mark.parametrize("sent", ["", "Bearer ", "Bearer a token", f"Basic {TOKEN}", TOKEN, "Bearer é"])
-def test_metrics_require_the_exact_token(site, sent: str):
+def test_metrics_require_the_exact_token(site, sent):
     answer = site.app.test_client().get("/metrics", headers={"Authorization": sent} if sent else {})
     assert (answer.status_code, answer.json["error"]) == (401, "unauthorized")
     assert "FAIRBOARD_METRICS_TOKEN" in answer.json["message"]

@@ -4,12 +4,10 @@ The statements are recorded while the site and its sweeper work, and then explai
 sequential scans, so it uses one only where no index fits.
 """
 
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from sqlalchemy import ColumnElement, event, insert, select
 
 from grader import db
@@ -47,12 +45,12 @@ TEAMS, FILES = 300, 3_000
 class Plans:
     """Statements with the parameters of their first execution, and the large tables that each one scans."""
 
-    def __init__(self, database: Database, url: str):
+    def __init__(self, database, url):
         self._engine = database.engine
         self._other = Database(url, pool_size=1)
 
     @contextmanager
-    def recorded(self) -> Iterator[dict[str, Any]]:
+    def recorded(self):
         """Record the statements of the block, from any thread."""
         sent: dict[str, Any] = {}
 
@@ -66,7 +64,7 @@ class Plans:
         finally:
             event.remove(self._engine, "before_cursor_execute", note)
 
-    def scans(self, sent: Mapping[str, Any]) -> list[str]:
+    def scans(self, sent):
         """Return the scans of large tables."""
         found, large = [], TEAMS // 2
         with self._other.engine.connect() as connection:
@@ -86,13 +84,13 @@ class Plans:
         self._other.dispose()
 
 
-def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _nodes(node):
     yield node
     for each in node.get("Plans", ()):
         yield from _nodes(each)
 
 
-def _mails(session) -> Iterator[dict[str, Any]]:
+def _mails(session):
     for user_id in session.scalars(select(User.id)):
         for number in range(10):
             yield {
@@ -108,11 +106,7 @@ def _mails(session) -> Iterator[dict[str, Any]]:
             }
 
 
-def test_no_frequent_statement_scans_a_large_table(
-    make_arena: Callable[..., Any],
-    make_postgresql_url: Callable[[], str],
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_no_frequent_statement_scans_a_large_table(make_arena, make_postgresql_url, monkeypatch):
     set_clock(monkeypatch, lambda: NOW)
     url = make_postgresql_url()
     arena = make_arena(database_url=url)

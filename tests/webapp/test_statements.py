@@ -4,7 +4,7 @@ from io import BytesIO
 
 import pytest
 
-from tests.fixtures.statements import Statements, recorded
+from tests.fixtures.statements import recorded
 
 pytestmark = pytest.mark.both_databases
 
@@ -23,7 +23,7 @@ def ann(arena):
     return ann
 
 
-def upload_by_api(arena, person, seed: int) -> Statements:
+def upload_by_api(arena, person, seed):
     file = {"file": (BytesIO(arena.truth.predictions(seed=seed)), "p.csv")}
     with recorded(arena.database) as sent:
         answer = arena.app.test_client().post(f"{API}/submissions", data=file, headers=person.bearer)
@@ -31,7 +31,7 @@ def upload_by_api(arena, person, seed: int) -> Statements:
     return sent
 
 
-def upload_by_page(arena, person, seed: int) -> Statements:
+def upload_by_page(arena, person, seed):
     token = arena.form_token(person.browser, "/account")
     form = {"csrf_token": token, "file": (BytesIO(arena.truth.predictions(seed=seed)), "p.csv")}
     with recorded(arena.database) as sent:
@@ -61,7 +61,7 @@ def test_an_upload_sends_few_statements_under_the_lock(arena, ann, upload):
     ],
 )
 def test_a_page_sends_few_statements_and_fewer_within_seconds(
-    arena, ann, monkeypatch, who: str, path: str, most: int, most_again: int
+    arena, ann, monkeypatch, who, path, most, most_again
 ):
     for person in (ann, arena.person("Bob")):
         arena.submit(person, arena.truth.predictions(noise=3 - person.user.id / 10))

@@ -1,7 +1,6 @@
 """Batch scoring in this process: equal scores from cached ranks and files, no rereads."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,19 +20,19 @@ LEASE = timedelta(seconds=40)
 class Counting:
     """A storage that counts how often each file is read."""
 
-    def __init__(self, storage, sha256s: set[str]):
+    def __init__(self, storage, sha256s):
         self._storage = storage
         self._sha256s = sha256s
         self.reads = 0
 
-    def read(self, sha256: str) -> bytes:
+    def read(self, sha256):
         self.reads += sha256 in self._sha256s
         data: bytes = self._storage.read(sha256)
         return data
 
 
 @pytest.fixture
-def ranks(tmp_path: Path) -> EncodedCache:
+def ranks(tmp_path):
     return EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=10**8))
 
 
@@ -54,7 +53,7 @@ def counting(service):
         return Counting(service.storage, set(session.scalars(select(Submission.sha256))))
 
 
-def results(service, version_id: int):
+def results(service, version_id):
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
         jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version_id))
@@ -64,14 +63,12 @@ def results(service, version_id: int):
         )
 
 
-def drop(service, version: ScoringVersion):
+def drop(service, version):
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.DROPPED
 
 
-def test_kept_ranks_give_identical_scores_without_reading_files(
-    service, competition, prepare_version, ranks: EncodedCache
-):
+def test_kept_ranks_give_identical_scores_without_reading_files(service, competition, prepare_version, ranks):
     live = results(service, competition.live_scoring_version_id)
     for reads in (5, 0):
         version = prepare_version(competition)
@@ -84,7 +81,7 @@ def test_kept_ranks_give_identical_scores_without_reading_files(
         drop(service, version)
 
 
-def test_live_scoring_keeps_ranks_for_a_later_rescoring(service, prepare_version, ranks: EncodedCache):
+def test_live_scoring_keeps_ranks_for_a_later_rescoring(service, prepare_version, ranks):
     competition = service.competition()
     accepted = service.submit(competition)
     assert Scorer(service.database, service.storage, lease=LEASE, ranks=ranks).run(accepted.job_ids[0])
@@ -98,9 +95,7 @@ def test_live_scoring_keeps_ranks_for_a_later_rescoring(service, prepare_version
     )
 
 
-def test_batch_ends_in_time_and_returns_unfinished_jobs(
-    service, competition, prepare_version, monkeypatch: pytest.MonkeyPatch
-):
+def test_batch_ends_in_time_and_returns_unfinished_jobs(service, competition, prepare_version, monkeypatch):
     version = prepare_version(competition)
     monkeypatch.setattr(scoring, "BATCH_SECONDS", 0)
     scorer = Scorer(service.database, service.storage, lease=LEASE)

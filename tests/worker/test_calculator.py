@@ -1,7 +1,5 @@
 """Calculator caches: ranks by file, rows and format; recently prepared solutions."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,18 +12,18 @@ from grader.worker.calculator import Calculator, EncodedCache, EncodedFile, Prep
 FILE, ROW_IDS = "11" * 32, "ff" * 32
 
 
-def ranked(kind: type = np.uint16) -> EncodedFile:
+def ranked(kind=np.uint16):
     ranks = np.random.default_rng(1).integers(0, 200, 1000).astype(kind)
     return EncodedFile(ranks, [{"code": "outside", "count": 3}], ("insult", "threat"))
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> EncodedCache:
+def cache(tmp_path):
     return EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=10**7))
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
-def test_ranks_are_returned_with_their_notes_and_other_labels(cache: EncodedCache, kind: type):
+def test_ranks_are_returned_with_their_notes_and_other_labels(cache, kind):
     kept = ranked(kind)
     cache.put(FILE, ROW_IDS, kept)
     found = cache.get(FILE, ROW_IDS)
@@ -35,13 +33,13 @@ def test_ranks_are_returned_with_their_notes_and_other_labels(cache: EncodedCach
     assert np.array_equal(found.encoded, kept.encoded)
 
 
-def test_ranks_belong_to_one_file_and_row_order(cache: EncodedCache):
+def test_ranks_belong_to_one_file_and_row_order(cache):
     cache.put(FILE, ROW_IDS, ranked())
     assert cache.get(FILE, "ee" * 32) is None
     assert cache.get("22" * 32, ROW_IDS) is None
 
 
-def test_predictions_encoded_for_several_metrics_are_kept_next_to_each_other(cache: EncodedCache):
+def test_predictions_encoded_for_several_metrics_are_kept_next_to_each_other(cache):
     table = np.random.default_rng(2).random((50, 3))
     cache.put(FILE, ROW_IDS, ranked())
     cache.put(FILE, ROW_IDS, EncodedFile(table, []), "log loss of a/b")
@@ -52,7 +50,7 @@ def test_predictions_encoded_for_several_metrics_are_kept_next_to_each_other(cac
     assert unchanged is not None and np.array_equal(unchanged.encoded, ranked().encoded)
 
 
-def test_ranks_of_another_format_are_not_found(cache: EncodedCache, monkeypatch: pytest.MonkeyPatch):
+def test_ranks_of_another_format_are_not_found(cache, monkeypatch):
     cache.put(FILE, ROW_IDS, ranked())
     monkeypatch.setattr(calculator, "RANKS_FORMAT", calculator.RANKS_FORMAT + 1)
     assert cache.get(FILE, ROW_IDS) is None
@@ -60,7 +58,7 @@ def test_ranks_of_another_format_are_not_found(cache: EncodedCache, monkeypatch:
     assert cache.get(FILE, ROW_IDS) is not None
 
 
-def test_cache_is_disabled_with_a_size_of_zero(tmp_path: Path):
+def test_cache_is_disabled_with_a_size_of_zero(tmp_path):
     assert EncodedCache.of(Settings(data_dir=tmp_path, rank_cache_mb=0)) is None
     cache = EncodedCache.of(Settings(data_dir=tmp_path))
     assert cache is not None
@@ -68,7 +66,7 @@ def test_cache_is_disabled_with_a_size_of_zero(tmp_path: Path):
     assert len(list((tmp_path / "cache" / "ranks").glob("*/*"))) == 1
 
 
-def test_least_recently_used_solution_is_evicted_first(monkeypatch: pytest.MonkeyPatch):
+def test_least_recently_used_solution_is_evicted_first(monkeypatch):
     loaded: list[int] = []
     monkeypatch.setattr(calculator, "KEPT", 2)
 

@@ -29,12 +29,12 @@ os._exit(0)
 
 
 @pytest.fixture
-def broker_settings(valkey) -> Settings:
+def broker_settings(valkey):
     return Settings(broker_url=SecretStr(valkey.url))
 
 
 def test_unavailable_broker_delays_a_request_once_and_hints_resume_later(
-    valkey, broker_settings: Settings, monkeypatch: pytest.MonkeyPatch
+    valkey, broker_settings, monkeypatch
 ):
     hints = Hints(broker_settings)
     hints.send([1])
@@ -50,7 +50,7 @@ def test_unavailable_broker_delays_a_request_once_and_hints_resume_later(
     assert valkey.client().llen(QUEUE) == 2
 
 
-def test_unresponsive_broker_delays_a_request_only_once(valkey, broker_settings: Settings):
+def test_unresponsive_broker_delays_a_request_only_once(valkey, broker_settings):
     hints = Hints(broker_settings)
     hints.send([1])
     os.kill(valkey.process.pid, signal.SIGSTOP)
@@ -60,13 +60,13 @@ def test_unresponsive_broker_delays_a_request_only_once(valkey, broker_settings:
     os.kill(valkey.process.pid, signal.SIGCONT)
 
 
-def test_forked_process_sends_its_own_hints(valkey, broker_settings: Settings):
+def test_forked_process_sends_its_own_hints(valkey, broker_settings):
     environment = os.environ | broker_settings.environment()
     subprocess.run([sys.executable, "-c", SEND_AND_FORK], env=environment, check=True, timeout=HANG_SECONDS)
     assert valkey.client().llen(QUEUE) == 3
 
 
-def test_at_most_one_message_for_a_batch_is_waiting(valkey, broker_settings: Settings):
+def test_at_most_one_message_for_a_batch_is_waiting(valkey, broker_settings):
     app = broker.create_app(broker_settings)
     for _ in range(3):
         broker.ask_for_batch(app)

@@ -36,7 +36,7 @@ STARTED = {
 }
 
 
-def loaded_by(module: str) -> set[str]:
+def loaded_by(module):
     """Return the installed packages that a new process loads with a module."""
     program = (
         "import json, sys; before = set(sys.modules); "
@@ -47,7 +47,7 @@ def loaded_by(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", STARTED)
-def test_restarted_process_loads_no_unneeded_package(module: str):
+def test_restarted_process_loads_no_unneeded_package(module):
     assert loaded_by(module) - STARTED[module] - {"grader"} == set()
 
 

@@ -21,7 +21,7 @@ ADA, BOB = "ada@example.org", "bob@example.org"
 
 
 @pytest.fixture
-def mailer(service, make_settings, post) -> Mailer:
+def mailer(service, make_settings, post):
     return Mailer(make_settings(**post.settings), service.database)
 
 
@@ -39,12 +39,12 @@ def write(service, now, **changes):
         outbox.write(session, **mail_)
 
 
-def rows(service) -> list[Mail]:
+def rows(service):
     with service.database.read() as session:
         return list(session.scalars(select(Mail).order_by(Mail.id)))
 
 
-def test_email_arrives_once_as_plain_text_and_its_text_is_deleted(service, mailer: Mailer, post, now):
+def test_email_arrives_once_as_plain_text_and_its_text_is_deleted(service, mailer, post, now):
     write(service, now, subject="Größe ✓", body=f"Hello Żółw,\n\n{outbox.SITE}/reset/abc\n")
     assert mailer.send_waiting() == 1
     assert mailer.send_waiting() == 0
@@ -59,7 +59,7 @@ def test_email_arrives_once_as_plain_text_and_its_text_is_deleted(service, maile
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_one_key_sends_one_email_to_each_of_many_recipients(service, now, monkeypatch: pytest.MonkeyPatch):
+def test_one_key_sends_one_email_to_each_of_many_recipients(service, now, monkeypatch):
     monkeypatch.setattr(outbox, "CHUNK", 1)
     people = [service.user(name) for name in ("ada", "bob")]
     for each, address in zip(people, (ADA, BOB), strict=True):
@@ -73,7 +73,7 @@ def test_one_key_sends_one_email_to_each_of_many_recipients(service, now, monkey
         assert sorted(session.scalars(select(Mail.key))) == sorted(f"{each.id}:results:1" for each in people)
 
 
-def test_subject_or_name_cannot_inject_headers(service, mailer: Mailer, post, now):
+def test_subject_or_name_cannot_inject_headers(service, mailer, post, now):
     write(
         service, now, subject="Team\r\nBcc: eve@example.org\n\nboo\u2028x", body="Hi\r\nBcc: eve@example.org"
     )
@@ -84,14 +84,14 @@ def test_subject_or_name_cannot_inject_headers(service, mailer: Mailer, post, no
     assert post.recipients == [[ADA]]
 
 
-def test_address_with_two_recipients_is_rejected(service, mailer: Mailer, post, now):
+def test_address_with_two_recipients_is_rejected(service, mailer, post, now):
     write(service, now, to_address=f"{ADA}, {BOB}")
     mailer.send_waiting()
     assert post.received == []
     assert rows(service)[0].available_at > now + GIVEN_UP_AFTER - timedelta(minutes=1)
 
 
-def test_temporary_failure_is_retried_with_growing_pauses(service, mailer: Mailer, post, now):
+def test_temporary_failure_is_retried_with_growing_pauses(service, mailer, post, now):
     write(service, now)
     post.answers = ["451 later"]
     assert mailer.send_waiting() == 0
@@ -107,7 +107,7 @@ def test_temporary_failure_is_retried_with_growing_pauses(service, mailer: Maile
     assert mailer.send_waiting() == 1
 
 
-def test_unknown_mailbox_is_not_retried_and_blocks_nothing(service, mailer: Mailer, post, now):
+def test_unknown_mailbox_is_not_retried_and_blocks_nothing(service, mailer, post, now):
     post.refused = {ADA}
     write(service, now)
     write(service, now, to_address=BOB)
@@ -142,7 +142,7 @@ def test_no_text_or_password_is_sent_without_encryption(service, make_settings, 
 
 
 def test_encrypted_connection_requires_a_trusted_certificate(
-    service, make_settings, encrypting_post, now, monkeypatch: pytest.MonkeyPatch
+    service, make_settings, encrypting_post, now, monkeypatch
 ):
     settings = make_settings(**encrypting_post.settings | {"smtp_security": "starttls"})
     write(service, now)
@@ -170,7 +170,7 @@ def test_sweeper_process_sends_email(service, make_settings, post, now):
 
 
 def test_email_sent_during_a_database_outage_is_recorded_later_and_sent_once(
-    service, mailer: Mailer, post, now, monkeypatch: pytest.MonkeyPatch
+    service, mailer, post, now, monkeypatch
 ):
     record_sent, tries = outbox.record_sent, []
 

@@ -23,7 +23,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = [on_sqlite, pytest.mark.skipif(bool(layers().refusal), reason=str(layers().refusal))]
 
 
-def job_of(service, accepted) -> ScoringJob:
+def job_of(service, accepted):
     with service.database.read() as session:
         return session.get_one(ScoringJob, accepted.job_ids[0])
 
@@ -111,7 +111,7 @@ def test_only_the_lanes_of_python_metrics_claim_their_jobs(service, prepare_vers
         assert jobs.next_version(session, now=service.now) is None
 
 
-def take(service, turns: PythonTurns, *, with_slow: bool) -> python_turns.Subject | None:
+def take(service, turns, *, with_slow):
     with service.database.read() as session:
         return turns.take(session, service.now, with_slow=with_slow)
 
@@ -169,7 +169,7 @@ def test_checks_of_one_user_take_turns_with_those_of_others(service):
         assert organizer_jobs.waiting(session, lane="checks", now=service.now) is None
 
 
-def test_turn_reports_a_slow_file(service, monkeypatch: pytest.MonkeyPatch):
+def test_turn_reports_a_slow_file(service, monkeypatch):
     competition = use_python_metric(service, service.competition(), MEAN)
     for seed in range(2):
         service.submit(competition, seed=seed)

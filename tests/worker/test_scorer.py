@@ -3,7 +3,6 @@
 import logging
 import math
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import numpy as np
 import psycopg
@@ -12,7 +11,6 @@ from sqlalchemy import select, update
 
 from grader.models import (
     STANDING_ORDER,
-    Competition,
     JobState,
     Score,
     ScoringJob,
@@ -31,9 +29,7 @@ from tests.fixtures.service import write_predictions, write_solution
 LEASE = timedelta(seconds=40)
 
 
-def test_internal_exception_is_logged_as_an_incident_and_retried_later(
-    service, caplog: pytest.LogCaptureFixture
-):
+def test_internal_exception_is_logged_as_an_incident_and_retried_later(service, caplog):
     accepted = service.submit(service.competition())
     service.storage.delete(accepted.submission.sha256)
     scorer = Scorer(service.database, service.storage, lease=LEASE)
@@ -48,9 +44,7 @@ def test_internal_exception_is_logged_as_an_incident_and_retried_later(
     assert service.submission(accepted).status is SubmissionStatus.PENDING
 
 
-def test_job_waits_without_a_failed_attempt_while_storage_is_unreadable(
-    service, caplog: pytest.LogCaptureFixture
-):
+def test_job_waits_without_a_failed_attempt_while_storage_is_unreadable(service, caplog):
     service.now = datetime.now(UTC)
     accepted = service.submit(service.competition())
     folder = service.settings.data_dir / "blobs"
@@ -91,9 +85,7 @@ def test_no_transaction_is_open_while_a_file_is_read(service):
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
-def test_score_is_recorded_in_the_same_attempt_after_a_database_error(
-    service, monkeypatch: pytest.MonkeyPatch
-):
+def test_score_is_recorded_in_the_same_attempt_after_a_database_error(service, monkeypatch):
     accepted = service.submit(service.competition())
     record, calls = jobs.record, []
 
@@ -112,7 +104,7 @@ def test_score_is_recorded_in_the_same_attempt_after_a_database_error(
         assert session.scalars(select(ScoringJob.attempt_count)).one() == 1
 
 
-def test_solution_is_prepared_once_for_many_files(service, monkeypatch: pytest.MonkeyPatch):
+def test_solution_is_prepared_once_for_many_files(service, monkeypatch):
     loaded = []
     load = PreparedSolution.of
 
@@ -128,7 +120,7 @@ def test_solution_is_prepared_once_for_many_files(service, monkeypatch: pytest.M
     assert len(loaded) == 1
 
 
-def test_job_finished_by_another_process_is_not_recorded_twice(service, monkeypatch: pytest.MonkeyPatch):
+def test_job_finished_by_another_process_is_not_recorded_twice(service, monkeypatch):
     accepted = service.submit(service.competition())
     slow = Scorer(service.database, service.storage, lease=timedelta(seconds=0))
     quick = Scorer(service.database, service.storage, lease=LEASE)
@@ -147,7 +139,7 @@ def test_every_final_job_state_has_a_submission_status():
     assert set(jobs.STATUS_OF) == set(JobState) - set(leased_rows.OPEN_STATES)
 
 
-def with_metric(service, settings: dict[str, Any]) -> tuple[Competition, ScoringVersion]:
+def with_metric(service, settings):
     """Return a competition that is scored by another metric, before it has submissions."""
     competition = service.competition()
     with service.database.write() as session:

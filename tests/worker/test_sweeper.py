@@ -5,9 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -29,7 +27,7 @@ pytestmark = pytest.mark.system
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def sweep(sweeper: Sweeper, until: Callable[[], object]):
+def sweep(sweeper, until):
     """Run a sweeper until a condition holds; it forks, so this process must have no other threads."""
     end = time.monotonic() + HANG_SECONDS
     while not until():
@@ -41,7 +39,7 @@ def sweep(sweeper: Sweeper, until: Callable[[], object]):
     sweeper.run()
 
 
-def name_of_one_that_died() -> str:
+def name_of_one_that_died():
     """Return the holder name of a killed process."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         started = psutil.Process(process.pid).create_time()
@@ -61,7 +59,7 @@ def claim_as_a_dead_process(service, accepted):
         )
 
 
-def is_scored(service, accepted) -> bool:
+def is_scored(service, accepted):
     return service.submission(accepted).status is SubmissionStatus.SCORED
 
 
@@ -77,9 +75,7 @@ def test_job_of_a_dead_process_is_scored_before_the_next_sweep(service):
     sweep(sweeper, lambda: is_scored(service, accepted))
 
 
-def test_no_connection_is_open_at_a_fork_and_forked_processes_open_their_own(
-    service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_no_connection_is_open_at_a_fork_and_forked_processes_open_their_own(service, tmp_path, monkeypatch):
     """A shared connection would mix the statements of two processes, and a shared SQLite file its locks."""
     main = psutil.Process()
 
@@ -110,7 +106,7 @@ def test_no_connection_is_open_at_a_fork_and_forked_processes_open_their_own(
 
 
 @on_sqlite
-def test_failing_lane_and_missing_heartbeat_folder_do_not_end_the_loop(service, tmp_path: Path, caplog):
+def test_failing_lane_and_missing_heartbeat_folder_do_not_end_the_loop(service, tmp_path, caplog):
     ran = tmp_path / "ran"
 
     def fail(_: Turn) -> int:
@@ -128,7 +124,7 @@ def test_failing_lane_and_missing_heartbeat_folder_do_not_end_the_loop(service, 
     assert "the sweeper could not look for work" in caplog.text.lower()
 
 
-def test_heartbeat_is_touched_only_when_the_database_responds(service, tmp_path: Path):
+def test_heartbeat_is_touched_only_when_the_database_responds(service, tmp_path):
     heartbeat = tmp_path / "alive"
     for url, exists in ((f"sqlite:///{tmp_path / 'empty.db'}", False), (None, True)):
         sweeper = Sweeper(service.settings, all_lanes(service.settings), heartbeat=heartbeat)
@@ -173,7 +169,7 @@ def test_one_statement_finds_the_work_of_the_frequent_lanes(service, prepare_ver
 
 
 @on_sqlite
-def test_stopped_sweeper_kills_slow_turns_and_frees_their_claims(service, tmp_path: Path):
+def test_stopped_sweeper_kills_slow_turns_and_frees_their_claims(service, tmp_path):
     """The job can be claimed at once, as if its lease had ended."""
     service.now = datetime.now(UTC)
     accepted = service.submit(service.competition())
@@ -199,13 +195,13 @@ def test_stopped_sweeper_kills_slow_turns_and_frees_their_claims(service, tmp_pa
     assert job(service).lease_until <= datetime.now(UTC)
 
 
-def job(service) -> ScoringJob:
+def job(service):
     with service.database.read() as session:
         return session.scalars(select(ScoringJob)).one()
 
 
 @on_sqlite
-def test_turn_ends_with_its_sweeper(service, tmp_path: Path):
+def test_turn_ends_with_its_sweeper(service, tmp_path):
     program = (
         "import os, pathlib, signal, time\n"
         "from grader.settings import load\n"

@@ -1,7 +1,6 @@
 """`fairboard submit` and other participants' commands on a running site."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def files(tmp_path: Path, predictions_csv) -> Path:
+def files(tmp_path, predictions_csv):
     """A folder with one file that can be scored and one that is rejected."""
     (tmp_path / GOOD).write_bytes(predictions_csv(skill=0.4))
     (tmp_path / BAD).write_text("id,prediction\nr0,much\n")
@@ -22,9 +21,7 @@ def files(tmp_path: Path, predictions_csv) -> Path:
 
 
 @on_sqlite
-def test_submit_prints_score_rank_weakest_term_and_remaining_submissions(
-    ada, service, live_site, files: Path
-):
+def test_submit_prints_score_rank_weakest_term_and_remaining_submissions(ada, service, live_site, files):
     service.competition(max_daily_submissions=3)
     result = ada("submit", files / GOOD, "-d", "first")
     assert result.exit_code == 0, result.output
@@ -43,7 +40,7 @@ def test_submit_prints_score_rank_weakest_term_and_remaining_submissions(
 
 @on_sqlite
 def test_exit_codes_distinguish_rejected_denied_late_and_unreachable(
-    ada, service, live_site, files: Path, monkeypatch
+    ada, service, live_site, files, monkeypatch
 ):
     service.competition(max_total_submissions=2)
     rejected = ada("submit", files / BAD)
@@ -61,7 +58,7 @@ def test_exit_codes_distinguish_rejected_denied_late_and_unreachable(
 
 
 @on_sqlite
-def test_check_finds_all_problems_and_uses_no_submission(ada, service, files: Path):
+def test_check_finds_all_problems_and_uses_no_submission(ada, service, files):
     service.competition()
     assert ada("check", files / GOOD).stdout.startswith("good.csv can be scored.")
     result = ada("check", files / BAD)
@@ -72,7 +69,7 @@ def test_check_finds_all_problems_and_uses_no_submission(ada, service, files: Pa
 
 
 @on_sqlite
-def test_submissions_are_listed_shown_selected_and_downloaded(ada, service, files: Path, predictions_csv):
+def test_submissions_are_listed_shown_selected_and_downloaded(ada, service, files, predictions_csv):
     service.competition()
     ada("submit", files / GOOD, "-d", "a model")
     lines = ada("submissions").stdout.splitlines()

@@ -8,7 +8,7 @@ import pytest
 from fairboard import PairCounts, PreparedSplit, count_pairs, prepare
 
 
-def brute_force_wins(winners: np.ndarray, losers: np.ndarray) -> int:
+def brute_force_wins(winners, losers):
     return int(2 * np.sum(winners[:, None] > losers[None, :]) + np.sum(winners[:, None] == losers[None, :]))
 
 
@@ -28,7 +28,7 @@ def assert_counts_are_those_of_brute_force(labels, mentions, y_score):
         assert identity.negative_background_wins == brute_force_wins(background_negative, negative)
 
 
-def random_scores(rng: np.random.Generator, rows: int) -> np.ndarray:
+def random_scores(rng, rows):
     """Generate scores from one of several distributions, most of which have many ties."""
     levels = int(rng.integers(1, 12))
     kind = rng.integers(0, 7)

@@ -45,7 +45,7 @@ def test_error_of_a_score_is_summed_over_its_rows():
 @pytest.mark.parametrize(
     "cell", ["positive, inside", "negative, inside", "positive, outside", "negative, outside"]
 )
-def test_score_with_an_empty_cell_has_no_error(cell: str):
+def test_score_with_an_empty_cell_has_no_error(cell):
     label, place = cell.split(", ")
     labels = np.array([1, 1, 0, 0], bool)
     member = np.array([1, 0, 1, 0], bool)

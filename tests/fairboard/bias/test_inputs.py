@@ -82,7 +82,7 @@ def test_invalid_options_are_rejected(options, error):
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
-def test_missing_texts_mention_no_identity(missing: object):
+def test_missing_texts_mention_no_identity(missing):
     found = identities_from_text(["nan cat", missing, "none"], ["cat", "nan", "none"])
     assert [each.tolist() for each in found.values()] == [
         [True, False, False],

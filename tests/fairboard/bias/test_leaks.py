@@ -12,7 +12,7 @@ from tests.fixtures.examples import examples
 ROWS = 4000
 
 
-def leak(values: np.ndarray, hidden: np.ndarray):
+def leak(values, hidden):
     return VisibleOrder.of(values).leak(hidden)
 
 
@@ -24,7 +24,7 @@ def test_chance_interval_stays_within_the_range_of_an_auc():
 
 
 @pytest.mark.parametrize("descends", [False, True])
-def test_rows_sorted_by_label_are_a_leak(descends: bool):
+def test_rows_sorted_by_label_are_a_leak(descends):
     hidden = np.arange(ROWS) >= ROWS // 2
     found = leak(np.arange(ROWS)[:: -1 if descends else 1], hidden)
     assert (found.auc, found.verdict) == (0.0 if descends else 1.0, Verdict.LEAK)
@@ -49,19 +49,19 @@ def test_small_but_significant_order_is_noteworthy_but_no_leak():
 
 @examples(50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
-def test_auc_equals_that_of_the_metric(rows: list[tuple[int, bool]]):
+def test_auc_equals_that_of_the_metric(rows):
     values, hidden = (np.array(column) for column in zip(*rows, strict=True))
     found = leak(values, hidden)
     expected = bias_report(hidden, values.astype(float), {}).overall_auc
     assert (found.auc if found else None) == expected
 
 
-def groups_leak(codes: np.ndarray, hidden: np.ndarray):
+def groups_leak(codes, hidden):
     return VisibleGroups(codes.astype(np.uint8)).leak(hidden)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1])
-def test_bit_that_no_order_reveals_is_a_leak_as_groups(share: float):
+def test_bit_that_no_order_reveals_is_a_leak_as_groups(share):
     ids = np.arange(ROWS)
     hidden = ids % 10 < 10 * share
     assert leak(ids, hidden).verdict is Verdict.CLEAN
@@ -71,7 +71,7 @@ def test_bit_that_no_order_reveals_is_a_leak_as_groups(share: float):
 
 @pytest.mark.parametrize("group_count", [2, 16, 100, 256])
 @pytest.mark.parametrize("share", [0.5, 0.05])
-def test_random_groups_are_clean_despite_their_optimal_order(group_count: int, share: float):
+def test_random_groups_are_clean_despite_their_optimal_order(group_count, share):
     generator = np.random.default_rng(3)
     for _ in range(100):
         codes = generator.integers(0, group_count, ROWS)
@@ -85,7 +85,7 @@ def test_one_group_or_one_class_has_no_leak():
 
 @examples(50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
-def test_auc_of_groups_equals_that_of_their_shares(rows: list[tuple[int, bool]]):
+def test_auc_of_groups_equals_that_of_their_shares(rows):
     codes, hidden = (np.array(column) for column in zip(*rows, strict=True))
     found = groups_leak(codes, hidden)
     shares = np.array([hidden[codes == code].mean() for code in codes])

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from fairboard import MetricSettings, PreparedSplit, count_pairs, prepare
+from fairboard import MetricSettings, count_pairs, prepare
 
 JUST_BELOW_HALF = 0.49999999999999994
 
@@ -28,7 +28,7 @@ def test_thresholds_are_configurable():
 
 
 @pytest.fixture
-def split() -> PreparedSplit:
+def split():
     rng = np.random.default_rng(3)
     identities = {"cat": rng.random(101), "ein Hund": rng.random(101) * 1.2, "nobody": np.zeros(101)}
     return prepare(rng.random(101), identities, in_score=["cat"])

@@ -14,7 +14,7 @@ PERFECT = [0.9, 0.1, 0.8, 0.2, 0.9, 0.1, 0.8, 0.2]
 OVERLAPPING = {"cat": [1, 1, 1, 1, 0, 0, 0, 0], "dog": [0, 0, 1, 1, 1, 1, 0, 0]}
 
 
-def all_aucs(report) -> list[float]:
+def all_aucs(report):
     cells = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
     return [
         *report.terms.values(),

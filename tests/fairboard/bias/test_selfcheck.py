@@ -20,7 +20,7 @@ def test_machine_that_loses_ties_is_detected(monkeypatch):
 
 
 @pytest.mark.parametrize("package", ["fairboard", "fairboard.bias"])
-def test_import_of_the_metrics_loads_numpy_and_nothing_heavier(package: str):
+def test_import_of_the_metrics_loads_numpy_and_nothing_heavier(package):
     script = f"""
 import importlib, pkgutil, sys
 import numpy.random

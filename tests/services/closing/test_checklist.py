@@ -1,6 +1,5 @@
 """Checklist for the reveal: missing results."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -32,7 +31,7 @@ def competition(service):
 
 
 @pytest.fixture
-def state(service, competition) -> Callable[..., CloseState]:
+def state(service, competition):
     """A function that returns the state of the close."""
 
     def of(*, after: timedelta = timedelta()) -> CloseState:
@@ -43,7 +42,7 @@ def state(service, competition) -> Callable[..., CloseState]:
     return of
 
 
-def send_more(service, like: Submission, *minutes: int, **values) -> list[int]:
+def send_more(service, like, *minutes, **values):
     """Add copies of a submission, delayed by these numbers of minutes; return their ids."""
     names = ("competition_id", "team_id", "user_id", "sha256", "size_bytes", "file_name", "status", "kind")
     given = {name: getattr(like, name) for name in names} | values
@@ -55,7 +54,7 @@ def send_more(service, like: Submission, *minutes: int, **values) -> list[int]:
         return [row.id for row in rows]
 
 
-def ids(submissions: tuple[Submission, ...]) -> list[int]:
+def ids(submissions):
     return [each.id for each in submissions]
 
 

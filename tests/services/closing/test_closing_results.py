@@ -11,7 +11,6 @@ from sqlalchemy import select, update
 
 from grader.models import (
     AuditEntry,
-    Competition,
     JobState,
     OrganizerJob,
     Solution,
@@ -35,7 +34,7 @@ ACTOR = Actor.shell()
 
 
 @pytest.fixture
-def closed(service) -> Competition:
+def closed(service):
     """A closed, settled competition with three teams, whose competing submissions are known."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     for seed, name in enumerate(("ada", "bob", "cyd")):
@@ -45,7 +44,7 @@ def closed(service) -> Competition:
     return service.reload(competition)
 
 
-def run(service, job: OrganizerJob, **options) -> OrganizerJob:
+def run(service, job, **options):
     worker = OrganizerWorker(service.settings, service.database, service.storage, **options)
     worker.run(job.id)
     with service.database.read() as session:
@@ -53,13 +52,13 @@ def run(service, job: OrganizerJob, **options) -> OrganizerJob:
         return found
 
 
-def receipt(service, submission_id: int, viewer: Viewer, phase: Phase) -> Receipt:
+def receipt(service, submission_id, viewer, phase):
     with service.database.read() as session:
         submission = session.get_one(Submission, submission_id)
         return receipts.visible_to(session, submission=submission, viewer=viewer, phase=phase)
 
 
-def bytes_of(service, submission_id: int) -> bytes:
+def bytes_of(service, submission_id):
     with service.database.read() as session:
         data: bytes = service.storage.read(session.get_one(Submission, submission_id).sha256)
         return data
@@ -80,9 +79,7 @@ def test_organizers_receipt_is_verified_from_the_files(service, solution_csv):
 
 
 @on_sqlite
-def test_teams_receipt_has_hashes_and_shown_values_until_the_solution_is_published(
-    service,
-):
+def test_teams_receipt_has_hashes_and_shown_values_until_the_solution_is_published(service):
     competition = service.competition()
     accepted = service.submit(competition)
     service.score(accepted)
@@ -124,7 +121,7 @@ def test_receipt_needs_a_score_and_a_commitment(service):
     assert receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN) == noted
 
 
-def bundled(service, competition: Competition) -> dict[str, bytes]:
+def bundled(service, competition):
     """Return the contents of the results bundle by file name."""
     with service.database.read() as session:
         found = lookup.get(session, slug=competition.slug)
@@ -134,7 +131,7 @@ def bundled(service, competition: Competition) -> dict[str, bytes]:
         return {name.removeprefix(f"{competition.slug}/"): files.read(name) for name in files.namelist()}
 
 
-def test_bundle_contains_the_tables_and_only_a_published_solution(service, closed: Competition):
+def test_bundle_contains_the_tables_and_only_a_published_solution(service, closed):
     with refused("not_revealed"):
         bundle.require_revealed(closed)
     service.act(close.reveal, competition=closed, after=LATER)
@@ -157,7 +154,7 @@ def test_bundle_contains_the_tables_and_only_a_published_solution(service, close
 
 
 @on_sqlite
-def test_solution_is_published_once_after_the_reveal_and_publicly_logged(service, closed: Competition):
+def test_solution_is_published_once_after_the_reveal_and_publicly_logged(service, closed):
     with service.database.write() as session:
         with refused("not_revealed"):
             publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)

@@ -14,11 +14,11 @@ def post(service, competition, **given):
     return service.act(announcements.post, competition=competition, **options)
 
 
-def withdraw(service, competition, announcement_id: int):
+def withdraw(service, competition, announcement_id):
     service.act(announcements.withdraw, competition=competition, announcement_id=announcement_id)
 
 
-def shown(service, competition) -> list[str]:
+def shown(service, competition):
     with service.database.read() as session:
         return [each.title for each in announcements.shown(session, competition=competition)]
 

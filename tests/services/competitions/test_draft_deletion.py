@@ -27,7 +27,7 @@ SHELL = Actor(None, "shell (tests)")
 
 
 @pytest.fixture
-def draft(service, solution_csv) -> Competition:
+def draft(service, solution_csv):
     """A draft with an owner, a solution, a waiting check, a data file and an announcement."""
     ada = service.user("ada")
     stored = stored_solutions.store_new(service.storage, read_solution(solution_csv()), split_key=b"k")
@@ -44,11 +44,11 @@ def draft(service, solution_csv) -> Competition:
     return service.reload(made)
 
 
-def delete(service, competition: Competition):
+def delete(service, competition):
     service.act(drafts.delete_draft, competition=competition, actor=SHELL)
 
 
-def rows_of(session, competition: Competition) -> dict[str, int]:
+def rows_of(session, competition):
     """Return the number of a competition's rows in each table."""
     counts = {
         table.name: session.scalar(
@@ -60,7 +60,7 @@ def rows_of(session, competition: Competition) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def test_everything_of_a_draft_except_its_audit_is_deleted(service, draft: Competition):
+def test_everything_of_a_draft_except_its_audit_is_deleted(service, draft):
     with service.database.read() as session:
         before = rows_of(session, draft)
         assert {
@@ -84,7 +84,7 @@ def test_everything_of_a_draft_except_its_audit_is_deleted(service, draft: Compe
         assert (entry.action, entry.before) == ("competition.delete", {"slug": "next", "title": "Next"})
 
 
-def test_slug_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: Competition):
+def test_slug_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft):
     delete(service, draft)
     with service.database.write() as session:
         settings = CompetitionSettings(title="Again")
@@ -97,7 +97,7 @@ def test_slug_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: C
 
 @pytest.mark.parametrize("is_scored", [False, True])
 def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_reused(
-    service, draft: Competition, predictions_csv, is_scored: bool
+    service, draft, predictions_csv, is_scored
 ):
     entered = service.act(
         benchmark_entries.add,
@@ -122,7 +122,7 @@ def test_draft_with_a_benchmark_is_deleted_and_the_id_of_the_submission_is_not_r
             accepting.open_submission(session, user=None, submission_id=left.id)
 
 
-def test_concurrent_act_on_a_deleted_draft_finds_no_draft(service, draft: Competition):
+def test_concurrent_act_on_a_deleted_draft_finds_no_draft(service, draft):
     delete(service, draft)
     with service.database.write() as session, pytest.raises(lookup.UnknownCompetition):
         acting.begin(session, competition=draft, actor=SHELL, now=service.now)

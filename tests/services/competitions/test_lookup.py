@@ -28,7 +28,7 @@ BAD = ["", "Toxicity", "a b", "-a", "a-", "ü", "a" * 41, "a/b", "a\n", "list", 
 
 
 @pytest.mark.parametrize("slug", BAD)
-def test_slug_that_is_invalid_or_used_by_the_api_is_rejected(slug: str):
+def test_slug_that_is_invalid_or_used_by_the_api_is_rejected(slug):
     assert lookup.slug_fault(slug)
     assert not lookup.slug_fault("a-1")
 

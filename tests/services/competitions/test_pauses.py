@@ -14,7 +14,7 @@ from grader.services.submissions import refusal
 HOUR = timedelta(hours=1)
 
 
-def pause(service, competition, message: str = "The labels are being checked", **options):
+def pause(service, competition, message="The labels are being checked", **options):
     service.act(pauses.pause, competition=competition, message=message, **options)
 
 

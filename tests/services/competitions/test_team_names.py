@@ -34,12 +34,12 @@ def make(service):
     return competition
 
 
-def aliases(service) -> dict[str, str]:
+def aliases(service):
     with service.database.read() as session:
         return dict(session.execute(select(Team.name, Team.alias)).all())
 
 
-def rows(service, competition, viewer: Viewer = Viewer.PUBLIC, own: str = "", **options):
+def rows(service, competition, viewer=Viewer.PUBLIC, own="", **options):
     with service.database.read() as session:
         own_id = session.scalar(select(Team.id).where(Team.name == own)) if own else None
         request = BoardRequest(own_team_id=own_id, **options)

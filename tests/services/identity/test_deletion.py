@@ -16,7 +16,7 @@ from tests.fixtures.refusals import is_refusal, refused
 pytestmark = pytest.mark.both_databases
 
 
-def delete(service, name: str) -> User:
+def delete(service, name):
     user = service.user(name)
     service.act(accounts.delete_account, user=user, secret="s")
     with service.database.read() as session:

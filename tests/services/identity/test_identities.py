@@ -21,7 +21,7 @@ def settings(make_settings):
     return make_settings(oidc_providers=SecretStr(CAMPUS))
 
 
-def arrive(service, *, after=timedelta(), **claims) -> int:
+def arrive(service, *, after=timedelta(), **claims):
     with service.database.write() as session:
         return identities.arrive(
             session,
@@ -32,7 +32,7 @@ def arrive(service, *, after=timedelta(), **claims) -> int:
         ).id
 
 
-def sign_up(service, name: str, *, arrived=timedelta(), after=timedelta(), subject: str = "17") -> str:
+def sign_up(service, name, *, arrived=timedelta(), after=timedelta(), subject="17"):
     with service.database.write() as session:
         about = {"provider": service.settings.providers()[0], "now": service.now + after}
         at = service.now + arrived

@@ -39,11 +39,11 @@ def sign_up(service):
     return create
 
 
-def delete(service, name: str):
+def delete(service, name):
     service.act(accounts.delete_account, user=service.user(name), secret=SECRET)
 
 
-def unlink(service, name: str):
+def unlink(service, name):
     """Unlink the account's identity after its user has set a password."""
     with service.database.write() as session:
         user = session.get_one(User, service.user(name).id)

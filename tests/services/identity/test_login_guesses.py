@@ -19,7 +19,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 SECRET = "key"
 
 
-def guesser(name: str = "Ada", address: str = "192.0.2.1", **known) -> Guesser:
+def guesser(name="Ada", address="192.0.2.1", **known):
     return Guesser(
         account=login_guesses.account_hash(name, secret=SECRET),
         address=login_guesses.address_hash(address, secret=SECRET),
@@ -27,7 +27,7 @@ def guesser(name: str = "Ada", address: str = "192.0.2.1", **known) -> Guesser:
     )
 
 
-def guess(service, who: Guesser, at: timedelta = timedelta()) -> bool:
+def guess(service, who, at=timedelta()):
     """Make a wrong guess; return whether it was checked."""
     try:
         service.act(login_guesses.begin, guesser=who, after=at)

@@ -10,7 +10,7 @@ from grader.text import folded
 from tests.fixtures.refusals import refused
 
 
-def valid(text: str) -> str | None:
+def valid(text):
     try:
         return clean_name(text)
     except InvalidName:
@@ -35,7 +35,7 @@ def valid(text: str) -> str | None:
         ("क्\u200dष", "क्ष"),
     ],
 )
-def test_similar_names_and_names_in_another_letter_case_are_the_same(one: str, other: str):
+def test_similar_names_and_names_in_another_letter_case_are_the_same(one, other):
     assert name_key(clean_name(one)) == name_key(clean_name(other))
 
 
@@ -49,7 +49,7 @@ def test_similar_names_and_names_in_another_letter_case_are_the_same(one: str, o
         ("名前", "名刺"),
     ],
 )
-def test_different_names_are_distinct(one: str, other: str):
+def test_different_names_are_distinct(one, other):
     assert name_key(clean_name(one)) != name_key(clean_name(other))
 
 
@@ -75,7 +75,7 @@ def test_different_names_are_distinct(one: str, other: str):
         ("x" * 1_000_000, "has 1,000,000 characters"),
     ],
 )
-def test_invalid_name_is_rejected_with_its_reason(name: str, why: str):
+def test_invalid_name_is_rejected_with_its_reason(name, why):
     with pytest.raises(InvalidName, match=why):
         clean_name(name)
 
@@ -94,7 +94,7 @@ def test_invalid_name_is_rejected_with_its_reason(name: str, why: str):
         "क्\u200cष",
     ],
 )
-def test_length_is_counted_in_visible_characters(name: str):
+def test_length_is_counted_in_visible_characters(name):
     assert clean_name(name) == name
 
 
@@ -128,14 +128,14 @@ def test_name_of_a_deleted_account_is_reserved():
         "Official Support",
     ],
 )
-def test_site_names_are_reserved_in_every_script_and_with_any_punctuation(name: str):
+def test_site_names_are_reserved_in_every_script_and_with_any_punctuation(name):
     assert names.is_reserved(clean_name(name))
     with refused("reserved_name", match="is reserved"):
         names.require_unreserved(clean_name(name))
 
 
 @pytest.mark.parametrize("name", ["Rooter", "Adminton", "Supporters of AUC", "Hostettler", "Systematic"])
-def test_names_that_only_contain_a_reserved_word_are_free(name: str):
+def test_names_that_only_contain_a_reserved_word_are_free(name):
     assert not names.is_reserved(clean_name(name))
 
 
@@ -159,7 +159,7 @@ def test_administrator_may_use_the_word_but_not_the_name_of_the_site():
         "Team Alpha\u02d9",
     ],
 )
-def test_names_that_differ_in_punctuation_and_spaces_are_the_same(other: str):
+def test_names_that_differ_in_punctuation_and_spaces_are_the_same(other):
     assert name_key(clean_name(other)) == name_key("Team Alpha")
 
 
@@ -173,12 +173,12 @@ def test_names_that_differ_in_punctuation_and_spaces_are_the_same(other: str):
         ("\u0661", "\u0661\u0660"),
     ],
 )
-def test_punctuation_that_changes_the_meaning_is_kept(one: str, other: str):
+def test_punctuation_that_changes_the_meaning_is_kept(one, other):
     assert name_key(clean_name(one)) != name_key(clean_name(other))
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=90))
-def test_any_text_is_either_a_clean_name_or_rejected(text: str):
+def test_any_text_is_either_a_clean_name_or_rejected(text):
     shown = valid(text)
     if shown is not None:
         assert clean_name(shown) == shown
@@ -188,7 +188,7 @@ def test_any_text_is_either_a_clean_name_or_rejected(text: str):
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=64))
-def test_ascii_names_are_the_same_in_any_letter_case(text: str):
+def test_ascii_names_are_the_same_in_any_letter_case(text):
     shown = valid(text)
     if shown is not None:
         assert name_key(shown) == name_key(shown.upper()) == name_key(shown.lower())

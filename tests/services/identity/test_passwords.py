@@ -34,7 +34,7 @@ from tests.fixtures.refusals import refused
         ),
     ],
 )
-def test_password_that_is_easy_to_guess_or_has_a_wrong_length_is_rejected(password: str):
+def test_password_that_is_easy_to_guess_or_has_a_wrong_length_is_rejected(password):
     assert password_problem(password, name="Ada Lovelace")
 
 
@@ -42,16 +42,16 @@ def test_password_that_is_easy_to_guess_or_has_a_wrong_length_is_rejected(passwo
     "password",
     ["correct horse battery", "monkey84719264", "tr0ub4dor&3x", "7#love9$21!&", "aB1!xyz" * 146],
 )
-def test_other_passwords_are_accepted(password: str):
+def test_other_passwords_are_accepted(password):
     assert password_problem(password, name="Ada Lovelace") is None
 
 
 @pytest.fixture
-def hasher() -> BoundedHasher:
+def hasher():
     return BoundedHasher(time_cost=1, memory_cost=8)
 
 
-def test_hash_verifies_its_password_and_no_other(hasher: BoundedHasher):
+def test_hash_verifies_its_password_and_no_other(hasher):
     stored = hasher.hash("correct horse battery")
     with hasher.turn():
         assert hasher.verify(stored, "correct horse battery")
@@ -59,7 +59,7 @@ def test_hash_verifies_its_password_and_no_other(hasher: BoundedHasher):
         hasher.verify(stored, "another")
 
 
-def test_only_one_password_is_hashed_at_a_time(hasher: BoundedHasher):
+def test_only_one_password_is_hashed_at_a_time(hasher):
     running, most = [0], [0]
 
     def hash_one():
@@ -77,9 +77,7 @@ def test_only_one_password_is_hashed_at_a_time(hasher: BoundedHasher):
     assert most == [1]
 
 
-def test_full_queue_rejects_strangers_immediately_but_not_known_users(
-    hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
-):
+def test_full_queue_rejects_strangers_immediately_but_not_known_users(hasher, monkeypatch):
     monkeypatch.setattr(passwords, "MOST_WAITING", 2)
     hasher = BoundedHasher(time_cost=1, memory_cost=8)
     with hasher._places[False], hasher._places[False]:
@@ -92,7 +90,7 @@ def test_full_queue_rejects_strangers_immediately_but_not_known_users(
             assert hasher.hash("a known user")
 
 
-def test_no_request_waits_longer_than_the_limit(hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch):
+def test_no_request_waits_longer_than_the_limit(hasher, monkeypatch):
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.01)
     with hasher._slots, refused("too_many_hashes"), hasher.turn():
         pass

@@ -22,17 +22,17 @@ KEY = "the tests' key"
 
 
 @pytest.fixture
-def now() -> datetime:
+def now():
     return datetime(2026, 3, 1, 12, 0, 10, tzinfo=UTC)
 
 
 @pytest.fixture
-def user(database, now) -> User:
+def user(database, now):
     with database.write() as session:
         return accounts.add(session, user=accounts.named("Ada", password_hash="!", now=now))
 
 
-def add_app(database, user: User, now, *, name: str = "", key_id: str = "a") -> str:
+def add_app(database, user, now, *, name="", key_id="a"):
     app = NewApp.of(user, key_id=key_id, key=KEY)
     proof = Proof(code=code_at(app.secret, now))
     with database.write() as session:
@@ -41,14 +41,14 @@ def add_app(database, user: User, now, *, name: str = "", key_id: str = "a") -> 
     return app.secret
 
 
-def verify(database, user: User, code: str, now) -> bool:
+def verify(database, user, code, now):
     with database.write() as session:
         return second_factors.verify(
             session, user=user, proof=Proof(code=code), ceremony=None, key=KEY, now=now
         )
 
 
-def outcome(*given) -> bool | str:
+def outcome(*given):
     """Return the result of `verify`, or the name of its refusal."""
     try:
         return verify(*given)

@@ -12,7 +12,7 @@ from tests.fixtures.refusals import refused
 pytestmark = pytest.mark.both_databases
 
 
-def rename(service, competition, user: str, name: str):
+def rename(service, competition, user, name):
     service.act(teams.rename, competition=competition, user=service.user(user), name=name)
 
 

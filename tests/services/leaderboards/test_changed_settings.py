@@ -35,7 +35,7 @@ Ranking = list[tuple[int, int]]  # teams and submissions, best first
 
 
 @pytest.fixture
-def competition(service) -> Competition:
+def competition(service):
     """A competition with four teams, each with three scored files, of which two compete."""
     competition: Competition = service.competition(boards=SETTING, closes_at=service.now + HOUR)
     sent = [
@@ -46,7 +46,7 @@ def competition(service) -> Competition:
     return service.reload(competition)
 
 
-def expected(service, competition: Competition, split: Split, value: Callable[[Score], float], decimals: int):
+def expected(service, competition, split, value, decimals):
     """Return the ranking by the stored scores of the live version."""
     live = service.reload(competition).live_scoring_version_id
     files: dict[int, list[tuple[Submission, dict[Split, Score]]]] = {}
@@ -66,7 +66,7 @@ def expected(service, competition: Competition, split: Split, value: Callable[[S
     return [(each.team_id, each.id) for _, _, each in sorted(entries, key=lambda entry: entry[:2])]
 
 
-def stored(service, competition: Competition, split: Split, board: str = MAIN_BOARD) -> Ranking:
+def stored(service, competition, split, board=MAIN_BOARD):
     live = service.reload(competition).live_scoring_version_id
     on = Standing.scoring_version_id == live, Standing.split == split, Standing.board == board
     order = Standing.score_units.desc(), Standing.submitted_at, Standing.submission_id
@@ -75,7 +75,7 @@ def stored(service, competition: Competition, split: Split, board: str = MAIN_BO
         return [(team_id, submission_id) for team_id, submission_id in rows]
 
 
-def assert_boards(service, competition: Competition, *splits: Split) -> dict[tuple[Split, str], Ranking]:
+def assert_boards(service, competition, *splits):
     """Assert that all leaderboards equal brute force, and return them."""
     found = {}
     for split in splits:
@@ -87,7 +87,7 @@ def assert_boards(service, competition: Competition, *splits: Split) -> dict[tup
     return found
 
 
-def change(service, competition: Competition, boards: str) -> frozenset[str]:
+def change(service, competition, boards):
     changed: frozenset[str] = service.act(
         rows.change_settings, competition=competition, changes={"boards": boards}
     )

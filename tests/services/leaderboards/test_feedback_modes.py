@@ -43,14 +43,14 @@ def coarse(service):
     return make
 
 
-def send(service, competition: Competition, skills=SKILLS, **options):
+def send(service, competition, skills=SKILLS, **options):
     return [
         service.submit(competition, skill=skill, seed=10 + place, after=place * HOUR, **options)
         for place, skill in enumerate(skills)
     ]
 
 
-def bands(service, competition: Competition, version_id: int | None = None) -> dict[int, int]:
+def bands(service, competition, version_id=None):
     """Return the lower end of each public score's band by submission, computed in decimals."""
     step = Decimal(competition.feedback_step.value)
     query = select(Score.submission_id, Score.score).where(
@@ -64,7 +64,7 @@ def bands(service, competition: Competition, version_id: int | None = None) -> d
         }
 
 
-def public_standings(service) -> dict[int, tuple[int, int]]:
+def public_standings(service):
     with service.database.read() as session:
         rows = session.scalars(select(Standing).where(Standing.split == Split.PUBLIC)).all()
         live = session.scalars(select(Competition.live_scoring_version_id)).one()
@@ -76,14 +76,14 @@ def public_standings(service) -> dict[int, tuple[int, int]]:
 
 
 @given(units=st.integers(0, 100_000), step=st.sampled_from(Step))
-def test_band_contains_its_score_and_starts_at_a_multiple_of_the_step(units: int, step: Step):
+def test_band_contains_its_score_and_starts_at_a_multiple_of_the_step(units, step):
     band, width = order.SCALE.band(units, float(step)), round(float(step) * 100_000)
     assert band % width == 0
     assert band <= units < band + width
 
 
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.BLIND])
-def test_each_coarse_mode_ranks_a_team_by_its_displayed_score(service, coarse, mode: Feedback):
+def test_each_coarse_mode_ranks_a_team_by_its_displayed_score(service, coarse, mode):
     competition = coarse(mode)
     sent = send(service, competition)
     service.score(*sent)
@@ -130,7 +130,7 @@ def test_leaderboard_is_not_sorted_by_a_hidden_term(service, coarse):
 
 @pytest.mark.parametrize("mode", [mode for mode in Feedback if mode.is_coarse])
 def test_free_slots_go_to_the_best_true_public_scores_which_are_hidden_until_the_reveal(
-    service, coarse, mode: Feedback
+    service, coarse, mode
 ):
     competition = coarse(mode, Step.OF_0_02, closes_at=service.now + 10 * HOUR)
     sent = send(service, competition, (1.5, 0.1, 1.51, 0.2))
@@ -161,7 +161,7 @@ def test_free_slots_go_to_the_best_true_public_scores_which_are_hidden_until_the
 
 
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.BLIND])
-def test_team_sees_the_feedback_and_an_organizer_the_score(service, coarse, mode: Feedback):
+def test_team_sees_the_feedback_and_an_organizer_the_score(service, coarse, mode):
     competition = coarse(mode)
     sent = send(service, competition)
     service.score(*sent)

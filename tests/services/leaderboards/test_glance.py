@@ -26,7 +26,7 @@ def competition(service):
     return service.reload(competition)
 
 
-def look(service, competition, name: str | None = None) -> Glance:
+def look(service, competition, name=None):
     with service.database.read() as session:
         competition, team = lookup.get(session, slug=competition.slug), None
         if name is not None:

@@ -11,9 +11,8 @@ from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import submission_results
-from grader.services.leaderboards.board import Board, BoardNotRevealed, BoardRequest, board_of
+from grader.services.leaderboards.board import BoardNotRevealed, BoardRequest, board_of
 from grader.services.leaderboards.rows import change_settings, to_entry
-from grader.services.leaderboards.submission_results import Overview
 from grader.services.submissions import decisions
 from grader.visibility import Phase, Viewer
 from tests.fixtures.refusals import refused
@@ -33,13 +32,13 @@ def competition(service):
     return service.reload(competition)
 
 
-def public(service, competition, **options) -> Board:
+def public(service, competition, **options):
     with service.database.read() as session:
         asked = BoardRequest(**options)
         return board_of(session, competition=competition, now=service.now, request=asked)
 
 
-def private(service, competition, phase: Phase, *, viewer: Viewer = Viewer.PUBLIC, **options) -> Board:
+def private(service, competition, phase, *, viewer=Viewer.PUBLIC, **options):
     with service.database.read() as session:
         return board_of(
             session,
@@ -52,7 +51,7 @@ def private(service, competition, phase: Phase, *, viewer: Viewer = Viewer.PUBLI
         )
 
 
-def summary_of(service, submission_id: int, viewer: Viewer, phase: Phase = Phase.OPEN) -> Overview:
+def summary_of(service, submission_id, viewer, phase=Phase.OPEN):
     with service.database.read() as session:
         submission = session.get_one(Submission, submission_id)
         return submission_results.summary(session, submission=submission, viewer=viewer, phase=phase)

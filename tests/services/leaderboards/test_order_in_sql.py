@@ -2,7 +2,6 @@
 
 import random
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import Double, delete, literal, select, union_all
@@ -21,7 +20,7 @@ NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus")
 SHORTEST = timedelta(microseconds=1)
 
 
-def draw(chance: random.Random, sent: list[Any], now) -> list[TeamEntry]:
+def draw(chance, sent, now):
     """Return entries for some of the teams; most entries are tied in score or time."""
     scores, times = chance.choice([(1, 1), (1, 3), (2, 2), (3, 1)])
     return [
@@ -55,7 +54,7 @@ def test_ranking_columns_are_not_nullable_because_databases_sort_nulls_different
 
 
 @pytest.mark.parametrize("decimals", [4, 2])
-def test_both_databases_round_terms_like_their_display(service, decimals: int):
+def test_both_databases_round_terms_like_their_display(service, decimals):
     dice = random.Random(decimals)
     ties = [number / 20_000 for number in range(1, 400, 2)] + [0.90625, 0.03125, -0.03125, 2.5, 1e17, -3e200]
     values = ties + [dice.random() for _ in range(100)] + [dice.gauss(0, 1e6) for _ in range(100)]

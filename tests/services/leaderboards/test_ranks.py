@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from itertools import product
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def board(service, prepare_version) -> tuple[Any, int, list[TeamEntry]]:
+def board(service, prepare_version):
     """The live version of a competition with entries from five teams; there are other leaderboards too."""
     competition = service.competition()
     sent = [service.submit(competition, user=name).submission for name in ("ada", "bob", "cyd", "dan", "eve")]

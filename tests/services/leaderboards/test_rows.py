@@ -1,6 +1,5 @@
 """Leaderboard rows: best entries, and updates limited to the requested teams."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -10,7 +9,6 @@ from grader.models import (
     MAIN_BOARD,
     Competition,
     Score,
-    ScoringVersion,
     Split,
     Standing,
     Team,
@@ -50,21 +48,21 @@ class World:
                 of_file = Score.submission_id == submission_id, Score.split == split
                 session.execute(update(Score).where(*of_file).values(score=tenths / 10))
 
-    def entry(self, number: int, units: int, team: int | None = None) -> TeamEntry:
+    def entry(self, number, units, team=None):
         """Return an entry for a file, whose number determines the order and the times."""
         team = team or (self.ada, self.bob)[number % 2]
         return TeamEntry(team, self.files[number], units, self.service.now + number * MINUTE)
 
-    def enter(self, *entries: TeamEntry):
+    def enter(self, *entries):
         with self.service.database.write() as session:
             standing_rows.enter(session, entries={MAIN_BOARD: entries}, scoring_version_id=self.live)
 
-    def rebuild(self, *team_ids: int):
+    def rebuild(self, *team_ids):
         with self.service.database.write() as session:
             competition = lookup.get(session, slug="toxicity")
             standing_rows.rebuild(session, competition=competition, team_ids=team_ids)
 
-    def put(self, *entries: TeamEntry, split: Split = Split.PUBLIC):
+    def put(self, *entries, split=Split.PUBLIC):
         """Replace all rows of a split."""
         with self.service.database.write() as session:
             for row in session.scalars(select(Standing).where(Standing.split == split)):
@@ -74,23 +72,23 @@ class World:
                 standing_rows.to_row(each, scoring_version_id=self.live, split=split) for each in entries
             )
 
-    def rows(self) -> Rows:
+    def rows(self):
         with self.service.database.read() as session:
             found = session.scalars(select(Standing)).all()
         return {(row.scoring_version_id, row.split, row.team_id): row.submission_id for row in found}
 
-    def entries(self, split: Split) -> set[TeamEntry]:
+    def entries(self, split):
         with self.service.database.read() as session:
             found = session.scalars(select(Standing).where(Standing.split == split)).all()
         return {standing_rows.to_entry(row) for row in found}
 
 
 @pytest.fixture
-def world(service) -> World:
+def world(service):
     return World(service)
 
 
-def test_best_new_entry_is_kept_and_the_earliest_of_equal_ones(world: World):
+def test_best_new_entry_is_kept_and_the_earliest_of_equal_ones(world):
     entries = [world.entry(number, units, world.ada) for number, units in enumerate((5, 9, 9, 7))]
     for order in (entries, entries[::-1], entries[2:] + entries[:2]):
         world.put()
@@ -98,7 +96,7 @@ def test_best_new_entry_is_kept_and_the_earliest_of_equal_ones(world: World):
         assert world.entries(Split.PUBLIC) == {entries[1]}
 
 
-def test_entry_replaces_only_a_worse_one(world: World):
+def test_entry_replaces_only_a_worse_one(world):
     old, others = world.entry(1, 7, world.ada), world.entry(3, 1)
     for units, number, stands in ((6, 1, False), (7, 0, True), (7, 2, False), (8, 3, True)):
         new = world.entry(number, units, world.ada)
@@ -107,7 +105,7 @@ def test_entry_replaces_only_a_worse_one(world: World):
         assert world.entries(Split.PUBLIC) == {new if stands else old, others}
 
 
-def test_disqualified_team_has_no_entry_and_private_rows_stay_unchanged(world: World):
+def test_disqualified_team_has_no_entry_and_private_rows_stay_unchanged(world):
     private = world.entry(1, 3)
     world.put()
     world.put(private, split=Split.PRIVATE)
@@ -118,7 +116,7 @@ def test_disqualified_team_has_no_entry_and_private_rows_stay_unchanged(world: W
     assert world.entries(Split.PRIVATE) == {private}
 
 
-def test_entry_written_concurrently_by_another_process_is_compared(world: World):
+def test_entry_written_concurrently_by_another_process_is_compared(world):
     old, theirs, ours = (world.entry(number, units) for number, units in ((2, 5), (0, 9), (2, 7)))
     world.put(old)
     with world.service.database.write() as session:
@@ -132,7 +130,7 @@ def test_entry_written_concurrently_by_another_process_is_compared(world: World)
     assert [each.score_units for each in world.entries(Split.PUBLIC)] == [theirs.score_units]
 
 
-def test_only_requested_teams_are_rewritten(world: World):
+def test_only_requested_teams_are_rewritten(world):
     world.score()
     wrong = world.entry(2, 1), world.entry(3, 1)
     world.put(*wrong)
@@ -142,9 +140,7 @@ def test_only_requested_teams_are_rewritten(world: World):
     assert world.entries(Split.PUBLIC) == {world.entry(0, 80_000), world.entry(1, 70_000)}
 
 
-def test_private_rows_belong_to_the_live_version_once_settled(
-    world: World, prepare_version: Callable[..., ScoringVersion]
-):
+def test_private_rows_belong_to_the_live_version_once_settled(world, prepare_version):
     world.score()
     prepared = prepare_version(world.competition).id
     with world.service.database.write() as session:

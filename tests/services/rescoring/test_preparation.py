@@ -1,6 +1,5 @@
 """Rescoring preparation: interruptions, new versions, concurrent uploads."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -25,7 +24,7 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def corrected_csv(solution_csv: Callable[..., bytes]) -> bytes:
+def corrected_csv(solution_csv):
     """The solution with forty labels inverted and its rows in another order."""
     header, *lines = solution_csv().decode().splitlines()
     for number in range(40):
@@ -44,9 +43,7 @@ def competition(service):
     return service.reload(competition)
 
 
-def test_everything_changes_with_the_publication_and_nothing_before_it(
-    service, competition, corrected_csv: bytes
-):
+def test_everything_changes_with_the_publication_and_nothing_before_it(service, competition, corrected_csv):
     before = board(service, competition)
     version = prepare(service, competition, corrected_csv)
     assert (version.number, version.state) == (2, ScoringVersionState.PREPARING)
@@ -63,7 +60,7 @@ def test_everything_changes_with_the_publication_and_nothing_before_it(
 
 
 def test_new_scores_equal_those_of_a_competition_with_the_corrected_solution(
-    service, competition, corrected_csv: bytes
+    service, competition, corrected_csv
 ):
     version = prepare(service, competition, corrected_csv)
     service.run(*waiting(service, version))
@@ -76,9 +73,7 @@ def test_new_scores_equal_those_of_a_competition_with_the_corrected_solution(
     ]
 
 
-def test_without_usage_every_row_stays_in_its_split(
-    service, solution_csv: Callable[..., bytes], corrected_csv: bytes
-):
+def test_without_usage_every_row_stays_in_its_split(service, solution_csv, corrected_csv):
     competition = service.reload(service.competition(csv=solution_csv(usage=False)))
     without = b"\n".join(line.rpartition(b",")[0] for line in corrected_csv.splitlines())
     version = prepare(service, competition, without)
@@ -91,9 +86,7 @@ def test_without_usage_every_row_stays_in_its_split(
     assert splits[0] == splits[1] and len(splits[0]) == 200
 
 
-def test_file_uploaded_during_preparation_is_scored_under_both_versions(
-    service, competition, corrected_csv: bytes
-):
+def test_file_uploaded_during_preparation_is_scored_under_both_versions(service, competition, corrected_csv):
     version = prepare(service, competition, corrected_csv)
     accepted = service.submit(competition, user="dan", seed=9)
     assert len(accepted.job_ids) == 2
@@ -104,9 +97,7 @@ def test_file_uploaded_during_preparation_is_scored_under_both_versions(
     assert board(service, competition).team_count == 4
 
 
-def test_file_scored_only_by_the_new_version_is_scored_after_the_switch(
-    service, competition, corrected_csv: bytes
-):
+def test_file_scored_only_by_the_new_version_is_scored_after_the_switch(service, competition, corrected_csv):
     version = prepare(service, competition, corrected_csv)
     accepted = service.submit(competition, user="dan", seed=9)
     live_job, _ = accepted.job_ids
@@ -120,7 +111,7 @@ def test_file_scored_only_by_the_new_version_is_scored_after_the_switch(
     assert board(service, competition).scoring_version == 2
 
 
-def test_file_scored_by_neither_version_does_not_delay_the_switch(service, competition, corrected_csv: bytes):
+def test_file_scored_by_neither_version_does_not_delay_the_switch(service, competition, corrected_csv):
     version = prepare(service, competition, corrected_csv)
     service.run(*waiting(service, version))
     accepted = service.submit(competition, user="dan", seed=9)
@@ -131,7 +122,7 @@ def test_file_scored_by_neither_version_does_not_delay_the_switch(service, compe
     assert board(service, competition).team_count == 4
 
 
-def test_rejected_files_are_not_scored_again(service, competition, corrected_csv: bytes):
+def test_rejected_files_are_not_scored_again(service, competition, corrected_csv):
     rejected = service.submit(competition, csv=b"nonsense")
     service.score(rejected)
     version = prepare(service, competition, corrected_csv)
@@ -141,7 +132,7 @@ def test_rejected_files_are_not_scored_again(service, competition, corrected_csv
     assert service.submission(rejected).status is SubmissionStatus.REJECTED
 
 
-def test_failed_files_are_tried_again(service, competition, corrected_csv: bytes):
+def test_failed_files_are_tried_again(service, competition, corrected_csv):
     accepted = service.submit(competition, user="dan", seed=9)
     service.fail(accepted)
     assert service.submission(accepted).status is SubmissionStatus.FAILED
@@ -152,7 +143,7 @@ def test_failed_files_are_tried_again(service, competition, corrected_csv: bytes
     assert (submission.status, submission.incident) == (SubmissionStatus.SCORED, None)
 
 
-def test_only_one_version_is_prepared_at_a_time(service, competition, corrected_csv: bytes):
+def test_only_one_version_is_prepared_at_a_time(service, competition, corrected_csv):
     version = prepare(service, competition, corrected_csv)
     with refused("rescoring_under_way", match=r"Scoring version 2 is not published yet"):
         prepare(service, competition, corrected_csv)
@@ -160,9 +151,7 @@ def test_only_one_version_is_prepared_at_a_time(service, competition, corrected_
     assert prepare(service, competition, corrected_csv).number == 3
 
 
-def test_dropped_version_leaves_no_open_job_and_cannot_be_published(
-    service, competition, corrected_csv: bytes
-):
+def test_dropped_version_leaves_no_open_job_and_cannot_be_published(service, competition, corrected_csv):
     version = prepare(service, competition, corrected_csv)
     first, second, third = waiting(service, version)
     service.run(first)
@@ -180,9 +169,7 @@ def test_dropped_version_leaves_no_open_job_and_cannot_be_published(
             act(service, version)
 
 
-def test_publication_after_the_reveal_rewrites_the_private_standings(
-    service, competition, corrected_csv: bytes
-):
+def test_publication_after_the_reveal_rewrites_the_private_standings(service, competition, corrected_csv):
     competition = service.reveal(competition)
     before = board(service, competition, private=True)
     version = prepare(service, competition, corrected_csv)

@@ -1,6 +1,5 @@
 """Switch to a new scoring version: preconditions and effects."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -41,18 +40,18 @@ def competition(service):
 
 
 @pytest.fixture
-def version(competition, prepare_version: Callable[..., ScoringVersion]) -> ScoringVersion:
+def version(competition, prepare_version):
     """The next version, in preparation, with a waiting job for each file."""
     return prepare_version(competition)
 
 
-def jobs_of(service, version: ScoringVersion) -> list[int]:
+def jobs_of(service, version):
     with service.database.read() as session:
         mine = select(ScoringJob.id).where(ScoringJob.scoring_version_id == version.id)
         return list(session.scalars(mine.order_by(ScoringJob.submission_id)))
 
 
-def end(service, job_id: int, state: JobState, **values):
+def end(service, job_id, state, **values):
     """Mark a job as ended."""
     with service.database.write() as session:
         job = session.get_one(ScoringJob, job_id)
@@ -61,29 +60,27 @@ def end(service, job_id: int, state: JobState, **values):
             setattr(job, name, value)
 
 
-def publish(service, version: ScoringVersion, **options) -> ScoringVersion:
+def publish(service, version, **options):
     return rescorings.publish(service, version, **{"now": service.now + 2 * HOUR} | options)
 
 
-def roll_back(service, competition, number: int = 1, **options) -> ScoringVersion:
+def roll_back(service, competition, number=1, **options):
     return rescorings.roll_back(service, competition, number, **{"now": service.now + 2 * HOUR} | options)
 
 
-def statuses(service) -> list[SubmissionStatus]:
+def statuses(service):
     with service.database.read() as session:
         return list(session.scalars(select(Submission.status).order_by(Submission.id)))
 
 
-def splits(service, version: ScoringVersion) -> dict[Split, int]:
+def splits(service, version):
     with service.database.read() as session:
         mine = select(Standing.split).where(Standing.scoring_version_id == version.id)
         found = list(session.scalars(mine))
     return {split: found.count(split) for split in Split}
 
 
-def test_publication_needs_results_for_all_finished_submissions(
-    service, competition, version: ScoringVersion
-):
+def test_publication_needs_results_for_all_finished_submissions(service, competition, version):
     # This file was submitted later, so the publication does not wait for it.
     pending = service.submit(competition, user="cleo", seed=9)
     one, other, *_ = jobs_of(service, version)
@@ -97,7 +94,7 @@ def test_publication_needs_results_for_all_finished_submissions(
     assert service.submission(pending).status is SubmissionStatus.PENDING
 
 
-def test_scores_are_lost_only_with_the_organizers_consent(service, competition, version: ScoringVersion):
+def test_scores_are_lost_only_with_the_organizers_consent(service, competition, version):
     one, other = jobs_of(service, version)
     end(service, one, JobState.FAILED, incident="7f3a")
     end(service, other, JobState.REJECTED, problems=[{"code": "x"}], notes=[{"code": "y"}])
@@ -117,9 +114,7 @@ def test_scores_are_lost_only_with_the_organizers_consent(service, competition, 
     assert statuses(service) == [SubmissionStatus.SCORED] * 2
 
 
-def test_switch_is_logged_with_its_versions_and_its_reason(
-    service, competition, version: ScoringVersion, monkeypatch: pytest.MonkeyPatch
-):
+def test_switch_is_logged_with_its_versions_and_its_reason(service, competition, version, monkeypatch):
     reached: list[str] = []
     monkeypatch.setattr(publication, "reach", reached.append)
     service.run(*jobs_of(service, version))
@@ -156,7 +151,7 @@ def test_switch_is_logged_with_its_versions_and_its_reason(
 
 
 def test_actions_during_a_versions_retirement_are_on_its_leaderboard_when_it_returns(
-    service, competition, version: ScoringVersion
+    service, competition, version
 ):
     service.run(*jobs_of(service, version))
     publish(service, version)

@@ -1,7 +1,7 @@
 """Shared behavior of all four job queues, on both databases."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Protocol
 
 import pytest
@@ -15,7 +15,6 @@ from grader.services.site.leased_rows import (
     Outage,
     Rejection,
     Retries,
-    Unfinished,
 )
 from grader.services.site.organizer_jobs import Result
 from grader.services.submissions import scoring_jobs as jobs
@@ -33,19 +32,19 @@ class Queue(Protocol):
     pause: timedelta
     """The pause after the row's first failure."""
 
-    def add(self, service) -> int:
+    def add(self, service):
         """Add the row that the other methods use."""
 
-    def claim(self, session, row_id: int, now: datetime):
+    def claim(self, session, row_id, now):
         """Claim the row; return None if that is not possible."""
 
-    def succeed(self, session, claim, now: datetime):
+    def succeed(self, session, claim, now):
         """Record that the work of a claim is done."""
 
-    def fail(self, session, claim, now: datetime):
+    def fail(self, session, claim, now):
         """Record that the work of a claim failed."""
 
-    def state(self, session, row_id: int):
+    def state(self, session, row_id):
         """Return the state, which a process without a valid lease must not change."""
 
 
@@ -54,23 +53,23 @@ class ScoringQueue:
     lease, pause = LEASE, timedelta(seconds=10)
     queue, limits = ScoringJob, leased_rows.SCORING
 
-    def add(self, service) -> int:
+    def add(self, service):
         job_id: int = service.submit(service.competition()).job_ids[0]
         return job_id
 
-    def claim(self, session, row_id: int, now: datetime, holder: str | None = None):
+    def claim(self, session, row_id, now, holder=None):
         return jobs.claim(session, job_id=row_id, lease=LEASE, now=now, holder=holder)
 
-    def record(self, session, claim, outcome: Unfinished, now: datetime) -> bool:
+    def record(self, session, claim, outcome, now):
         return jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
 
-    def succeed(self, session, claim, now: datetime):
+    def succeed(self, session, claim, now):
         self.record(session, claim, Rejection([]), now)
 
-    def fail(self, session, claim, now: datetime):
+    def fail(self, session, claim, now):
         self.record(session, claim, Breakdown("abc"), now)
 
-    def state(self, session, row_id: int):
+    def state(self, session, row_id):
         job = session.get_one(ScoringJob, row_id)
         return job.state, job.lease_until, job.token, job.error_count, job.finished_at
 
@@ -80,25 +79,25 @@ class OrganizersQueue:
     lease, pause = organizer_jobs.LEASE, timedelta(seconds=10)
     queue, limits = OrganizerJob, leased_rows.ORGANIZERS
 
-    def add(self, service) -> int:
+    def add(self, service):
         competition, kind = service.competition(), OrganizerJobKind.SETTINGS
         asked = {"competition": competition, "kind": kind, "parameters": {}, "created_by": None}
         with service.database.write() as session:
             return organizer_jobs.add(session, **asked, now=service.now).id
 
-    def claim(self, session, row_id: int, now: datetime, holder: str | None = None):
+    def claim(self, session, row_id, now, holder=None):
         return organizer_jobs.claim(session, job_id=row_id, now=now, holder=holder)
 
-    def record(self, session, claim, outcome: Unfinished | Result, now: datetime) -> bool:
+    def record(self, session, claim, outcome, now):
         return organizer_jobs.record(session, claim=claim, outcome=outcome, now=now)
 
-    def succeed(self, session, claim, now: datetime):
+    def succeed(self, session, claim, now):
         self.record(session, claim, Result({}), now)
 
-    def fail(self, session, claim, now: datetime):
+    def fail(self, session, claim, now):
         self.record(session, claim, Breakdown("abc"), now)
 
-    def state(self, session, row_id: int):
+    def state(self, session, row_id):
         job = session.get_one(OrganizerJob, row_id)
         return job.state, job.lease_until, job.token, job.error_count, job.finished_at
 
@@ -107,22 +106,22 @@ class OrganizersQueue:
 class MailQueue:
     lease, pause = mail.LEASE, timedelta(minutes=1)
 
-    def add(self, service) -> int:
+    def add(self, service):
         with service.database.write() as session:
             mail.write(session, to_address="a@example.org", subject="News", body="News", now=service.now)
             row_id: int = session.query(Mail.id).scalar()
         return row_id
 
-    def claim(self, session, row_id: int, now: datetime):
+    def claim(self, session, row_id, now):
         return mail.claim(session, now=now)
 
-    def succeed(self, session, claim, now: datetime):
+    def succeed(self, session, claim, now):
         mail.record_sent(session, letter=claim, now=now)
 
-    def fail(self, session, claim, now: datetime):
+    def fail(self, session, claim, now):
         mail.record_failed(session, letter=claim, error="451 later", is_final=False, now=now)
 
-    def state(self, session, row_id: int):
+    def state(self, session, row_id):
         row = session.get_one(Mail, row_id)
         return row.available_at, row.error, row.sent_at
 
@@ -135,27 +134,27 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def row_id(service, queue: Queue) -> int:
+def row_id(service, queue):
     return queue.add(service)
 
 
-def do(service, act, *what, after: timedelta = timedelta(), **more):
+def do(service, act, *what, after=timedelta(), **more):
     with service.database.write() as session:
         return act(session, *what, now=service.now + after, **more)
 
 
-def state(service, queue: Queue, row_id: int):
+def state(service, queue, row_id):
     with service.database.read() as session:
         return queue.state(session, row_id)
 
 
-def job_of(service, queue, row_id: int):
+def job_of(service, queue, row_id):
     with service.database.read() as session:
         return session.get_one(queue.queue, row_id)
 
 
 @of_all
-def test_claimed_row_cannot_be_claimed_again_until_its_lease_ends(service, queue: Queue, row_id: int):
+def test_claimed_row_cannot_be_claimed_again_until_its_lease_ends(service, queue, row_id):
     first = do(service, queue.claim, row_id)
     assert first is not None and first.attempt == 1
     assert do(service, queue.claim, row_id) is None
@@ -165,7 +164,7 @@ def test_claimed_row_cannot_be_claimed_again_until_its_lease_ends(service, queue
 
 
 @of_all
-def test_holder_that_lost_its_lease_records_nothing(service, queue: Queue, row_id: int):
+def test_holder_that_lost_its_lease_records_nothing(service, queue, row_id):
     late = do(service, queue.claim, row_id)
     current = do(service, queue.claim, row_id, after=queue.lease)
     before = state(service, queue, row_id)
@@ -180,7 +179,7 @@ def test_holder_that_lost_its_lease_records_nothing(service, queue: Queue, row_i
 
 
 @of_all
-def test_completed_row_is_never_claimed_again(service, queue: Queue, row_id: int):
+def test_completed_row_is_never_claimed_again(service, queue, row_id):
     claim = do(service, queue.claim, row_id)
     do(service, queue.succeed, claim)
     do(service, queue.fail, claim)
@@ -189,7 +188,7 @@ def test_completed_row_is_never_claimed_again(service, queue: Queue, row_id: int
 
 
 @of_all
-def test_failed_attempt_is_followed_by_a_pause_and_another_attempt(service, queue: Queue, row_id: int):
+def test_failed_attempt_is_followed_by_a_pause_and_another_attempt(service, queue, row_id):
     do(service, queue.fail, do(service, queue.claim, row_id))
     assert do(service, queue.claim, row_id, after=queue.pause - MOMENT) is None
     again = do(service, queue.claim, row_id, after=queue.pause)
@@ -201,7 +200,7 @@ def test_pauses_double_up_to_the_maximum():
     assert pauses == [1, 2, 4, 240]
 
 
-def fail_to_the_end(service, queue, row_id: int):
+def fail_to_the_end(service, queue, row_id):
     limits: Retries = queue.limits
     for attempt in range(limits.errors):
         after = timedelta(minutes=attempt)
@@ -215,7 +214,7 @@ def fail_to_the_end(service, queue, row_id: int):
 
 
 @of_jobs
-def test_last_internal_error_fails_a_job_with_its_incident(service, queue, row_id: int):
+def test_last_internal_error_fails_a_job_with_its_incident(service, queue, row_id):
     fail_to_the_end(service, queue, row_id)
     job = job_of(service, queue, row_id)
     assert (job.state, job.incident, job.token) == (JobState.FAILED, f"i{queue.limits.errors - 1}", None)
@@ -229,7 +228,7 @@ def test_scoring_fails_with_the_third_error_or_the_tenth_lost_lease():
 
 @of_jobs
 def test_last_lost_lease_fails_a_job_when_it_ends_and_errors_do_not_count_as_lost(
-    service, queue, row_id: int, caplog: pytest.LogCaptureFixture
+    service, queue, row_id, caplog
 ):
     do(service, queue.record, do(service, queue.claim, row_id), Breakdown("abc"))
     most = queue.limits.lost_leases
@@ -251,9 +250,7 @@ def test_last_lost_lease_fails_a_job_when_it_ends_and_errors_do_not_count_as_los
 
 
 @of_jobs
-def test_outage_is_tolerated_for_a_day_and_then_counts_as_an_error(
-    service, queue, row_id: int, caplog: pytest.LogCaptureFixture
-):
+def test_outage_is_tolerated_for_a_day_and_then_counts_as_an_error(service, queue, row_id, caplog):
     for after in (timedelta(), OUTAGE_PATIENCE - MOMENT):
         claim = do(service, queue.claim, row_id, after=after)
         assert do(service, queue.record, claim, Outage(), after=after)
@@ -273,18 +270,18 @@ def test_outage_is_tolerated_for_a_day_and_then_counts_as_an_error(
     assert failed.state is JobState.FAILED and said in caplog.text
 
 
-def free(service, *holders: str) -> int:
+def free(service, *holders):
     freed: int = do(service, leased_rows.free, holders=holders)
     return freed
 
 
-def found(service, machine: str = "here") -> set[str]:
+def found(service, machine="here"):
     with service.database.read() as session:
         return leased_rows.holders(session, machine=machine, now=service.now)
 
 
 @of_jobs
-def test_job_of_a_dead_holder_is_freed_a_few_times_and_then_waits_for_its_lease(service, queue, row_id: int):
+def test_job_of_a_dead_holder_is_freed_a_few_times_and_then_waits_for_its_lease(service, queue, row_id):
     """Without the wait, a file that kills its readers would use up all leases within seconds.
 
     So would a machine that has run out of memory.
@@ -302,7 +299,7 @@ def test_job_of_a_dead_holder_is_freed_a_few_times_and_then_waits_for_its_lease(
 
 
 @of_jobs
-def test_holder_wrongly_considered_dead_writes_no_second_result(service, queue, row_id: int):
+def test_holder_wrongly_considered_dead_writes_no_second_result(service, queue, row_id):
     late = do(service, queue.claim, row_id, holder=DEAD)
     free(service, DEAD)
     current = do(service, queue.claim, row_id, holder=ALIVE)

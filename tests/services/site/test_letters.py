@@ -9,9 +9,7 @@ from grader.services.site.outbox import Notice
 
 
 @pytest.mark.parametrize("is_verified", [False, True])
-def test_letter_is_rendered_only_for_users_who_want_it(
-    service, monkeypatch: pytest.MonkeyPatch, is_verified: bool
-):
+def test_letter_is_rendered_only_for_users_who_want_it(service, monkeypatch, is_verified):
     ada = service.user("ada")
     rendered: list[str] = []
     monkeypatch.setattr(letters, "subject", lambda letter, **_: rendered.append(letter) or "Subject")

@@ -31,14 +31,14 @@ MAKING = ("competition.create", "solution.accept", "competition.publish")
 PUBLISHED = "The competition was published."
 
 
-def entries(service, competition, **asked) -> list[AuditEntry]:
+def entries(service, competition, **asked):
     """Return the entries since the competition was created."""
     with service.database.read() as session:
         found = log.list_after(session, competition=competition, **asked)[0].rows
     return [entry for entry in found if entry.action not in MAKING]
 
 
-def public_texts(service, competition) -> list[str]:
+def public_texts(service, competition):
     with service.database.read() as session:
         texts = [text for _, text in log.public_slice(session, competition=competition).rows]
     return [text for text in texts if text != PUBLISHED]

@@ -14,7 +14,7 @@ from grader.services.site.mail_addresses import InvalidAddress, clean_address
         ("ada@bücher。example", "ada@xn--bcher-kva.example"),
     ],
 )
-def test_domain_is_stored_in_the_form_to_which_mail_is_sent(entered: str, address: str):
+def test_domain_is_stored_in_the_form_to_which_mail_is_sent(entered, address):
     assert clean_address(entered) == address
 
 
@@ -32,6 +32,6 @@ def test_domain_is_stored_in_the_form_to_which_mail_is_sent(entered: str, addres
         ),
     ],
 )
-def test_text_that_is_no_address_is_rejected(entered: str):
+def test_text_that_is_no_address_is_rejected(entered):
     with pytest.raises(InvalidAddress):
         clean_address(entered)

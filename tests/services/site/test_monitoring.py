@@ -18,7 +18,7 @@ select submission
 select competition"""
 
 
-def state(service, now=LATER) -> dict[str, float]:
+def state(service, now=LATER):
     """Return the values as in Prometheus, without zeros."""
     with service.database.read() as session:
         found = monitoring.gauges(session, now=now)

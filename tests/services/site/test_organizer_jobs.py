@@ -6,7 +6,7 @@ import pytest
 
 from grader.models import Competition, OrganizerJob, OrganizerJobKind
 from grader.services.site import organizer_jobs
-from grader.services.site.organizer_jobs import LEASE, OrganizerClaim, Result
+from grader.services.site.organizer_jobs import LEASE, Result
 
 pytestmark = pytest.mark.both_databases
 
@@ -14,53 +14,48 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-def competition(service) -> Competition:
+def competition(service):
     made: Competition = service.competition()
     return made
 
 
 @pytest.fixture
-def job(service, competition: Competition) -> OrganizerJob:
+def job(service, competition):
     return add(service, competition)
 
 
-def add(
-    service,
-    competition: Competition,
-    kind: OrganizerJobKind = OrganizerJobKind.CHECK,
-    **parameters,
-) -> OrganizerJob:
+def add(service, competition, kind=OrganizerJobKind.CHECK, **parameters):
     return service.act(
         organizer_jobs.add, competition=competition, kind=kind, parameters=parameters, created_by=None
     )
 
 
-def claim(service, job: OrganizerJob, *, after: timedelta = timedelta()) -> OrganizerClaim | None:
+def claim(service, job, *, after=timedelta()):
     return service.act(organizer_jobs.claim, job_id=job.id, after=after)
 
 
-def claimed(service, job: OrganizerJob, *, after: timedelta = timedelta()) -> OrganizerClaim:
+def claimed(service, job, *, after=timedelta()):
     found = claim(service, job, after=after)
     assert found is not None
     return found
 
 
-def do(service, act, *, after: timedelta = timedelta(), **what):
+def do(service, act, *, after=timedelta(), **what):
     return service.act(act, **what, after=after)
 
 
-def reload(service, job: OrganizerJob) -> OrganizerJob:
+def reload(service, job):
     with service.database.read() as session:
         found: OrganizerJob = session.get_one(OrganizerJob, job.id)
         return found
 
 
-def waiting(service, lane: str) -> int | None:
+def waiting(service, lane):
     with service.database.read() as session:
         return organizer_jobs.waiting(session, lane=lane, now=service.now)
 
 
-def test_jobs_are_claimed_oldest_first_and_by_one_worker(service, competition: Competition):
+def test_jobs_are_claimed_oldest_first_and_by_one_worker(service, competition):
     first, second = add(service, competition, file="a"), add(service, competition, file="b")
     assert waiting(service, "checks") == first.id
     assert claimed(service, first).parameters == {"file": "a"}
@@ -68,7 +63,7 @@ def test_jobs_are_claimed_oldest_first_and_by_one_worker(service, competition: C
     assert waiting(service, "checks") == second.id
 
 
-def test_checks_of_solutions_and_statistics_have_their_own_lanes(service, competition: Competition):
+def test_checks_of_solutions_and_statistics_have_their_own_lanes(service, competition):
     data, check, _, awaited = (
         add(service, competition, kind)
         for kind in (
@@ -82,7 +77,7 @@ def test_checks_of_solutions_and_statistics_have_their_own_lanes(service, compet
     assert lanes == {"checks": check.id, "organizers": data.id, "statistics": awaited.id}
 
 
-def test_extended_lease_prevents_other_claims_and_stores_the_progress(service, job: OrganizerJob):
+def test_extended_lease_prevents_other_claims_and_stores_the_progress(service, job):
     mine = claimed(service, job)
     progress = {"done": 1, "total": 3, "words": "Reading"}
     assert do(service, organizer_jobs.extend, after=LEASE - SECOND, claim=mine, progress=progress)
@@ -90,7 +85,7 @@ def test_extended_lease_prevents_other_claims_and_stores_the_progress(service, j
     assert reload(service, job).progress == progress
 
 
-def test_discarded_job_ends_and_is_no_longer_the_newest(service, competition: Competition, job: OrganizerJob):
+def test_discarded_job_ends_and_is_no_longer_the_newest(service, competition, job):
     mine = claimed(service, job)
     with service.database.write() as session:
         found = organizer_jobs.get(session, competition=competition, job_id=job.id)
@@ -101,7 +96,7 @@ def test_discarded_job_ends_and_is_no_longer_the_newest(service, competition: Co
         assert organizer_jobs.newest(session, competition=competition, kind=kind) == []
 
 
-def test_job_of_another_competition_is_not_found(service, job: OrganizerJob):
+def test_job_of_another_competition_is_not_found(service, job):
     other = service.competition("other")
     with service.database.read() as session, pytest.raises(organizer_jobs.UnknownOrganizerJob):
         organizer_jobs.get(session, competition=other, job_id=job.id)

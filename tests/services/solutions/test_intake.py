@@ -1,8 +1,5 @@
 """Solution intake: secret split, identities, rejected solutions."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -19,12 +16,12 @@ from tests.fixtures import stored_solutions
 
 
 @pytest.fixture
-def storage(tmp_path) -> LocalStorage:
+def storage(tmp_path):
     return LocalStorage(tmp_path / "blobs")
 
 
 @pytest.fixture
-def store(storage: LocalStorage) -> Callable[..., StoredSolution]:
+def store(storage):
     def store(csv: bytes, **options) -> StoredSolution:
         solution = read_solution(csv)
         return stored_solutions.store_new(storage, solution, **({"split_key": b"key"} | options))
@@ -32,11 +29,11 @@ def store(storage: LocalStorage) -> Callable[..., StoredSolution]:
     return store
 
 
-def truth_of(storage: LocalStorage, stored: StoredSolution) -> Truth:
+def truth_of(storage, stored):
     return Truth.from_bytes(storage.read(stored.prepared_sha256))
 
 
-def strata(rows: int, seed: int = 3) -> tuple[list[str], Any, dict[str, Any]]:
+def strata(rows, seed=3):
     generator = np.random.default_rng(seed)
     ids = [str(1000 + row) for row in range(rows)]
     positive = generator.random(rows) < 0.3
@@ -44,7 +41,7 @@ def strata(rows: int, seed: int = 3) -> tuple[list[str], Any, dict[str, Any]]:
     return ids, positive, members
 
 
-def test_usage_column_is_kept_unchanged(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
+def test_usage_column_is_kept_unchanged(store, storage, solution_csv):
     stored = store(solution_csv())
     assert (stored.row_count, stored.public_row_count, stored.private_row_count) == (400, 200, 200)
     codes = {b"Public": PUBLIC, b"Private": PRIVATE}
@@ -53,7 +50,7 @@ def test_usage_column_is_kept_unchanged(store, storage: LocalStorage, solution_c
     assert stored.report["split_by"] == "usage"
 
 
-def test_blobs_contain_the_whole_solution(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
+def test_blobs_contain_the_whole_solution(store, storage, solution_csv):
     csv = (
         solution_csv().replace(b"r5,0,0", b"r5,0,").replace(b"r5,1,0", b"r5,1,").replace(b"r5,1,1", b"r5,1,")
     )
@@ -66,9 +63,7 @@ def test_blobs_contain_the_whole_solution(store, storage: LocalStorage, solution
     assert RowIds.from_bytes(storage.read(stored.row_ids_sha256)) == solution.row_ids
 
 
-def test_without_usage_rows_are_split_in_half_by_the_key(
-    store, storage: LocalStorage, solution_csv: Callable[..., bytes]
-):
+def test_without_usage_rows_are_split_in_half_by_the_key(store, storage, solution_csv):
     csv = solution_csv(usage=False)
     first, same, other = store(csv), store(csv), store(csv, split_key=b"another key")
     assert (first.public_row_count, first.private_row_count) == (200, 200)
@@ -107,9 +102,7 @@ def test_split_of_a_row_does_not_depend_on_the_order_of_the_file():
     assert np.array_equal(shuffled, usage[order])
 
 
-def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(
-    store, solution_csv: Callable[..., bytes]
-):
+def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(store, solution_csv):
     lines = solution_csv().decode().splitlines()
     rare = [lines[0] + ",rare"] + [f"{line},{int(number < 60)}" for number, line in enumerate(lines[1:])]
     stored = store("\n".join(rare).encode())
@@ -120,12 +113,12 @@ def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(
     assert stored.report["splits"]["public"]["rows"] == 200
 
 
-def test_named_identities_are_used_even_if_they_are_rare(store, solution_csv: Callable[..., bytes]):
+def test_named_identities_are_used_even_if_they_are_rare(store, solution_csv):
     stored = store(solution_csv(rows=60), identities=["muslim"])
     assert stored.rules == Rules(identities=("muslim",), metric=MetricSettings())
 
 
-def test_undefined_cell_is_rejected_with_its_split_and_its_reason(store, solution_csv: Callable[..., bytes]):
+def test_undefined_cell_is_rejected_with_its_split_and_its_reason(store, solution_csv):
     lines = solution_csv().decode().splitlines()
     never = [lines[0] + ",nobody"] + [f"{line},0" for line in lines[1:]]
     with pytest.raises(UnusableSolution) as caught:
@@ -136,23 +129,23 @@ def test_undefined_cell_is_rejected_with_its_split_and_its_reason(store, solutio
     assert any("private split" in problem for problem in caught.value.problems)
 
 
-def test_split_without_rows_is_rejected(store, solution_csv: Callable[..., bytes]):
+def test_split_without_rows_is_rejected(store, solution_csv):
     with pytest.raises(UnusableSolution, match="private split"):
         store(solution_csv().replace(b"Private", b"Public"), identities=["female"])
 
 
-def test_solution_without_a_frequent_identity_is_rejected(store, solution_csv: Callable[..., bytes]):
+def test_solution_without_a_frequent_identity_is_rejected(store, solution_csv):
     with pytest.raises(UnusableSolution, match="at least 25 positive and 25 negative"):
         store(solution_csv(rows=60))
 
 
 @pytest.mark.parametrize("identities", [[], ["female", "martian"]])
-def test_unknown_identities_are_rejected(store, solution_csv: Callable[..., bytes], identities: list[str]):
+def test_unknown_identities_are_rejected(store, solution_csv, identities):
     with pytest.raises(UnusableSolution):
         store(solution_csv(), identities=identities)
 
 
-def test_ignored_rows_are_in_no_split(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
+def test_ignored_rows_are_in_no_split(store, storage, solution_csv):
     csv = solution_csv()
     line = next(line for line in csv.splitlines() if line.startswith(b"r7,"))
     stored = store(csv.replace(line, line.replace(b"Private", b"ignored")))
@@ -166,7 +159,7 @@ PLAIN = [str(2900 + place) for place in range(400)]
 
 
 @pytest.mark.parametrize("changed", [["3e3"], ["1e+05", "2024-01-02"], ["9.0"], []])
-def test_ids_that_a_spreadsheet_converted_are_named(changed: list[str]):
+def test_ids_that_a_spreadsheet_converted_are_named(changed):
     found = odd_ids(RowIds.of([*PLAIN, *changed]))
     assert (found["count"], found["ids"]) == (len(changed), changed)
 

@@ -30,16 +30,14 @@ from tests.fixtures.refusals import refused
 HOUR = timedelta(hours=1)
 
 
-def accept(
-    service, competition, *, sha256: str = "0" * 64, again=True, key: str | None = None, **options
-) -> AcceptedUpload:
+def accept(service, competition, *, sha256="0" * 64, again=True, key=None, **options):
     file = SentFile(sha256, 10, again, key)
     options = {"file": file, "file_name": "a.csv", "user": service.user(), "now": service.now} | options
     with service.database.write() as session:
         return accepting.accept(session, competition=competition, **options)
 
 
-def test_databases_clock_is_used_without_a_given_time(service, monkeypatch: pytest.MonkeyPatch):
+def test_databases_clock_is_used_without_a_given_time(service, monkeypatch):
     set_clock(monkeypatch, lambda: service.now + HOUR)
     accepted = accept(service, service.competition(), now=None)
     assert accepted.submission.submitted_at == service.now + HOUR
@@ -106,7 +104,7 @@ def test_simultaneous_first_files_create_one_team(service):
         ("\ud800", "submission.csv"),
     ],
 )
-def test_folders_and_control_characters_are_removed_from_file_names(service, sent: str, kept: str):
+def test_folders_and_control_characters_are_removed_from_file_names(service, sent, kept):
     accepted = accept(service, service.competition(), file_name=sent)
     assert service.submission(accepted).file_name == kept
 

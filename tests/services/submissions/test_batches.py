@@ -1,7 +1,6 @@
 """Rescoring batches: joint claims and results, one token per job, on both databases."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -9,8 +8,6 @@ from sqlalchemy import select
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Standing
 from grader.services.site.leased_rows import Breakdown, Rejection
 from grader.services.submissions import scoring_jobs as scoring
-from grader.services.submissions.scoring_jobs import Claim
-from grader.storage.stores import Storage
 from grader.worker.calculator import Calculator
 
 pytestmark = pytest.mark.both_databases
@@ -28,42 +25,42 @@ def competition(service):
 
 
 @pytest.fixture
-def version(prepare_version, competition) -> ScoringVersion:
+def version(prepare_version, competition):
     """A scoring version in preparation, with a job for each submission."""
     prepared: ScoringVersion = prepare_version(competition)
     return prepared
 
 
-def claim(service, version: ScoringVersion, *, limit: int = 10, after: timedelta = timedelta()):
+def claim(service, version, *, limit=10, after=timedelta()):
     with service.database.write() as session:
         now = service.now + after
         return scoring.claim_batch(session, scoring_version_id=version.id, limit=limit, lease=LEASE, now=now)
 
 
-def record(service, claims: list[Claim], outcomes: dict[int, Any], *, after: timedelta = timedelta()) -> int:
+def record(service, claims, outcomes, *, after=timedelta()):
     ids = [each.job_id for each in claims]
     return service.act(
         scoring.record_batch, job_ids=ids, token=claims[0].token, outcomes=outcomes, after=after
     )
 
 
-def compute(storage: Storage, claims: list[Claim]) -> dict[int, Any]:
+def compute(storage, claims):
     calculator = Calculator(storage, None)
     return {each.job_id: calculator.outcome(each) for each in claims}
 
 
-def jobs(service, version: ScoringVersion) -> dict[int, ScoringJob]:
+def jobs(service, version):
     with service.database.read() as session:
         found = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id))
         return {job.id: job for job in found}
 
 
-def unattended(service, *, after: timedelta) -> bool:
+def unattended(service, *, after):
     with service.database.read() as session:
         return bool(session.scalar(select(scoring.are_unattended(service.now + after))))
 
 
-def facts(service, version_id: int):
+def facts(service, version_id):
     """Return the scores and standings under a scoring version."""
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
@@ -74,9 +71,7 @@ def facts(service, version_id: int):
         )
 
 
-def test_batch_writes_the_same_rows_as_individual_jobs(
-    service, competition, version: ScoringVersion, prepare_version
-):
+def test_batch_writes_the_same_rows_as_individual_jobs(service, competition, version, prepare_version):
     claims = claim(service, version)
     assert len(claims) == 4 and len({each.token for each in claims}) == 1
     assert record(service, claims, compute(service.storage, claims)) == 4
@@ -90,14 +85,14 @@ def test_batch_writes_the_same_rows_as_individual_jobs(
     assert len(together[1]) == 3
 
 
-def test_two_batches_share_no_job(service, version: ScoringVersion):
+def test_two_batches_share_no_job(service, version):
     first, second = claim(service, version, limit=3), claim(service, version, limit=3)
     assert (len(first), len(second)) == (3, 1)
     assert {each.job_id for each in first}.isdisjoint(each.job_id for each in second)
     assert claim(service, version) == []
 
 
-def test_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(service, version: ScoringVersion):
+def test_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(service, version):
     claims = claim(service, version)
     lost = claims[2].job_id
     with service.database.write() as session:
@@ -109,7 +104,7 @@ def test_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(service,
     assert record(service, claims, compute(service.storage, claims)) == 0
 
 
-def test_every_kind_of_outcome_ends_its_own_job_only(service, version: ScoringVersion):
+def test_every_kind_of_outcome_ends_its_own_job_only(service, version):
     claims = claim(service, version)
     outcomes = compute(service.storage, claims)
     scored, rejected, broken, unreached = (each.job_id for each in claims)
@@ -125,7 +120,7 @@ def test_every_kind_of_outcome_ends_its_own_job_only(service, version: ScoringVe
     assert [each.job_id for each in claim(service, version)] == [unreached]
 
 
-def test_job_that_lost_a_lease_is_claimed_separately_and_after_new_ones(service, version: ScoringVersion):
+def test_job_that_lost_a_lease_is_claimed_separately_and_after_new_ones(service, version):
     lost = claim(service, version, limit=2)
     fresh = claim(service, version, after=LEASE)
     assert {each.job_id for each in fresh}.isdisjoint(each.job_id for each in lost) and len(fresh) == 2
@@ -136,7 +131,7 @@ def test_job_that_lost_a_lease_is_claimed_separately_and_after_new_ones(service,
     assert {each[0].attempt for each in alone[:2]} == {2}
 
 
-def test_file_that_kills_its_readers_eventually_fails(service, version: ScoringVersion):
+def test_file_that_kills_its_readers_eventually_fails(service, version):
     claims = claim(service, version)
     poison = claims[0].job_id
     rest = compute(service.storage, claims[1:])
@@ -147,7 +142,7 @@ def test_file_that_kills_its_readers_eventually_fails(service, version: ScoringV
     assert jobs(service, version)[poison].state is JobState.FAILED
 
 
-def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, version: ScoringVersion):
+def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, version):
     second = timedelta(seconds=1)
     assert unattended(service, after=10 * second)
     held = claim(service, version, limit=1, after=10 * second)
@@ -159,7 +154,7 @@ def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, versi
     assert unattended(service, after=timedelta(days=1)) is False
 
 
-def test_version_without_progress_for_some_time_is_forgotten(service, version: ScoringVersion):
+def test_version_without_progress_for_some_time_is_forgotten(service, version):
     def forgotten(seconds: int) -> bool:
         with service.database.read() as session:
             now = service.now + timedelta(seconds=seconds)
@@ -171,7 +166,7 @@ def test_version_without_progress_for_some_time_is_forgotten(service, version: S
     assert [forgotten(seconds) for seconds in (11, 16)] == [False, True]
 
 
-def test_only_a_version_in_preparation_is_scored_in_batches(service, version: ScoringVersion):
+def test_only_a_version_in_preparation_is_scored_in_batches(service, version):
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert claim(service, version) == []

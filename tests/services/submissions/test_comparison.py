@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from grader.models import JobState, OrganizerJob, Split
+from grader.models import JobState, Split
 from grader.services.competitions import acting
 from grader.services.submissions import comparison
 from grader.services.submissions.comparison import DAY, MAX_DAILY
@@ -20,13 +20,13 @@ def competition(service):
     return service.competition()
 
 
-def sent(service, competition, *skills: float, user: str = "ada") -> list[int]:
+def sent(service, competition, *skills, user="ada"):
     found = [service.submit(competition, seed=n, skill=skill, user=user) for n, skill in enumerate(skills)]
     service.score(*found)
     return [each.submission.id for each in found]
 
 
-def ask(service, competition, one: int, other: int, *, user: str = "ada", after=timedelta()) -> OrganizerJob:
+def ask(service, competition, one, other, *, user="ada", after=timedelta()):
     person = service.user(user)
     with service.database.write() as session:
         return comparison.request(
@@ -37,7 +37,7 @@ def ask(service, competition, one: int, other: int, *, user: str = "ada", after=
         )
 
 
-def splits(service, competition, viewer: Viewer = Viewer.PARTICIPANT) -> list[Split]:
+def splits(service, competition, viewer=Viewer.PARTICIPANT):
     return comparison.shown_splits(service.reload(competition), viewer, service.now)
 
 
@@ -78,7 +78,7 @@ def test_only_different_scored_files_of_one_team_are_compared(service, competiti
 
 
 @pytest.mark.parametrize("feedback", [Feedback.SCORE, Feedback.TIERED, Feedback.BLIND])
-def test_nothing_is_compared_before_the_reveal_in_modes_that_hide_differences(service, feedback: Feedback):
+def test_nothing_is_compared_before_the_reveal_in_modes_that_hide_differences(service, feedback):
     competition = service.competition(feedback=feedback)
     one, other = sent(service, competition, 1.0, 2.0)
     assert splits(service, competition) == []

@@ -53,7 +53,7 @@ FULL = Allowance(
 FREE = replace(FULL, used_today=0, used_total=0, pending=0, rejections_full_since=None)
 
 
-def situation(*, of_competition: dict[str, Any] | None = None, **facts) -> Situation:
+def situation(*, of_competition=None, **facts):
     """Return the situation of a team member whose file is accepted in an open competition."""
     competition = Competition(
         **OPEN | {"entry_mode": EntryMode.OPEN, "rules": "", "rules_version": 1} | (of_competition or {})
@@ -92,7 +92,7 @@ FAULTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def with_faults(faults: list[tuple[str, dict[str, Any]]]) -> Situation:
+def with_faults(faults):
     """Return the situation for a file to which all these reasons apply."""
     given = {name: value for _, fault in faults for name, value in fault.items()}
     asked = {name for name, _ in faults}
@@ -112,7 +112,7 @@ def with_faults(faults: list[tuple[str, dict[str, Any]]]) -> Situation:
 
 
 @pytest.mark.parametrize("place", range(len(FAULTS)), ids=[name for name, _ in FAULTS])
-def test_first_of_several_reasons_is_reported(place: int):
+def test_first_of_several_reasons_is_reported(place):
     assert refusal(with_faults(FAULTS[place:])).public_name == FAULTS[place][0]
 
 
@@ -152,7 +152,7 @@ def test_repeated_request_is_not_rejected_for_later_events():
 
 
 @pytest.mark.parametrize("key", ["", "x" * 129, "a\nb", "ä"])
-def test_invalid_key_is_reported_before_the_close(key: str):
+def test_invalid_key_is_reported_before_the_close(key):
     file = SentFile("0" * 64, 9, idempotency_key=key)
     closed = situation(of_competition={"closes_at": MOMENT}, file=file)
     assert refusal(closed).public_name == "invalid_idempotency_key"
@@ -200,9 +200,7 @@ def test_non_participant_may_upload_if_entry_is_unrestricted():
         ),
     ],
 )
-def test_kind_of_a_file_follows_from_its_time(
-    of_competition: dict[str, Any], after: timedelta, made: SubmissionKind | type[Exception]
-):
+def test_kind_of_a_file_follows_from_its_time(of_competition, after, made):
     competition, now = Competition(**of_competition), MOMENT + after
     refused = of_phase(competition, now)
     assert (of_phase(competition, now) is None) is (refused is None)

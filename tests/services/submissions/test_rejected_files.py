@@ -24,19 +24,19 @@ SECOND = timedelta(seconds=1)
 LEASE = timedelta(seconds=40)
 
 
-def faulty(number: int) -> bytes:
+def faulty(number):
     """A file of 1,000 bytes that is rejected."""
     return f"id,prediction\nr0,{number}x\n".encode().ljust(1000, b"-")
 
 
-def reject(service, *accepted, quota_bytes: int = 10_000):
+def reject(service, *accepted, quota_bytes=10_000):
     scorer = Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=quota_bytes)
     for each in accepted:
         for job_id in each.job_ids:
             assert scorer.run(job_id)
 
 
-def make_old(service, age: timedelta, *, of_blobs: timedelta = UNTOUCHED_FOR + SECOND):
+def make_old(service, age, *, of_blobs=UNTOUCHED_FOR + SECOND):
     """Backdate all rejections and all stored blobs."""
     with service.database.write() as session:
         now = db.now(session)
@@ -46,7 +46,7 @@ def make_old(service, age: timedelta, *, of_blobs: timedelta = UNTOUCHED_FOR + S
         os.utime(path, (touched, touched))
 
 
-def delete(service) -> set[str]:
+def delete(service):
     return rejected_files.delete(service.database, service.storage)
 
 

@@ -16,7 +16,7 @@ HOUR = timedelta(hours=1)
 LEASE = timedelta(seconds=40)
 
 
-def break_job(service, job_id: int, *, after: timedelta = timedelta()):
+def break_job(service, job_id, *, after=timedelta()):
     """Make scoring fail once."""
     with service.database.write() as session:
         now = service.now + after
@@ -24,7 +24,7 @@ def break_job(service, job_id: int, *, after: timedelta = timedelta()):
         jobs.record(session, job_id=job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
 
 
-def retry(service, *, after: timedelta) -> int:
+def retry(service, *, after):
     with service.database.write() as session:
         now = service.now + after
         is_due = session.scalar(select(retries.are_due(now)))
@@ -33,7 +33,7 @@ def retry(service, *, after: timedelta) -> int:
     return retried
 
 
-def mails(service) -> list[tuple[str, str, str]]:
+def mails(service):
     with service.database.read() as session:
         rows = session.scalars(select(Mail).order_by(Mail.id))
         return [(mail.to_address, mail.subject, mail.body) for mail in rows]

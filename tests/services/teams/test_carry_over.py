@@ -67,18 +67,18 @@ def played(service, act):
     return make
 
 
-def carry(service, stage: Competition, **given):
+def carry(service, stage, **given):
     with service.database.write() as session:
         lookup.lock(session, competition_id=stage.previous_stage_id)
         begun = acting.begin(session, competition=stage, actor=SHELL, now=service.now)
         return carry_over.carry_over(begun, **given)
 
 
-def reasons(result) -> list[tuple[str, str | None, str]]:
+def reasons(result):
     return [tuple(each) for each in result.skipped]
 
 
-def entry_of(service, competition: Competition, name: str) -> EntryState:
+def entry_of(service, competition, name):
     with service.database.read() as session:
         known = participations.find(session, competition=competition, user=service.user(name))
         return participations.state(lookup.get(session, slug=competition.slug), known)

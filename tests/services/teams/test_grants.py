@@ -1,7 +1,6 @@
 """Extra submissions: recipients, days, effect on the limits."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -17,7 +16,7 @@ DAY = timedelta(days=1)
 TODAY = date(2026, 1, 5)
 
 
-def give(service, competition, *, team: str | None = "ada", day: date = TODAY, count: int = 2):
+def give(service, competition, *, team="ada", day=TODAY, count=2):
     with service.database.write() as session:
         found = None
         if team is not None:
@@ -144,7 +143,7 @@ GRANT = {"team": None, "day": TODAY, "count": 1, "reason": "An outage"}
         ({}, {"max_daily_submissions": None, "max_total_submissions": 9}, True),
     ],
 )
-def test_invalid_grant_is_rejected(given: dict[str, Any], of_competition: dict[str, Any], is_valid: bool):
+def test_invalid_grant_is_rejected(given, of_competition, is_valid):
     competition = Competition(
         **{"id": 1, "max_daily_submissions": 5, "takes_late_submissions": False} | of_competition
     )

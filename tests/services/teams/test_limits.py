@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 LEASE = timedelta(seconds=40)
 
 
-def allowance(service, competition, *, after: timedelta = timedelta()) -> limits.Allowance:
+def allowance(service, competition, *, after=timedelta()):
     with service.database.read() as session:
         team = rosters.find_team(session, competition=competition, user=service.user())
         return limits.allowance(
@@ -28,14 +28,14 @@ def allowance(service, competition, *, after: timedelta = timedelta()) -> limits
         )
 
 
-def reject(service, accepted, *, after: timedelta):
+def reject(service, accepted, *, after):
     with service.database.write() as session:
         now = service.now + after
         claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
         jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Rejection([]), now=now)
 
 
-def rush(service, competition, user) -> list[str | None]:
+def rush(service, competition, user):
     """Send fifty files at once over separate connections; return the outcome of each."""
 
     def send(number: int):

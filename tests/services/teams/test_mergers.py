@@ -73,7 +73,7 @@ def scene(service, act):
     return make
 
 
-def allowance(service, competition, user: str, *, after=timedelta()) -> limits.Allowance:
+def allowance(service, competition, user, *, after=timedelta()):
     with service.database.read() as session:
         team = rosters.find_team(session, competition=competition, user=service.user(user))
         return limits.allowance(session, competition=competition, team=team, now=service.now + after)
@@ -185,7 +185,7 @@ def test_only_leaders_can_request_accept_decline_and_withdraw(service, scene, ac
     ("end", "by", "state"),
     [(mergers.refuse, "bob", RequestState.REFUSED), (mergers.withdraw, "ada", RequestState.WITHDRAWN)],
 )
-def test_ended_request_cannot_be_accepted_but_can_be_repeated(scene, act, end, by: str, state: RequestState):
+def test_ended_request_cannot_be_accepted_but_can_be_repeated(scene, act, end, by, state):
     competition = scene()
     request = act(mergers.request, competition, "ada", name="Team bob")
     with refused("already_asked"):

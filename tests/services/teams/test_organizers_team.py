@@ -15,7 +15,7 @@ from grader.services.teams import rosters
 HOUR = timedelta(hours=1)
 
 
-def make_organizer(service, competition, name: str, role: Role = Role.VIEWER):
+def make_organizer(service, competition, name, role=Role.VIEWER):
     user = service.user(name)
     with service.database.write() as session:
         session.add(
@@ -24,7 +24,7 @@ def make_organizer(service, competition, name: str, role: Role = Role.VIEWER):
 
 
 @pytest.mark.parametrize("is_admin", [False, True])
-def test_organizers_file_is_hidden_uses_no_limit_and_is_scored(service, is_admin: bool):
+def test_organizers_file_is_hidden_uses_no_limit_and_is_scored(service, is_admin):
     competition = service.competition(max_daily_submissions=1, rules="Be fair.")
     if is_admin:
         root = service.user("rosa")

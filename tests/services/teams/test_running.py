@@ -28,14 +28,14 @@ from tests.fixtures.refusals import refused
 HOUR = timedelta(hours=1)
 
 
-def find(service, competition, **wanted) -> list[int]:
+def find(service, competition, **wanted):
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
         page = submission_search.find(session, competition=here, wanted=SubmissionFilter(**wanted))
     return [line.submission.id for line in page.rows]
 
 
-def export(service, competition, kind: TableKind, format_: Format, **options) -> str:
+def export(service, competition, kind, format_, **options):
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
         return "".join(tables.write(session, competition=here, kind=kind, format_=format_, **options))
@@ -206,7 +206,7 @@ def test_identical_files_of_several_teams_are_listed_together(service):
 
 
 @pytest.mark.parametrize("chunk", [1, 500])
-def test_exports_contain_everything_as_csv_and_json(service, chunk: int, monkeypatch: pytest.MonkeyPatch):
+def test_exports_contain_everything_as_csv_and_json(service, chunk, monkeypatch):
     monkeypatch.setattr(tables, "CHUNK", chunk)
     competition = service.competition()
     sent = [service.submit(competition, user=user, seed=seed) for seed, user in enumerate(("=ada", "bob"))]

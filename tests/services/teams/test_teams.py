@@ -54,7 +54,7 @@ def reject(service, *sent):
             submission.slot_day = None
 
 
-def count(service, model=Team) -> int:
+def count(service, model=Team):
     with service.database.read() as session:
         return session.scalar(select(func.count()).select_from(model))
 

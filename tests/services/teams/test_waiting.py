@@ -26,7 +26,7 @@ def waits(service):
     return lines
 
 
-def make_editor(service, competition, name: str, role: Role = Role.EDITOR):
+def make_editor(service, competition, name, role=Role.EDITOR):
     service.act(organizers.add, competition=competition, user=service.user(name), role=role, actor=TESTS)
 
 
@@ -43,7 +43,7 @@ def test_merge_request_waits_for_the_other_teams_leader(service, act, waits):
 
 
 @pytest.mark.parametrize("end", ["merger_deadline", "closes_at"])
-def test_item_that_can_no_longer_be_accepted_is_not_listed(service, act, waits, end: str):
+def test_item_that_can_no_longer_be_accepted_is_not_listed(service, act, waits, end):
     dates = {"closes_at": service.now + 20 * DAY, "merger_deadline": None, end: service.now + 10 * DAY}
     if end == "closes_at":
         dates["merger_deadline"] = dates["closes_at"]

@@ -4,9 +4,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,7 @@ CLOSE = f"{HERE}/organize/close"
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]):
+def arena(make_arena):
     return make_arena()
 
 

@@ -1,9 +1,7 @@
 """Console: next action in each state, open requests, drafts without a solution."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,7 @@ DESK = f"{HERE}/organize"
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]):
+def arena(make_arena):
     return make_arena()
 
 
@@ -28,7 +26,7 @@ def root(arena):
     return arena.person("Root", is_admin=True)
 
 
-def next_act(page: str) -> tuple[str, str]:
+def next_act(page):
     """Return the text of the primary button and its link."""
     (band,) = re.findall(r'<section class="next-act.*?</section>', page, re.DOTALL)
     buttons = re.findall(r'<a class="button" href="([^"]+)">([^<]+)</a>', band)

@@ -10,7 +10,7 @@ DESK = f"{HERE}/organize"
 
 
 @pytest.fixture
-def olga(arena) -> Desk:
+def olga(arena):
     """Olga, who owns a competition to which Ann and Bob sent identical files."""
     arena.competition(max_daily_submissions=9)
     olga = Desk(arena.person("Olga"))
@@ -21,7 +21,7 @@ def olga(arena) -> Desk:
     return olga
 
 
-def test_announcements_are_posted(olga: Desk):
+def test_announcements_are_posted(olga):
     posted = olga("POST", f"{DESK}/announcements", json={"title": "New", "body": "Text"}, expect=201).json
     assert posted["edited_at"] is None
     edited = olga("PATCH", f"{DESK}/announcements/{posted['id']}", json={"title": "Newer"}).json

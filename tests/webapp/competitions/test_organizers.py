@@ -14,7 +14,7 @@ ORGANIZE = f"{HERE}/organize"
 TESTS = Actor(None, "tests")
 
 
-def text(answer) -> str:
+def text(answer):
     plain = re.sub(r"<[^>]+>", " ", answer.text)
     return unescape(re.sub(r"\s+", " ", plain))
 
@@ -24,7 +24,7 @@ def competition(arena):
     return arena.competition()
 
 
-def organizer(arena, competition, name: str, role: Role):
+def organizer(arena, competition, name, role):
     person = arena.person(name)
     arena.give_role(person, role, competition.slug)
     return person

@@ -1,8 +1,6 @@
 """Organizers' view of submissions and leaderboards before participants can see them."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -16,7 +14,7 @@ API = "/api/v1"
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any]):
+def site(make_arena):
     """Ann's scored file, shown without terms. Vera is an organizer of its competition, Eve of another."""
     arena = make_arena()
     arena.competition()

@@ -26,7 +26,7 @@ def ann(arena):
 
 
 def test_the_command_on_the_evaluation_page_scores_a_fold_as_the_server_does(
-    arena, ann, tmp_path, monkeypatch: pytest.MonkeyPatch
+    arena, ann, tmp_path, monkeypatch
 ):
     file = arena.truth.predictions(noise=1.6)
     arena.submit(ann, file)
@@ -69,7 +69,7 @@ def test_a_rescoring_before_the_reveal_is_not_shown_as_news_after_it():
     assert mail.news(competition) is not None
 
 
-def _public_fold(arena, file: bytes) -> bytes:
+def _public_fold(arena, file):
     """Return the public rows as a local validation fold: labels, identities and predictions."""
     predictions = [line.split(",")[1] for line in file.decode().splitlines()]
     rows = zip(arena.truth.solution().decode().splitlines(), predictions, strict=True)
@@ -80,9 +80,7 @@ def _public_fold(arena, file: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("feedback", Feedback)
-def test_the_front_page_shows_the_top_of_a_running_leaderboard_if_visitors_may_see_its_terms(
-    arena, feedback: Feedback
-):
+def test_the_front_page_shows_the_top_of_a_running_leaderboard_if_visitors_may_see_its_terms(arena, feedback):
     step = {"feedback_step": Step.OF_0_002} if feedback.has_step else {}
     arena.competition(feedback=feedback, **step)
     for number in range(6):

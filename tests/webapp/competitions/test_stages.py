@@ -32,7 +32,7 @@ def staged(arena):
     return arena, olga, people
 
 
-def stage_links(page: str) -> list[str]:
+def stage_links(page):
     found = re.search(r'<nav class="stages".*?</nav>', page, flags=re.DOTALL)
     return re.findall(r">([^<>\n]+)</a>", found[0]) if found else []
 

@@ -3,7 +3,6 @@
 import html
 import io
 import re
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,7 @@ def root(arena):
     return root
 
 
-def form(root, **changed) -> dict[str, Any]:
+def form(root, **changed):
     page = root.browser.get(f"{HERE}/settings").text
     return {"version": re.findall(r'name="version" value="(\w+)"', page)[0], **changed}
 
@@ -30,7 +29,7 @@ def save(root, **changed):
     return root.post(f"{HERE}/settings/save", form(root, **changed))
 
 
-def upload(root, data: bytes, name: str = "plot.png", **entered):
+def upload(root, data, name="plot.png", **entered):
     return root.post(f"{HERE}/figures", form(root, **entered) | {"figure": (io.BytesIO(data), name)})
 
 
@@ -84,9 +83,7 @@ def test_figures_are_hidden_from_users_who_cannot_see_the_competition(arena, roo
         (b"", "", "Choose a PNG"),
     ],
 )
-def test_an_invalid_figure_is_rejected_and_the_entered_values_are_kept(
-    root, data: bytes, name: str, told: str
-):
+def test_an_invalid_figure_is_rejected_and_the_entered_values_are_kept(root, data, name, told):
     answer = upload(root, data, name, overview="Kept")
     assert answer.status_code == 409 and told in answer.text
     assert "Kept" in answer.text

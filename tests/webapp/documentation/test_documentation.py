@@ -13,18 +13,18 @@ LINK = re.compile(r'(?:href|src|srcset)="([^"]+)"')
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp("docs") / "site"
     build.build(ROOT / "docs", folder)
     return folder
 
 
-def file_of(site: Path, path: str) -> Path:
+def file_of(site, path):
     name = path.removeprefix("/docs").strip("/") or "index"
     return site / (name if "." in name else f"{name}.html")
 
 
-def test_every_link_and_anchor_has_a_target(site: Path):
+def test_every_link_and_anchor_has_a_target(site):
     broken = []
     for page in site.glob("*.html"):
         for link in LINK.findall(page.read_text()):
@@ -37,12 +37,12 @@ def test_every_link_and_anchor_has_a_target(site: Path):
     assert broken == []
 
 
-def test_every_chapter_is_in_the_list_of_chapters(site: Path):
+def test_every_chapter_is_in_the_list_of_chapters(site):
     listed = set(re.findall(r'<li><a href="/docs/([\w-]+)"', (site / "index.html").read_text()))
     assert {path.stem for path in site.glob("*.html")} == listed | {"index"}
 
 
-def test_pages_have_no_inline_script_or_style_and_formulas_as_mathml(site: Path):
+def test_pages_have_no_inline_script_or_style_and_formulas_as_mathml(site):
     for page in site.glob("*.html"):
         text = page.read_text()
         assert " style=" not in text and "<style" not in text and not re.search(r"<script[^>]*>[^<]", text)
@@ -50,14 +50,14 @@ def test_pages_have_no_inline_script_or_style_and_formulas_as_mathml(site: Path)
     assert "<math" in (site / "scoring.html").read_text()
 
 
-def test_the_search_index_has_every_section_with_its_text(site: Path):
+def test_the_search_index_has_every_section_with_its_text(site):
     index = json.loads((site / "search.json").read_text())
     (found,) = [each for each in index if each["url"] == "/docs/client#exit-codes"]
     assert "usage error" in found["text"]
     assert all(file_of(site, each["url"].partition("#")[0]).is_file() for each in index)
 
 
-def test_the_site_serves_only_the_built_folder(arena, site: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_site_serves_only_the_built_folder(arena, site, monkeypatch):
     monkeypatch.setattr(pages, "SITE", site)
     browser = arena.app.test_client()
     for path in ("", "/participants", "/search.json", "/notebooks/from-data-to-rank.ipynb"):
@@ -66,7 +66,7 @@ def test_the_site_serves_only_the_built_folder(arena, site: Path, monkeypatch: p
         assert browser.get(f"/docs{path}").status_code == 404, path
 
 
-def test_documentation_links_in_templates_have_targets(site: Path):
+def test_documentation_links_in_templates_have_targets(site):
     templates = "".join(path.read_text() for path in (ROOT / "webapp" / "templates").rglob("*.html"))
     for chapter, _, anchor in re.findall(r'docs_url\("([^"]*)"(, "([^"]*)")?\)', templates):
         page = file_of(site, pages.docs_url(chapter)).read_text()

@@ -25,11 +25,11 @@ def ann(arena):
 
 
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch):
+def short(monkeypatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 400_000_000)
 
 
-def send(arena, person, path: str = API, app=None):
+def send(arena, person, path=API, app=None):
     client = (app or arena.app).test_client()
     return client.post(path, data={"file": file_of(arena)}, headers=person.bearer)
 
@@ -38,23 +38,23 @@ def file_of(arena):
     return io.BytesIO(arena.truth.predictions()), "predictions.csv"
 
 
-def count(arena) -> int:
+def count(arena):
     with arena.database.read() as session:
         return session.scalar(select(func.count()).select_from(Submission)) or 0
 
 
-def full(*_: object, **__: object):
+def full(*_, **__):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_below_the_reserve_a_file_is_rejected_before_its_first_byte(arena, ann, short: None):
+def test_below_the_reserve_a_file_is_rejected_before_its_first_byte(arena, ann, short):
     answer = send(arena, ann)
     assert (answer.status_code, answer.json["error"]) == (507, "no_space")
     page = ann.post(PAGE, {"file": file_of(arena)}, headers={"Accept": "text/html"})
     assert (page.status_code, answer.json["message"] in page.text, count(arena)) == (507, True, 0)
 
 
-def test_below_the_reserve_leaderboards_and_checks_work_and_readiness_fails(arena, ann, short: None):
+def test_below_the_reserve_leaderboards_and_checks_work_and_readiness_fails(arena, ann, short):
     browser = arena.app.test_client()
     assert browser.get(BOARD).status_code == browser.get("/healthz").status_code == 200
     assert send(arena, ann, "/api/v1/competitions/toxicity/check").json["is_clean"]
@@ -62,16 +62,14 @@ def test_below_the_reserve_leaderboards_and_checks_work_and_readiness_fails(aren
     assert (answer.status_code, answer.json["checks"]) == (503, {"database": True, "disk": False})
 
 
-def test_the_reserve_applies_after_the_file_is_stored(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_the_reserve_applies_after_the_file_is_stored(arena, ann, monkeypatch):
     reserve = arena.settings.disk_reserve_mb * 1_000_000
     for more, status in ((1000, 507), (1_000_000, 201)):
         monkeypatch.setattr("grader.storage.disk.free_bytes", lambda _, free=reserve + more: free)
         assert send(arena, ann).status_code == status
 
 
-def test_an_upload_that_fills_the_disk_leaves_nothing_and_can_be_repeated(
-    arena, ann, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_upload_that_fills_the_disk_leaves_nothing_and_can_be_repeated(arena, ann, monkeypatch):
     def files() -> set[str]:
         return {name for _, _, names in os.walk(arena.settings.data_dir / "blobs") for name in names}
 
@@ -92,16 +90,14 @@ def test_a_full_database_disk_is_distinguished_from_a_broken_database():
     assert not disk.is_full(PermissionError(errno.EACCES, "no"))
 
 
-def test_a_session_works_when_its_last_use_cannot_be_recorded(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_a_session_works_when_its_last_use_cannot_be_recorded(arena, ann, monkeypatch):
     monkeypatch.setattr("grader.services.identity.logins.needs_touch", lambda used, now: True)
     monkeypatch.setattr("grader.services.identity.logins.touch", full)
     assert ann.browser.get(BOARD).status_code == 200
 
 
 @pytest.mark.both_databases
-def test_without_the_bucket_uploads_are_rejected_and_the_leaderboard_works(
-    arena, ann, make_app, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_the_bucket_uploads_are_rejected_and_the_leaderboard_works(arena, ann, make_app, monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # accepts no connections

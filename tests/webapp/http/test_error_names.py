@@ -4,7 +4,6 @@ import ast
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +17,7 @@ PASSING = ("NOT_YET", "LIMITED")
 
 
 @cache
-def classes() -> list[type[FairboardError]]:
+def classes():
     for package in (grader, webapp):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith(PROGRAMS):
@@ -26,13 +25,13 @@ def classes() -> list[type[FairboardError]]:
     return [each for each in below(FairboardError) if each.__module__.split(".")[0] in ("grader", "webapp")]
 
 
-def below(kind: type[FairboardError]) -> Iterator[type[FairboardError]]:
+def below(kind):
     for each in kind.__subclasses__():
         yield each
         yield from below(each)
 
 
-def refusals() -> Iterator[ast.Call]:
+def refusals():
     """Yield the calls that create errors without a class of their own."""
     for package in (grader, webapp):
         for path in Path(package.__path__[0]).rglob("*.py"):
@@ -55,6 +54,6 @@ def test_every_temporary_error_has_a_retry_after():
     assert [ast.unparse(each) for each in calls if "retry_after" not in {k.arg for k in each.keywords}] == []
 
 
-def source(kind: type[FairboardError]) -> str:
+def source(kind):
     """Return the source of an error and of its base classes below FairboardError."""
     return "".join(inspect.getsource(each) for each in kind.__mro__[: kind.__mro__.index(FairboardError)])

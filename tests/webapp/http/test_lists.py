@@ -1,8 +1,5 @@
 """Pagination: pages past the end, cursors, and errors for invalid page numbers."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 HERE = "/competitions/toxicity"
@@ -18,7 +15,7 @@ NO_PAGES = ("x", "0", "-1", "1.5", "1e3", "2147483648", "9" * 5000, "1%00")
 
 
 @pytest.fixture
-def people(make_arena: Callable[..., Any], database_url: str) -> tuple[Any, Any]:
+def people(make_arena, database_url):
     """Ann, who has a submission in a finished competition, and an administrator."""
     arena = make_arena(database_url=database_url)
     arena.competition()
@@ -29,7 +26,7 @@ def people(make_arena: Callable[..., Any], database_url: str) -> tuple[Any, Any]
     return ann, root
 
 
-def with_page(address: str, page: object) -> str:
+def with_page(address, page):
     return f"{address}{'&' if '?' in address else '?'}page={page}"
 
 

@@ -18,7 +18,7 @@ KAGGLE = f"{API}/competitions.CompetitionApiService"
 
 
 @pytest.fixture
-def ann(make_arena, database_url: str):
+def ann(make_arena, database_url):
     """Ann, who has an account on a site with two competitions."""
     arena = make_arena(database_url=database_url)
     arena.competition()
@@ -26,7 +26,7 @@ def ann(make_arena, database_url: str):
     return arena.person("Ann")
 
 
-def bearer(person, *scopes: Scope, slug: str | None = None) -> dict[str, str]:
+def bearer(person, *scopes, slug=None):
     arena = person.arena
     with arena.database.write() as session:
         _, text = api_tokens.create(
@@ -40,7 +40,7 @@ def bearer(person, *scopes: Scope, slug: str | None = None) -> dict[str, str]:
     return {"Authorization": f"Bearer {text}"}
 
 
-def call(person, method: str, path: str, headers: dict[str, str] | None = None, **sent):
+def call(person, method, path, headers=None, **sent):
     client = person.arena.app.test_client()
     return client.open(path, method=method, headers={**person.bearer, **(headers or {})}, **sent)
 
@@ -120,7 +120,7 @@ def test_a_token_without_the_organize_scope_sees_only_participant_data(ann):
         assert told.status_code == status
 
 
-def test_the_number_of_tokens_per_user_is_limited(ann, monkeypatch: pytest.MonkeyPatch):
+def test_the_number_of_tokens_per_user_is_limited(ann, monkeypatch):
     monkeypatch.setattr(api_tokens, "MOST", 3)
     made = [call(ann, "POST", f"{API}/tokens", json={"name": "t"}) for _ in range(3)]
     assert [each.status_code for each in made] == [201, 201, 409]
@@ -174,7 +174,7 @@ def test_every_operation_denies_tokens_without_its_scope_or_for_another_competit
         ({"json": {"name": "x", "days": True}}, "unreadable", "`days`"),
     ],
 )
-def test_all_unreadable_fields_are_named(ann, sent, name: str, words: str):
+def test_all_unreadable_fields_are_named(ann, sent, name, words):
     answer = call(ann, "POST", f"{API}/tokens", **sent)
     assert (answer.status_code, answer.json["error"]) == (400, name)
     assert words in answer.json["message"]
@@ -194,7 +194,7 @@ def test_many_unreadable_fields_are_listed_only_up_to_a_cap(ann):
 
 
 @pytest.mark.parametrize("path", [f"{API}/tokens", "/login", "/sign-up"])
-def test_a_form_or_query_with_thousands_of_fields_is_rejected(ann, path: str):
+def test_a_form_or_query_with_thousands_of_fields_is_rejected(ann, path):
     body = {"data": "a=&" * 80_000, "content_type": "application/x-www-form-urlencoded"}
     for answer in (call(ann, "POST", path, **body), call(ann, "GET", path + "?" + "a=&" * 9_000)):
         assert answer.status_code == 400
@@ -210,7 +210,7 @@ def test_a_form_with_one_value_fills_a_list(ann):
 
 
 @pytest.mark.parametrize("word", ["yes", "on", "t", ""])
-def test_a_json_string_is_not_a_boolean(ann, word: str):
+def test_a_json_string_is_not_a_boolean(ann, word):
     number = ann.arena.submit(ann, ann.arena.truth.predictions())
     answer = call(ann, "POST", f"{API}/submissions/{number}/select", json={"selected": word})
     assert (answer.status_code, answer.json["error"]) == (400, "unreadable")
@@ -282,7 +282,7 @@ def test_request_that_outlives_the_broker_is_answered(make_arena, valkey, method
     assert "RateLimit-Reset" not in answer.headers
 
 
-def test_the_kaggle_commands_calls_share_the_api_rate_limit(make_arena, monkeypatch: pytest.MonkeyPatch):
+def test_the_kaggle_commands_calls_share_the_api_rate_limit(make_arena, monkeypatch):
     monkeypatch.setattr(middleware, "API_RATE", "2/minute")
     arena = make_arena(rate_limits=True)
     arena.competition()

@@ -18,16 +18,16 @@ def mailing(make_arena, post):
     return make_arena(**post.settings | {"base_url": "http://localhost"})
 
 
-def deliver(arena) -> int:
+def deliver(arena):
     return Mailer(arena.settings, arena.database).send_waiting()
 
 
-def send(browser, arena, path: str, **form):
+def send(browser, arena, path, **form):
     token = arena.form_token(browser, "/login" if browser.get("/account").status_code == 302 else "/account")
     return browser.post(path, data={"csrf_token": token, **form})
 
 
-def link_in(message) -> str:
+def link_in(message):
     return re.findall(r"http://localhost(/\S+/\S+)", message.get_content())[0]
 
 
@@ -35,13 +35,13 @@ def admin(arena):
     return arena.person("Root", is_admin=True)
 
 
-def own_email(arena, person) -> str | None:
+def own_email(arena, person):
     with arena.database.read() as session:
         found = session.get_one(User, person.user.id)
         return found.email if found.email_verified_at else None
 
 
-def confirm(arena, post, person, address: str):
+def confirm(arena, post, person, address):
     person.post("/account/email", {"email": address, "current_password": PASSWORD})
     deliver(arena)
     path = link_in(post.to(address)[-1])
@@ -66,7 +66,7 @@ def test_sign_up_by_mail_confirms_the_address(mailing, post):
 
 
 @pytest.fixture
-def hashes(monkeypatch: pytest.MonkeyPatch) -> list[Parameters]:
+def hashes(monkeypatch):
     """The cost parameters of all password hashes that are computed; hashing dominates the response time."""
     computed: list[Parameters] = []
     verify, compute = PasswordHasher.verify, PasswordHasher.hash
@@ -86,9 +86,7 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[Parameters]:
 
 
 @pytest.mark.parametrize("path", ["/sign-up", "/reset"])
-def test_no_response_reveals_whether_an_address_has_an_account(
-    mailing, post, path: str, hashes: list[Parameters]
-):
+def test_no_response_reveals_whether_an_address_has_an_account(mailing, post, path, hashes):
     confirm(mailing, post, mailing.person("Ada"), ADA)
     browser = mailing.app.test_client()
     costs, texts = dict[str, list[Parameters]](), dict[str, str]()
@@ -186,11 +184,11 @@ def test_sessions_are_listed_and_ended_individually(arena):
     assert ada.browser.get("/account").status_code == 302
 
 
-def _row(page: str, words: str) -> str:
+def _row(page, words):
     return next(row for row in page.split("<tr")[1:] if words in row)
 
 
-def _token(arena, person, **form: str) -> dict[str, str]:
+def _token(arena, person, **form):
     page = person.post("/tokens", {"name": "t", **form}).text
     return {"Authorization": "Bearer " + re.findall(r"<code>(fb_[^<…]+)</code>", page)[0]}
 
@@ -226,7 +224,7 @@ def test_deleting_an_account_requires_its_password_and_keeps_its_standing(arena)
 
 
 @pytest.mark.parametrize(("path", "limit"), [("/reset", 5), ("/sign-up", 5)])
-def test_mails_to_one_address_are_rate_limited(make_arena, post, path: str, limit: int):
+def test_mails_to_one_address_are_rate_limited(make_arena, post, path, limit):
     arena = make_arena(
         rate_limits=True, trusted_proxies=1, **post.settings | {"base_url": "http://localhost"}
     )

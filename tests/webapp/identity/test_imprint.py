@@ -15,6 +15,6 @@ def test_footer_links_to_the_imprint_and_the_privacy_policy(make_arena):
 
 
 @pytest.mark.parametrize("wrong", [{"imprint_url": "javascript:alert(1)"}, {"privacy_url": "uni"}])
-def test_unusable_settings_are_rejected(wrong: dict[str, str]):
+def test_unusable_settings_are_rejected(wrong):
     with pytest.raises(ValueError, match="https://"):
         Settings(**wrong)

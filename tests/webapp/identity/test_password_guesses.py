@@ -2,9 +2,8 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -25,24 +24,24 @@ HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any], database_url: str):
+def site(make_arena, database_url):
     """A rate-limited site behind a trusted proxy, without a reachable broker."""
     return make_arena(
         rate_limits=True, trusted_proxies=1, broker_url="redis://127.0.0.1:1/0", database_url=database_url
     )
 
 
-def log_in(site, browser, name: str, password: str, address: str):
+def log_in(site, browser, name, password, address):
     form = {"csrf_token": site.form_token(browser), "name": name, "password": password}
     return browser.post("/login", data=form, headers={"X-Forwarded-For": address})
 
 
-def guesser(site, name: str, address: str = "", **known) -> login_guesses.Guesser:
+def guesser(site, name, address="", **known):
     account = login_guesses.account_hash(name, secret=site.settings.secret())
     return login_guesses.Guesser(account=account, address=address, **known)
 
 
-def attack(site, name: str):
+def attack(site, name):
     """Use up all login attempts for a name from unknown addresses."""
     with site.database.write() as session:
         for place in range(login_guesses.STRANGERS[0].count):
@@ -78,9 +77,7 @@ def test_only_a_users_own_cookie_unlocks_a_locked_name(site):
     assert [answer.status_code for answer in answers] == [429] * 4
 
 
-def test_a_password_change_invalidates_old_device_cookies_but_keeps_the_browser_known(
-    site,
-):
+def test_a_password_change_invalidates_old_device_cookies_but_keeps_the_browser_known(site):
     ada = site.person("Ada")
     lost = site.app.test_client()
     assert log_in(site, lost, "Ada", PASSWORD, HOME).status_code == 302
@@ -105,7 +102,7 @@ def test_a_reset_link_works_for_a_user_who_is_locked_everywhere(site):
 
 
 @pytest.mark.parametrize("path", ["/account/password", "/account/email", "/account/delete"])
-def test_all_password_forms_share_one_limit(site, path: str):
+def test_all_password_forms_share_one_limit(site, path):
     ada = site.person("Ada")
     with site.database.write() as session:
         who = guesser(site, "Ada", device=f"session of {ada.user.id}")
@@ -119,7 +116,7 @@ def test_all_password_forms_share_one_limit(site, path: str):
     assert log_in(site, ada.browser, "Ada", PASSWORD, ELSEWHERE).status_code == 302
 
 
-def test_a_busy_site_rejects_a_login_without_counting_an_attempt(site, monkeypatch: pytest.MonkeyPatch):
+def test_a_busy_site_rejects_a_login_without_counting_an_attempt(site, monkeypatch):
     site.person("Ada")
     hasher = site.app.extensions["fairboard"].passwords
     browser = site.app.test_client()
@@ -136,7 +133,7 @@ def test_a_busy_site_rejects_a_login_without_counting_an_attempt(site, monkeypat
     assert accounts.has_password(None, "guess", passwords=hasher) is False
 
 
-def test_every_form_that_hashes_a_password_uses_its_own_queue(site, monkeypatch: pytest.MonkeyPatch):
+def test_every_form_that_hashes_a_password_uses_its_own_queue(site, monkeypatch):
     with site.database.write() as session:
         setup = administrators.create_setup_link(session, now=site.now())
     ada = site.person("Ada")
@@ -172,7 +169,7 @@ def test_every_form_that_hashes_a_password_uses_its_own_queue(site, monkeypatch:
         assert any(path == begin or path.startswith(f"{begin}/") for path in waited), begin
 
 
-def test_a_waiting_sign_up_uses_no_database_connection(site, monkeypatch: pytest.MonkeyPatch):
+def test_a_waiting_sign_up_uses_no_database_connection(site, monkeypatch):
     pool = site.app.extensions["fairboard"].database.engine.pool
     held: list[int] = []
     real = passwords.BoundedHasher.turn

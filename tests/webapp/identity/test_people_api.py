@@ -6,12 +6,12 @@ from tests.fixtures.desk import API, Desk
 
 
 @pytest.fixture
-def root(arena) -> Desk:
+def root(arena):
     """An administrator."""
     return Desk(arena.person("Root", is_admin=True))
 
 
-def test_only_administrators_list_people(root: Desk):
+def test_only_administrators_list_people(root):
     ann = Desk(root.arena.person("Ann"))
     ann("GET", f"{API}/people", expect=403)
     people = root("GET", f"{API}/people").json["people"]
@@ -23,7 +23,7 @@ def test_only_administrators_list_people(root: Desk):
     root("POST", f"{API}/people/99999/reset-link", expect=404)
 
 
-def test_suspended_user_loses_the_session_and_token_and_sees_the_reason_at_login(root: Desk):
+def test_suspended_user_loses_the_session_and_token_and_sees_the_reason_at_login(root):
     ann = root.arena.person("Ann")
     person = f"{API}/people/{ann.user.id}"
     assert (
@@ -45,7 +45,7 @@ def test_suspended_user_loses_the_session_and_token_and_sees_the_reason_at_login
     assert "Wrong name or password" in root.arena.log_in(ann.browser, "Ann").text
 
 
-def test_administrator_suspends_reinstates_and_deletes_an_account_on_the_page(root: Desk):
+def test_administrator_suspends_reinstates_and_deletes_an_account_on_the_page(root):
     ann, page = root.arena.person("Ann"), root.person
     path = f"/people/{ann.user.id}"
     assert "Enter a reason" in page.post(f"{path}/suspend", {"reason": ""}).text

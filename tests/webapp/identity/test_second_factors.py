@@ -3,29 +3,28 @@
 import re
 
 import pytest
-from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 from grader.models import AuditEntry, FactorStep, Mail, Role, SecondFactor, User
 from grader.services.identity import login_guesses, logins, password_resets
-from tests.fixtures.arena import PASSWORD, Arena, Person
+from tests.fixtures.arena import PASSWORD
 from tests.fixtures.authenticators import Passkey, code_at, options_in, secret_in
 from webapp.http import context
 
 FACTORS, STEP = "/account/second-factors", "/login/second-factor"
 
 
-def send(arena: Arena, browser: FlaskClient, path: str, **form):
+def send(arena, browser, path, **form):
     return browser.post(path, data={"csrf_token": arena.form_token(browser), **form})
 
 
-def unlock(person: Person) -> str:
+def unlock(person):
     """Confirm the password and return the page."""
     assert person.post(f"{FACTORS}/unlock", {"current_password": PASSWORD}).status_code == 302
     return person.browser.get(FACTORS).text
 
 
-def add_app(person: Person) -> tuple[str, list[str]]:
+def add_app(person):
     """Set up an app as the first factor; return its secret and the recovery codes."""
     secret = secret_in(unlock(person))
     added = person.post(FACTORS, {"code": code_at(secret, person.arena.now(), steps=-1)})
@@ -33,7 +32,7 @@ def add_app(person: Person) -> tuple[str, list[str]]:
     return secret, re.findall(r"\b[a-z2-7]{4}(?:-[a-z2-7]{4}){3}\b", added.text)
 
 
-def add_passkey(person: Person, **options) -> Passkey:
+def add_passkey(person, **options):
     passkey = Passkey(**options)
     page = unlock(person)
     added = person.post(FACTORS, {"passkey": passkey.create(options_in(page, "create")), "name": "Key"})
@@ -41,18 +40,18 @@ def add_passkey(person: Person, **options) -> Passkey:
     return passkey
 
 
-def first_step(arena: Arena, name: str = "Ann", **query: str) -> FlaskClient:
+def first_step(arena, name="Ann", **query):
     """Enter the right password in a new browser."""
     browser = arena.app.test_client()
     assert arena.log_in(browser, name, **query).headers["Location"] == STEP
     return browser
 
 
-def is_logged_in(browser: FlaskClient) -> bool:
+def is_logged_in(browser):
     return browser.get("/account").status_code == 200
 
 
-def actions(arena: Arena) -> list[str]:
+def actions(arena):
     with arena.database.read() as session:
         return list(session.scalars(select(AuditEntry.action).order_by(AuditEntry.id)))
 
@@ -115,7 +114,7 @@ def test_the_first_second_factor_ends_the_other_sessions(arena):
     assert not is_logged_in(other)
 
 
-def test_wrong_codes_are_limited_except_on_known_devices(make_arena, database_url: str):
+def test_wrong_codes_are_limited_except_on_known_devices(make_arena, database_url):
     arena = make_arena(rate_limits=True, database_url=database_url)
     ann = arena.person("Ann")
     secret, _ = add_app(ann)
@@ -300,9 +299,7 @@ def test_required_factors_come_before_all_other_pages(make_arena):
         ("http://127.0.0.1", "Passkeys require HTTPS and a host name, but the address"),
     ],
 )
-def test_passkeys_are_offered_only_at_the_sites_own_secure_address(
-    make_arena, base_url: str | None, reason: str
-):
+def test_passkeys_are_offered_only_at_the_sites_own_secure_address(make_arena, base_url, reason):
     arena = make_arena(base_url=base_url)
     ann = arena.person("Ann")
     assert ("data-passkey-create" in unlock(ann)) is (not reason)

@@ -2,79 +2,76 @@
 
 import html
 import re
-from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from grader.models import AuditEntry, FactorKind, Identity, Login, SecondFactor, User
 from grader.services.identity import openid_connect, password_resets
-from tests.fixtures.arena import PASSWORD, Arena, Person
+from tests.fixtures.arena import PASSWORD, Person
 from tests.fixtures.authenticators import code_at, secret_in
-from tests.fixtures.identity_providers import DjangoProvider, log_in_with, sign_up_with
+from tests.fixtures.identity_providers import log_in_with, sign_up_with
 
 pytestmark = pytest.mark.system
 HOUR = 3600
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Arena], campus: DjangoProvider) -> Arena:
+def arena(make_arena, campus):
     """A site with the provider `campus`."""
     return make_arena(oidc_providers=campus.table())
 
 
-def names(arena: Arena) -> list[str]:
+def names(arena):
     with arena.database.read() as session:
         return list(session.scalars(select(User.name).order_by(User.id)))
 
 
-def account(arena: Arena, name: str) -> User:
+def account(arena, name):
     with arena.database.read() as session:
         return session.scalars(select(User).where(User.name == name)).one()
 
 
-def identity(arena: Arena, name: str) -> Identity:
+def identity(arena, name):
     with arena.database.read() as session:
         return session.scalars(select(Identity).join(Identity.user).where(User.name == name)).one()
 
 
-def actions(arena: Arena) -> list[str]:
+def actions(arena):
     with arena.database.read() as session:
         return list(session.scalars(select(AuditEntry.action).order_by(AuditEntry.id)))
 
 
-def who(browser: FlaskClient) -> str | None:
+def who(browser):
     """Return the name of the logged-in user."""
     found = re.search(r"<h1><bdi>(.*?)</bdi></h1>", browser.get("/account").text)
     return found[1] if found else None
 
 
-def start(arena: Arena, person: Person, provider: DjangoProvider, password: str = PASSWORD) -> Any:
+def start(arena, person, provider, password=PASSWORD):
     return person.post(f"/account/identities/{provider.slug}/link", {"current_password": password})
 
 
-def link(arena: Arena, person: Person, provider: DjangoProvider, name: str) -> Any:
+def link(arena, person, provider, name):
     """Link a user to a person at the provider; return the response to the callback."""
     page = start(arena, person, provider).text
     url = html.unescape(re.findall(rf'href="({provider.issuer}[^"]+)"', page)[0])
     return person.browser.get(provider.answer(url, name))
 
 
-def turn_off_passwords(arena: Arena):
+def turn_off_passwords(arena):
     switched = {"password_login": False, "rescue_administrator": "root"}
     settings = arena.settings.model_copy(update=switched)
     object.__setattr__(arena.app.extensions["fairboard"], "settings", settings)
 
 
-def reset_link(arena: Arena, person: Person) -> str:
+def reset_link(arena, person):
     with arena.database.write() as session:
         return password_resets.create_link(session, user=person.user, now=arena.now())
 
 
-def later(arena: Arena, slug: str = "campus", *, seconds: float = 2 * openid_connect.PAUSE_SECONDS):
+def later(arena, slug="campus", *, seconds=2 * openid_connect.PAUSE_SECONDS):
     """Make the failure and the metadata of a provider's client older."""
     client = arena.app.extensions["fairboard"].providers[slug]
     client._failed_at -= seconds
@@ -82,7 +79,7 @@ def later(arena: Arena, slug: str = "campus", *, seconds: float = 2 * openid_con
         client._app.server_metadata["_loaded_at"] -= seconds
 
 
-def test_a_new_person_chooses_a_name_and_logs_in_again(arena: Arena, campus: DjangoProvider):
+def test_a_new_person_chooses_a_name_and_logs_in_again(arena, campus):
     browser = arena.app.test_client()
     answer = sign_up_with(arena, campus, browser, "ada", next="/account")
     assert (answer.status_code, answer.location, who(browser)) == (302, "/account", "ada")
@@ -91,9 +88,7 @@ def test_a_new_person_chooses_a_name_and_logs_in_again(arena: Arena, campus: Dja
     assert (who(again), names(arena), actions(arena)) == ("ada", ["ada"], ["identity.sign_up"])
 
 
-def test_a_verified_address_is_used_only_if_it_is_free_and_never_links_accounts(
-    make_arena: Callable[..., Arena], campus: DjangoProvider, library: DjangoProvider
-):
+def test_a_verified_address_is_used_only_if_it_is_free_and_never_links_accounts(make_arena, campus, library):
     mail = {"smtp_host": "127.0.0.1", "smtp_sender": "b@example.org", "base_url": "http://localhost"}
     arena = make_arena(oidc_providers=campus.table() + library.table(), **mail)
     sign_up_with(arena, campus, arena.app.test_client(), "ada")
@@ -107,7 +102,7 @@ def test_a_verified_address_is_used_only_if_it_is_free_and_never_links_accounts(
     assert identity(arena, "eve").email is None
 
 
-def test_linking_requires_the_password_and_the_same_session(arena: Arena, campus: DjangoProvider):
+def test_linking_requires_the_password_and_the_same_session(arena, campus):
     ann, bob = arena.person("Ann"), arena.person("Bob")
     assert start(arena, ann, campus, "wrong").status_code == 422
     page = start(arena, ann, campus).text
@@ -127,7 +122,7 @@ def test_linking_requires_the_password_and_the_same_session(arena: Arena, campus
     assert (who(browser), actions(arena)) == ("Ann", ["identity.link"])
 
 
-def test_unlinking_ends_the_sessions_and_is_refused_for_the_only_login(arena: Arena, campus: DjangoProvider):
+def test_unlinking_ends_the_sessions_and_is_refused_for_the_only_login(arena, campus):
     ann = arena.person("Ann")
     link(arena, ann, campus, "ada")
     browser = arena.app.test_client()
@@ -142,7 +137,7 @@ def test_unlinking_ends_the_sessions_and_is_refused_for_the_only_login(arena: Ar
     assert (answer.status_code, "could not log in without" in answer.text) == (409, True)
 
 
-def test_administrators_see_and_unlink_identities(arena: Arena, campus: DjangoProvider):
+def test_administrators_see_and_unlink_identities(arena, campus):
     root = arena.person("Root", is_admin=True)
     browser = arena.app.test_client()
     sign_up_with(arena, campus, browser, "ada")
@@ -158,9 +153,7 @@ def test_administrators_see_and_unlink_identities(arena: Arena, campus: DjangoPr
     assert (who(browser), actions(arena)[-2:]) == (None, ["identity.unlink", "identity.unlink"])
 
 
-def test_the_claim_grants_and_revokes_the_administrator_role(
-    make_arena: Callable[..., Arena], campus: DjangoProvider
-):
+def test_the_claim_grants_and_revokes_the_administrator_role(make_arena, campus):
     table = campus.table(admin_claim="resource.roles", admin_value="fairboard-admin")
     arena = make_arena(oidc_providers=table, rescue_administrator="Bob")
     campus.claims("ada", resource={"roles": ["staff", "fairboard-admin"]})
@@ -179,7 +172,7 @@ def test_the_claim_grants_and_revokes_the_administrator_role(
     assert actions(arena).count("administrator.unmake") == 1
 
 
-def test_a_callback_is_accepted_only_once(arena: Arena, campus: DjangoProvider):
+def test_a_callback_is_accepted_only_once(arena, campus):
     browser = arena.app.test_client()
     callback = campus.answer(browser.get("/login/with/campus").location, "ada")
     with browser.session_transaction() as kept:
@@ -192,9 +185,7 @@ def test_a_callback_is_accepted_only_once(arena: Arena, campus: DjangoProvider):
     assert arena.app.test_client().get(callback).status_code == 400
 
 
-def test_login_pages_in_two_tabs_both_lead_to_the_page_that_was_requested(
-    arena: Arena, campus: DjangoProvider
-):
+def test_login_pages_in_two_tabs_both_lead_to_the_page_that_was_requested(arena, campus):
     sign_up_with(arena, campus, arena.app.test_client(), "ada")
     browser = arena.app.test_client()
     pages = ("/account", "/account/delete")
@@ -224,20 +215,20 @@ def test_login_pages_in_two_tabs_both_lead_to_the_page_that_was_requested(
     ],
     ids=str,
 )
-def test_an_invalid_token_is_rejected(arena: Arena, campus: DjangoProvider, state: Mapping[str, Any]):
+def test_an_invalid_token_is_rejected(arena, campus, state):
     campus.change(**state)
     answer = log_in_with(campus, arena.app.test_client(), "ada")
     assert (answer.status_code, "did not confirm your login" in answer.text) == (403, True)
     assert names(arena) == []
 
 
-def test_rotated_keys_are_read_again(arena: Arena, campus: DjangoProvider):
+def test_rotated_keys_are_read_again(arena, campus):
     sign_up_with(arena, campus, arena.app.test_client(), "ada")
     campus.change(key=1)
     assert log_in_with(campus, arena.app.test_client(), "ada").status_code == 302
 
 
-def test_while_the_provider_is_down_the_password_still_works(arena: Arena, campus: DjangoProvider):
+def test_while_the_provider_is_down_the_password_still_works(arena, campus):
     ann, browser = arena.person("Ann"), arena.app.test_client()
     begun = arena.app.test_client()
     campus.change(down=True)
@@ -254,9 +245,7 @@ def test_while_the_provider_is_down_the_password_still_works(arena: Arena, campu
     assert begun.get(callback).status_code == 503
 
 
-def test_an_account_disabled_at_the_provider_cannot_log_in_and_its_session_ends(
-    make_arena: Callable[..., Arena], campus: DjangoProvider
-):
+def test_an_account_disabled_at_the_provider_cannot_log_in_and_its_session_ends(make_arena, campus):
     arena = make_arena(oidc_providers=campus.table(session_hours=8))
     browser = arena.app.test_client()
     sign_up_with(arena, campus, browser, "ada")
@@ -274,15 +263,13 @@ def test_an_account_disabled_at_the_provider_cannot_log_in_and_its_session_ends(
     assert (answer.status_code, who(other)) == (403, None)
 
 
-def test_login_never_redirects_to_another_site(arena: Arena, campus: DjangoProvider):
+def test_login_never_redirects_to_another_site(arena, campus):
     browser, target = arena.app.test_client(), "//evil.example"
     assert sign_up_with(arena, campus, browser, "ada", next=target).location == "/"
     assert log_in_with(campus, browser, "ada", next=target).location == "/"
 
 
-def test_the_response_of_one_provider_is_not_accepted_as_that_of_another(
-    make_arena: Callable[..., Arena], campus: DjangoProvider, library: DjangoProvider
-):
+def test_the_response_of_one_provider_is_not_accepted_as_that_of_another(make_arena, campus, library):
     arena = make_arena(oidc_providers=campus.table() + library.table())
     browser = arena.app.test_client()
     callback = campus.answer(browser.get("/login/with/campus").location, "ada")
@@ -307,13 +294,7 @@ def test_the_response_of_one_provider_is_not_accepted_as_that_of_another(
         ("open", "closed", False),
     ],
 )
-def test_new_accounts_follow_the_policy(
-    make_arena: Callable[..., Arena],
-    campus: DjangoProvider,
-    policy: str,
-    accounts: str | None,
-    may_sign_up: bool,
-):
+def test_new_accounts_follow_the_policy(make_arena, campus, policy, accounts, may_sign_up):
     table = campus.table(**({"accounts": accounts} if accounts else {}))
     arena = make_arena(oidc_providers=table, sign_up=policy)
     answer = log_in_with(campus, arena.app.test_client(), "ada")
@@ -322,9 +303,7 @@ def test_new_accounts_follow_the_policy(
         assert bool(session.scalars(select(Identity)).all()) is may_sign_up
 
 
-def test_only_verified_addresses_of_allowed_domains_may_log_in(
-    make_arena: Callable[..., Arena], campus: DjangoProvider
-):
+def test_only_verified_addresses_of_allowed_domains_may_log_in(make_arena, campus):
     arena = make_arena(oidc_providers=campus.table(allowed_domains=["Example.org"]))
     assert sign_up_with(arena, campus, arena.app.test_client(), "ada").status_code == 302
     for person in ("bob", "eve"):
@@ -334,9 +313,7 @@ def test_only_verified_addresses_of_allowed_domains_may_log_in(
     assert log_in_with(campus, arena.app.test_client(), "ada").status_code == 403
 
 
-def test_without_password_login_only_the_rescue_administrator_uses_one(
-    make_arena: Callable[..., Arena], campus: DjangoProvider
-):
+def test_without_password_login_only_the_rescue_administrator_uses_one(make_arena, campus):
     arena = make_arena(oidc_providers=campus.table())
     root, ann = arena.person("Root", is_admin=True), arena.person("Ann")
     turn_off_passwords(arena)
@@ -362,7 +339,7 @@ def test_without_password_login_only_the_rescue_administrator_uses_one(
     assert (names(arena), who(root.browser)) == (["Root", "Ann"], "Root")
 
 
-def test_a_recent_login_confirms_an_account_without_a_password(arena: Arena, campus: DjangoProvider):
+def test_a_recent_login_confirms_an_account_without_a_password(arena, campus):
     browser = arena.app.test_client()
     sign_up_with(arena, campus, browser, "ada")
     ada = Person(arena, account(arena, "ada"), browser, "")
@@ -380,7 +357,7 @@ def test_a_recent_login_confirms_an_account_without_a_password(arena: Arena, cam
         assert session.scalars(select(Identity)).all() == []
 
 
-def test_logout_offers_the_logout_of_the_provider(arena: Arena, campus: DjangoProvider):
+def test_logout_offers_the_logout_of_the_provider(arena, campus):
     browser = arena.app.test_client()
     sign_up_with(arena, campus, browser, "ada")
     ada = Person(arena, account(arena, "ada"), browser, "")
@@ -393,9 +370,7 @@ def test_logout_offers_the_logout_of_the_provider(arena: Arena, campus: DjangoPr
     assert browser.get("/logged-out/campus").location == "/"
 
 
-def test_a_login_through_a_provider_needs_the_second_factor_and_stays_the_providers(
-    make_arena: Callable[..., Arena], campus: DjangoProvider
-):
+def test_a_login_through_a_provider_needs_the_second_factor_and_stays_the_providers(make_arena, campus):
     arena = make_arena(
         oidc_providers=campus.table(session_hours=8, admin_claim="role", admin_value="admin"),
         require_second_factor="administrators",
@@ -426,7 +401,7 @@ def test_a_login_through_a_provider_needs_the_second_factor_and_stays_the_provid
     assert Person(arena, ada.user, other, "").post("/logout").location == "/logged-out/campus"
 
 
-def test_unlinking_ends_a_login_that_waits_for_a_second_factor(arena: Arena, campus: DjangoProvider):
+def test_unlinking_ends_a_login_that_waits_for_a_second_factor(arena, campus):
     root, ann = arena.person("Root", is_admin=True), arena.person("Ann")
     link(arena, ann, campus, "ada")
     with arena.database.write() as session:

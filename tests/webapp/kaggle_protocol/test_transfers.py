@@ -31,7 +31,7 @@ def ann(arena):
     return arena.person("Ann")
 
 
-def add_file(arena, name: str, content: bytes):
+def add_file(arena, name, content):
     with arena.database.write() as session:
         blob = arena.storage.put(content)
         file = data_files.add(
@@ -45,29 +45,29 @@ def add_file(arena, name: str, content: bytes):
         file.check_state, file.findings = DataCheckState.PASSED, {"sha256": blob.sha256}
 
 
-def call(person, method: str, **sent):
+def call(person, method, **sent):
     client = person.arena.app.test_client()
     return client.post(f"{CALL}/{method}", json=sent, headers=person.bearer)
 
 
-def begin(person, size: int, name: str = "sub.csv") -> tuple[str, str]:
+def begin(person, size, name="sub.csv"):
     """Announce a submission and return its token and upload URL."""
     told = call(person, "StartSubmissionUpload", **SLUG, fileName=name, contentLength=size).json
     return told["token"], told["createUrl"]
 
 
-def put(person, url: str, body: bytes, content_range: str | None = None):
+def put(person, url, body, content_range=None):
     headers = {"Content-Range": content_range} if content_range else {}
     return person.arena.app.test_client().put(url, data=body, headers=headers)
 
 
-def offered(person, method: str, **sent) -> str:
+def offered(person, method, **sent):
     answer = call(person, method, **SLUG, **sent)
     assert answer.status_code == 302, answer.text
     return str(answer.headers["Location"])
 
 
-def get(person, url: str, **headers: str):
+def get(person, url, **headers):
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return person.arena.app.test_client().get(url, headers=named)
 
@@ -109,9 +109,7 @@ def test_an_empty_file_is_complete_once_it_is_received(ann):
         (b"12345678", None, 422),
     ],
 )
-def test_a_file_with_an_unexpected_length_is_incomplete(
-    ann, body: bytes, content_range: str | None, status: int
-):
+def test_a_file_with_an_unexpected_length_is_incomplete(ann, body, content_range, status):
     _, url = begin(ann, 10)
     answer = put(ann, url, body, content_range)
     assert answer.status_code == status, answer.text
@@ -130,7 +128,7 @@ def test_an_upload_belongs_to_its_user_and_expires(arena, ann):
     assert put(ann, url, b"", "bytes */5").status_code == 404
 
 
-def test_the_oldest_unused_uploads_are_deleted_at_the_limit(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_the_oldest_unused_uploads_are_deleted_at_the_limit(arena, ann, monkeypatch):
     monkeypatch.setattr(uploads, "MOST_UNUSED", 3)
     monkeypatch.setattr(uploads, "MOST_UNUSED_BYTES", 100)
     urls = [begin(ann, 10)[1] for _ in range(4)]
@@ -141,9 +139,7 @@ def test_the_oldest_unused_uploads_are_deleted_at_the_limit(arena, ann, monkeypa
         assert session.query(AnnouncedUpload).count() == 1
 
 
-def test_a_nearly_full_disk_deletes_idle_uploads_before_rejecting_a_file(
-    arena, ann, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_nearly_full_disk_deletes_idle_uploads_before_rejecting_a_file(arena, ann, monkeypatch):
     _, url = begin(ann, 5)
     assert put(ann, url, b"01234").status_code == 200
     with arena.database.write() as session:
@@ -223,7 +219,7 @@ def test_a_held_back_file_cannot_be_downloaded(arena, ann):
         assert packed.namelist() == ["sample_submission.csv"]
 
 
-def test_token_introspection_returns_active_or_inactive(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_token_introspection_returns_active_or_inactive(arena, ann, monkeypatch):
     address, client = f"{API}/security.OAuthService/IntrospectToken", arena.app.test_client()
     assert client.post(address, json={"token": ann.token}).json["username"] == "Ann"
     assert client.post(address, json={"token": "guessed"}).json == {"active": False, "username": ""}
@@ -292,7 +288,7 @@ def test_denied_requests_return_403_as_json(arena, ann):
     assert (large.status_code, large.json["code"]) == (413, 413)
 
 
-def test_a_leaderboard_zip_is_kept_for_seconds(arena, ann, monkeypatch: pytest.MonkeyPatch):
+def test_a_leaderboard_zip_is_kept_for_seconds(arena, ann, monkeypatch):
     arena.submit(ann, arena.truth.predictions())
     arena.score_all()
     monkeypatch.setattr(arena.app.extensions["fairboard"].pages, "seconds", 60)

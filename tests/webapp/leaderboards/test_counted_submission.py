@@ -10,7 +10,7 @@ GAPS = {"positive_aeg", "negative_aeg"}
 
 
 @pytest.fixture
-def played(arena) -> dict[str, int]:
+def played(arena):
     """Ann has three submissions, the third with the worst public score, and Bob has one."""
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
@@ -24,9 +24,7 @@ def played(arena) -> dict[str, int]:
     return sent
 
 
-def test_after_the_reveal_everyone_sees_the_tables_of_the_submissions_that_counted(
-    arena, played: dict[str, int]
-):
+def test_after_the_reveal_everyone_sees_the_tables_of_the_submissions_that_counted(arena, played):
     arena.competition("other")
     arena.reveal()
     arena.reveal("other")

@@ -83,7 +83,7 @@ def _copy(session, own, entry):
         )
 
 
-def _json(arena, path: str, **headers: str):
+def _json(arena, path, **headers):
     return arena.app.test_client().get(path, headers=headers)
 
 
@@ -148,7 +148,7 @@ def test_a_search_finds_teams_and_keeps_their_ranks(arena, crowd):
         ("sort=last_submitted_at", list(range(59, 9, -1))),
     ],
 )
-def test_sorting_by_a_visible_column_keeps_the_ranks(arena, crowd, query: str, expected: list[int]):
+def test_sorting_by_a_visible_column_keeps_the_ranks(arena, crowd, query, expected):
     assert [row["rank"] for row in _json(arena, f"{API}?{query}").json["rows"]] == expected
 
 
@@ -161,7 +161,7 @@ def test_sorting_by_a_visible_column_keeps_the_ranks(arena, crowd, query: str, e
         ("division=Nobody", "unknown_division"),
     ],
 )
-def test_unknown_columns_orders_and_divisions_are_errors(arena, crowd, query: str, error: str):
+def test_unknown_columns_orders_and_divisions_are_errors(arena, crowd, query, error):
     assert arena.app.test_client().get(f"{BOARD}?{query}").status_code == 400
     answer = _json(arena, f"{API}?{query}")
     assert (answer.status_code, answer.json["error"]) == (400, error)

@@ -1,6 +1,5 @@
 """Conformance of API responses to the OpenAPI document, for each role."""
 
-from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from typing import Any
 
@@ -32,7 +31,7 @@ ROLES = {"nobody": None, "a participant": "Ann", "an organizer": "Olga", "an adm
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any], database_url: str):
+def site(make_arena, database_url):
     arena = make_arena(database_url=database_url)
     arena.competition()
     arena.person("Ann")
@@ -42,7 +41,7 @@ def site(make_arena: Callable[..., Any], database_url: str):
     return arena
 
 
-def bearer(arena, name: str | None) -> dict[str, str]:
+def bearer(arena, name):
     """Return request headers with a token that has all scopes."""
     if name is None:
         return {}
@@ -53,7 +52,7 @@ def bearer(arena, name: str | None) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def make_cases() -> Callable[[Flask, int], list[schemathesis.Case]]:
+def make_cases():
     """A function that generates valid and invalid requests for every operation.
 
     All roles and both databases use the same requests, because generating them is the slowest part.
@@ -80,7 +79,7 @@ def make_cases() -> Callable[[Flask, int], list[schemathesis.Case]]:
                     suppress_health_check=list(HealthCheck),
                 )
                 @given(case=operation.as_strategy(mode, path_parameters=known))
-                def add(case: schemathesis.Case):
+                def add(case):
                     cases.append(case)
 
                 # Some operations have no invalid requests.
@@ -91,7 +90,7 @@ def make_cases() -> Callable[[Flask, int], list[schemathesis.Case]]:
     return make
 
 
-def complete(app: Flask) -> Callable[..., list[bytes]]:
+def complete(app):
     """Wrap an application so that each response is read and closed, as a server does."""
 
     def respond(environ: dict[str, Any], start_response: Any) -> list[bytes]:
@@ -101,7 +100,7 @@ def complete(app: Flask) -> Callable[..., list[bytes]]:
     return respond
 
 
-def keep(arena, role: str, cases: Iterable[schemathesis.Case]):
+def keep(arena, role, cases):
     """Send requests as a role, and check each response against the OpenAPI document."""
     headers = bearer(arena, ROLES[role]) | {"Accept-Encoding": "identity"}
     app = complete(arena.app)
@@ -118,5 +117,5 @@ def keep(arena, role: str, cases: Iterable[schemathesis.Case]):
         *(pytest.param(role, 60, marks=pytest.mark.long) for role in ROLES),
     ],
 )
-def test_the_api_conforms_to_its_description(site, make_cases: Callable[..., Any], role: str, examples: int):
+def test_the_api_conforms_to_its_description(site, make_cases, role, examples):
     keep(site, role, make_cases(site.app, examples))

@@ -3,8 +3,6 @@
 import html
 import io
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -17,7 +15,7 @@ from grader.worker.organizer_jobs.worker import OrganizerWorker
 ROOT = "/competitions/toxicity/organize"
 
 
-def corrected(arena, count: int = 60) -> bytes:
+def corrected(arena, count=60):
     """The fixture's solution with some labels inverted."""
     header, *lines = arena.truth.solution().decode().splitlines()
     for number in range(count):
@@ -28,7 +26,7 @@ def corrected(arena, count: int = 60) -> bytes:
 
 
 @pytest.fixture
-def people(arena) -> dict[str, Any]:
+def people(arena):
     """Two teams with submissions, an editor and a viewer."""
     arena.competition()
     people = {name: arena.person(name) for name in ("Ann", "Bob", "Eva", "Vic")}
@@ -41,7 +39,7 @@ def people(arena) -> dict[str, Any]:
 
 
 @pytest.fixture
-def check(arena, people: dict[str, Any]) -> Callable[..., int]:
+def check(arena, people):
     """A function that uploads a corrected solution through the page and runs its check."""
 
     def do(count: int = 60) -> int:
@@ -57,17 +55,17 @@ def check(arena, people: dict[str, Any]) -> Callable[..., int]:
     return do
 
 
-def begin(people: dict[str, Any], job_id: int, reason: str = "Sixty labels were wrong."):
+def begin(people, job_id, reason="Sixty labels were wrong."):
     return people["Eva"].post(f"{ROOT}/rescoring", {"solution": str(job_id), "reason": reason})
 
 
-def page(person, path: str) -> str:
+def page(person, path):
     answer = person.browser.get(path)
     assert answer.status_code == 200, answer.text
     return str(answer.text)
 
 
-def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people: dict[str, Any], check):
+def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people, check):
     eva, ann = people["Eva"], people["Ann"]
     for path in ("1/submissions.csv", "7"):
         assert eva.browser.get(f"{ROOT}/rescoring/{path}").status_code == 404
@@ -124,7 +122,7 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people:
     assert "live" in page(eva, f"{ROOT}/rescoring/1")
 
 
-def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(arena, people: dict[str, Any]):
+def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(arena, people):
     eva = people["Eva"]
     form = {
         "identities": "male\nfemale",
@@ -162,7 +160,7 @@ def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(are
     assert "-3" in page(people["Ann"], "/competitions/toxicity/evaluation")
 
 
-def run_newest(arena) -> int:
+def run_newest(arena):
     """Run the newest organizer job."""
     with arena.database.read() as session:
         job_id = session.scalar(select(func.max(OrganizerJob.id)))
@@ -171,9 +169,7 @@ def run_newest(arena) -> int:
 
 
 @pytest.mark.parametrize("arena", ["sqlite"], indirect=True)
-def test_a_difference_is_computed_once_per_state_of_the_competition(
-    arena, people: dict[str, Any], check, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_difference_is_computed_once_per_state_of_the_competition(arena, people, check, monkeypatch):
     computed: list[int] = []
     compute = rescoring_difference.preview
 

@@ -73,7 +73,7 @@ def test_participants_who_accepted_the_rules_can_download_data_files_from_the_op
 
 
 @pytest.mark.parametrize("name", ["sample_submission.csv", "..", "<b>.csv"])
-def test_a_file_name_that_cannot_be_in_a_url_is_rejected(name: str):
+def test_a_file_name_that_cannot_be_in_a_url_is_rejected(name):
     with refused("invalid_data_file"):
         data_files.checked_name(name)
 

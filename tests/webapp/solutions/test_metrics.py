@@ -24,7 +24,7 @@ def olga(arena):
     return olga
 
 
-def choose(olga, **parts: str):
+def choose(olga, **parts):
     version = re.findall(r'name="version" value="(\w+)"', olga.browser.get(PAGE).text)[0]
     return olga.post(f"{PAGE}/save", {"version": version, **parts})
 
@@ -34,7 +34,7 @@ def metric_of(olga):
         return settings.of(lookup.get(session, slug="houses")).metric
 
 
-def houses(rows: int = 400, target: str = "price") -> bytes:
+def houses(rows=400, target="price"):
     rng = np.random.default_rng(0)
     usage = rng.permutation(["Public", "Private"] * (rows // 2))
     cells = zip(
@@ -47,7 +47,7 @@ def houses(rows: int = 400, target: str = "price") -> bytes:
     return "\n".join([f"id,{target},city,Usage", *(",".join(map(str, each)) for each in cells), ""]).encode()
 
 
-def upload(olga, data: bytes) -> str:
+def upload(olga, data):
     answer = olga.post(f"{HERE}/solution", {"file": (io.BytesIO(data), "solution.csv")})
     assert answer.status_code == 303, answer.text
     Desk(olga).work()
@@ -74,7 +74,7 @@ def test_the_page_lists_every_metric_with_a_submission_and_a_leaderboard_row(olg
         ({"name": "r2", "weight": 0.5}, "can be negative"),
     ],
 )
-def test_invalid_options_are_problems(sent, message: str):
+def test_invalid_options_are_problems(sent, message):
     [problem] = NamedMetric(**sent).problems()
     assert message in problem
 

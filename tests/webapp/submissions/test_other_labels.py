@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from io import BytesIO
-from typing import Any
 
 import pytest
 
@@ -45,18 +44,18 @@ def scene(arena):
     return arena
 
 
-def with_column(data: bytes, name: str, value: str) -> bytes:
+def with_column(data, name, value):
     header, *rows = data.decode().splitlines()
     return "\n".join([f"{header},{name}", *(f"{row},{value}" for row in rows), ""]).encode()
 
 
-def check(arena, file: bytes, slug: str = "toxicity") -> dict[str, Any]:
+def check(arena, file, slug="toxicity"):
     data = {"file": (BytesIO(file), "p.csv")}
     path = f"/api/v1/competitions/{slug}/check"
     return dict(arena.app.test_client().post(path, data=data, headers=arena.ann.bearer).json)
 
 
-def told(arena, submission_id: int) -> dict[str, Any]:
+def told(arena, submission_id):
     path = f"/api/v1/submissions/{submission_id}"
     return dict(arena.app.test_client().get(path, headers=arena.ann.bearer).json)
 

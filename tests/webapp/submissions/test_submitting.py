@@ -26,7 +26,7 @@ def make_ann(arena):
     return make
 
 
-def send(arena, person, file: bytes, headers: dict[str, str] | None = None, **fields):
+def send(arena, person, file, headers=None, **fields):
     """Send a file through the API."""
     data = {"file": (BytesIO(file), "p.csv"), **fields}
     return arena.app.test_client().post(
@@ -34,7 +34,7 @@ def send(arena, person, file: bytes, headers: dict[str, str] | None = None, **fi
     )
 
 
-def post(person, file: bytes, *, as_json: bool = False, **fields):
+def post(person, file, *, as_json=False, **fields):
     """Send a file through the page."""
     headers = {"Accept": "application/json"} if as_json else {}
     return person.post(f"{HERE}/submit", {"file": (BytesIO(file), "p.csv"), **fields}, headers=headers)
@@ -78,7 +78,7 @@ def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_listed(arena,
     assert "Nothing here yet" in ann.browser.get(f"{HERE}/submissions").text
 
 
-def test_a_file_is_accepted_when_the_checker_is_busy(arena, make_ann, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_is_accepted_when_the_checker_is_busy(arena, make_ann, monkeypatch):
     ann = make_ann()
     monkeypatch.setattr(checking, "check", lambda *_, **__: None)
     answer = post(ann, BROKEN)
@@ -91,9 +91,7 @@ def test_a_file_is_accepted_when_the_checker_is_busy(arena, make_ann, monkeypatc
     assert busy.headers["Retry-After"] == "5"
 
 
-def test_the_check_uses_no_submission_reports_everything_and_reads_no_label(
-    arena, make_ann, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_check_uses_no_submission_reports_everything_and_reads_no_label(arena, make_ann, monkeypatch):
     ann, opened, original = make_ann(max_daily_submissions=1), [], arena.storage.open
     monkeypatch.setattr(arena.storage, "open", lambda sha256: opened.append(sha256) or original(sha256))
 
@@ -174,7 +172,7 @@ def test_the_list_shows_which_submissions_would_count_and_why(arena, make_ann):
     assert "#1 is selected." in text
 
 
-def _finals(text: str) -> list[tuple[str, str]]:
+def _finals(text):
     """Return the files in the final selection with the reasons."""
     places = text.partition(" Final selection ")[2].partition(" Your scores ")[0]
     return re.findall(r"#(\d+) \S+ 0\.\d{5} (you selected it|chosen automatically)", places)

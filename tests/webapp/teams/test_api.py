@@ -5,7 +5,7 @@ from tests.fixtures.desk import open_confirmed
 API = "/api/v1/competitions/toxicity"
 
 
-def call(person, method: str, path: str, **sent):
+def call(person, method, path, **sent):
     client = person.arena.app.test_client()
     return open_confirmed(client, API + path, method=method, headers=person.bearer, json=sent)
 

@@ -46,7 +46,7 @@ def test_all_invalid_links_have_the_same_response(arena, ann):
 
 
 @pytest.mark.parametrize("change", ["draft", "late"])
-def test_a_link_of_a_draft_or_after_the_merger_deadline_reveals_nothing(arena, ann, change: str):
+def test_a_link_of_a_draft_or_after_the_merger_deadline_reveals_nothing(arena, ann, change):
     path = link_of(ann)
     stranger = arena.app.test_client()
     assert stranger.get(path).status_code == 200

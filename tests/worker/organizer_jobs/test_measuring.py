@@ -16,7 +16,7 @@ def competition(service):
     return service.competition(selection_count=1)
 
 
-def sent(service, competition, *skills: float, user: str = "ada") -> list[int]:
+def sent(service, competition, *skills, user="ada"):
     found = [service.submit(competition, seed=n, skill=skill, user=user) for n, skill in enumerate(skills)]
     service.score(*found)
     with service.database.write() as session:
@@ -24,7 +24,7 @@ def sent(service, competition, *skills: float, user: str = "ada") -> list[int]:
     return [each.submission.id for each in found]
 
 
-def look(service) -> int:
+def look(service):
     """Do what the sweeper does; return the number of jobs that it ran."""
     with service.database.write() as session:
         standard_errors.request_due(session, now=service.now)
@@ -35,7 +35,7 @@ def look(service) -> int:
     return len(waiting)
 
 
-def known(service) -> set[tuple[int, Split]]:
+def known(service):
     with service.database.read() as session:
         rows = session.execute(select(Score.submission_id, Score.split, Score.errors)).all()
     return {(submission_id, split) for submission_id, split, errors in rows if errors}

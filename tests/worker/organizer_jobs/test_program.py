@@ -8,16 +8,16 @@ import pytest
 
 from grader.errors import OrganizerError
 from grader.files import FileProblem, FileRejected
-from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
+from grader.models import JobState, OrganizerJob, OrganizerJobKind
 from grader.services.site import organizer_jobs
-from grader.worker.organizer_jobs.context import Handler, Work
+from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = on_sqlite
 
 
-def add(service, competition: Competition, **parameters) -> OrganizerJob:
+def add(service, competition, **parameters):
     with service.database.write() as session:
         return organizer_jobs.add(
             session,
@@ -29,7 +29,7 @@ def add(service, competition: Competition, **parameters) -> OrganizerJob:
         )
 
 
-def run(service, job: OrganizerJob, handler: Handler, **options) -> OrganizerJob:
+def run(service, job, handler, **options):
     handlers = {OrganizerJobKind.CHECK: handler}
     worker = OrganizerWorker(
         service.settings, service.database, service.storage, handlers=handlers, **options
@@ -57,7 +57,7 @@ def test_handlers_return_value_is_the_result(service):
         FileRejected(FileProblem("empty_file", "No row is Public.")),
     ],
 )
-def test_rejection_stores_its_message_and_problems(service, error: Exception):
+def test_rejection_stores_its_message_and_problems(service, error):
     def handler(work: Work) -> dict[str, Any]:
         raise error
 

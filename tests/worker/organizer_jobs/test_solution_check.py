@@ -1,7 +1,6 @@
 """Solution check job: reports, blocking findings, corrections."""
 
 import random
-from collections.abc import Callable
 
 import pytest
 
@@ -22,14 +21,14 @@ SHELL = Actor(None, "shell (tests)")
 
 
 @pytest.fixture
-def draft(service) -> Competition:
+def draft(service):
     with service.database.write() as session:
         settings = CompetitionSettings(title="Next")
         return drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
 
 
 @pytest.fixture
-def check(service) -> Callable[..., OrganizerJob]:
+def check(service):
     """A function that uploads a file, runs its check, and returns the job."""
 
     def check(competition: Competition, csv: bytes, *, test: bytes | None = None, roles=None) -> OrganizerJob:
@@ -53,25 +52,23 @@ def check(service) -> Callable[..., OrganizerJob]:
     return check
 
 
-def messages(job: OrganizerJob, level: str) -> list[str]:
+def messages(job, level):
     findings = job.result["report"]["findings"]
     return [finding["message"] for finding in findings if finding["level"] == level]
 
 
-def accept(service, competition: Competition, job: OrganizerJob):
+def accept(service, competition, job):
     with service.database.write() as session:
         draft = session.get_one(Competition, competition.id)
         act = acting.begin(session, competition=draft, actor=SHELL, now=service.now)
         versions.accept_check(act, job_id=job.id)
 
 
-def ids_csv(rows: int = 400) -> bytes:
+def ids_csv(rows=400):
     return ("id,text\n" + "".join(f"r{row},x\n" for row in range(rows))).encode()
 
 
-def test_drafts_solution_is_reported_stored_and_accepted(
-    service, draft: Competition, check, solution_csv: Callable[..., bytes]
-):
+def test_drafts_solution_is_reported_stored_and_accepted(service, draft, check, solution_csv):
     job = check(draft, solution_csv(), test=ids_csv())
     assert job.state is JobState.DONE
     assert job.result["problems"] == []
@@ -88,7 +85,7 @@ def test_drafts_solution_is_reported_stored_and_accepted(
     assert len(live.solution.digest) == 64
 
 
-def test_chosen_roles_override_the_guess(draft: Competition, check, solution_csv: Callable[..., bytes]):
+def test_chosen_roles_override_the_guess(draft, check, solution_csv):
     job = check(draft, solution_csv())
     roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
     assert roles["muslim"] is ColumnRole.IDENTITY
@@ -99,9 +96,7 @@ def test_chosen_roles_override_the_guess(draft: Competition, check, solution_csv
     assert len(none.result["columns"]) == 5  # The roles can still be changed.
 
 
-def test_unscorable_solution_is_stopped_with_an_explanation(
-    service, draft: Competition, check, solution_csv: Callable[..., bytes]
-):
+def test_unscorable_solution_is_stopped_with_an_explanation(service, draft, check, solution_csv):
     job = check(draft, solution_csv(rows=40))
     assert job.result["solution"] is None
     assert any("No identity has at least 25 positive" in text for text in messages(job, "stop"))
@@ -116,9 +111,7 @@ def test_unscorable_solution_is_stopped_with_an_explanation(
         (lambda row: row % 10 >= 5, "id modulo 10"),
     ],
 )
-def test_split_by_a_remainder_of_the_id_stops_the_check(
-    draft: Competition, check, solution_csv: Callable[..., bytes], bit: Callable[[int], int], told: str
-):
+def test_split_by_a_remainder_of_the_id_stops_the_check(draft, check, solution_csv, bit, told):
     header, *lines = solution_csv(usage=False).decode().splitlines()
     ids = random.Random(1).sample(range(10_000), len(lines))
     rows = [
@@ -132,9 +125,7 @@ def test_split_by_a_remainder_of_the_id_stops_the_check(
     assert all("omit Usage" in text for text in texts)
 
 
-def test_test_file_in_label_order_stops_the_check(
-    draft: Competition, check, solution_csv: Callable[..., bytes]
-):
+def test_test_file_in_label_order_stops_the_check(draft, check, solution_csv):
     _, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     test = "id\n" + "".join(line.split(",")[0] + "\n" for line in lines)
@@ -142,9 +133,7 @@ def test_test_file_in_label_order_stops_the_check(
     assert text.startswith("The row number in test.csv alone predicts the label")
 
 
-def test_test_file_with_other_ids_or_the_label_stops_the_check(
-    draft: Competition, check, solution_csv: Callable[..., bytes]
-):
+def test_test_file_with_other_ids_or_the_label_stops_the_check(draft, check, solution_csv):
     test = ids_csv(399).replace(b"id,text", b"id,toxicity") + b"extra,x\n"
     texts = messages(check(draft, solution_csv(), test=test), "stop")
     assert len(texts) == 3
@@ -153,9 +142,7 @@ def test_test_file_with_other_ids_or_the_label_stops_the_check(
     assert any("secret column 'toxicity'" in text for text in texts)
 
 
-def test_existing_data_file_test_csv_is_compared_automatically(
-    service, draft: Competition, check, solution_csv: Callable[..., bytes]
-):
+def test_existing_data_file_test_csv_is_compared_automatically(service, draft, check, solution_csv):
     with service.database.write() as session:
         files.add(
             session,
@@ -170,7 +157,7 @@ def test_existing_data_file_test_csv_is_compared_automatically(
     assert "test.csv lacks 1 id" in text
 
 
-def test_blank_annotations_cause_a_warning(draft: Competition, check, solution_csv: Callable[..., bytes]):
+def test_blank_annotations_cause_a_warning(draft, check, solution_csv):
     csv = solution_csv(identities=("female", "muslim")).decode()
     header, *lines = csv.splitlines()
     rows = [line.split(",") for line in lines]
@@ -181,9 +168,7 @@ def test_blank_annotations_cause_a_warning(draft: Competition, check, solution_c
     assert "7 rows of 400 without identity annotation." in texts
 
 
-def test_changed_settings_require_another_check(
-    service, draft: Competition, check, solution_csv: Callable[..., bytes]
-):
+def test_changed_settings_require_another_check(service, draft, check, solution_csv):
     job = check(draft, solution_csv())
     changes = {"metric": MetricSettings(power=-3.0)}
     service.act(competition_settings.change, competition=draft, changes=changes)
@@ -191,16 +176,14 @@ def test_changed_settings_require_another_check(
         accept(service, draft, job)
 
 
-def test_accepted_solution_can_be_accepted_again(
-    service, draft: Competition, check, solution_csv: Callable[..., bytes]
-):
+def test_accepted_solution_can_be_accepted_again(service, draft, check, solution_csv):
     job = check(draft, solution_csv())
     accept(service, draft, job)
     accept(service, draft, job)
     assert service.reload(draft).live_scoring_version.number == 2
 
 
-def corrected(csv: bytes) -> bytes:
+def corrected(csv):
     """Change r0's label and an identity of r1; move r2 from Public to Private; ignore r4."""
     lines = csv.decode().splitlines()
     cells = [line.split(",") for line in lines]
@@ -211,7 +194,7 @@ def corrected(csv: bytes) -> bytes:
     return "\n".join(map(",".join, [cells[0], *reversed(cells[1:])])).encode()
 
 
-def test_correction_lists_the_changes_by_row(service, check, solution_csv: Callable[..., bytes]):
+def test_correction_lists_the_changes_by_row(service, check, solution_csv):
     competition = service.competition()
     job = check(competition, corrected(solution_csv()))
     changes = job.result["changes"]
@@ -234,16 +217,14 @@ def test_correction_lists_the_changes_by_row(service, check, solution_csv: Calla
     assert stored.public_row_count == 198
 
 
-def spoilt(csv: bytes, column: str, value: str, line: int = 21) -> bytes:
+def spoilt(csv, column, value, line=21):
     lines = csv.decode().splitlines()
     cells = lines[line - 1].split(",")
     cells[lines[0].split(",").index(column)] = value
     return "\n".join([*lines[: line - 1], ",".join(cells), *lines[line:]]).encode()
 
 
-def test_identity_with_one_invalid_value_stops_a_draft_until_its_role_is_chosen(
-    draft: Competition, check, solution_csv: Callable[..., bytes]
-):
+def test_identity_with_one_invalid_value_stops_a_draft_until_its_role_is_chosen(draft, check, solution_csv):
     csv = spoilt(solution_csv(), "muslim", "-1")
     job = check(draft, csv)
     assert [problem["lines"] for problem in job.result["problems"]] == [[21]]
@@ -257,7 +238,7 @@ def test_identity_with_one_invalid_value_stops_a_draft_until_its_role_is_chosen(
 
 
 def test_identity_of_the_settings_keeps_its_role_and_its_problem_is_reported(
-    service, draft: Competition, check, solution_csv: Callable[..., bytes]
+    service, draft, check, solution_csv
 ):
     changes = {"identities": ("female", "muslim")}
     service.act(competition_settings.change, competition=draft, changes=changes)
@@ -266,9 +247,7 @@ def test_identity_of_the_settings_keeps_its_role_and_its_problem_is_reported(
     assert (problem["code"], problem["lines"]) == ("identity_out_of_range", [21])
 
 
-def test_correction_never_drops_an_identity_or_the_label_silently(
-    service, check, solution_csv: Callable[..., bytes]
-):
+def test_correction_never_drops_an_identity_or_the_label_silently(service, check, solution_csv):
     names = ("female", "muslim", "rare")
     csv = solution_csv(identities=names)
     competition = service.competition(csv=csv, identities=("female", "muslim"))
@@ -285,9 +264,7 @@ def test_correction_never_drops_an_identity_or_the_label_silently(
     assert [problem["code"] for problem in renamed.result["problems"]] == ["missing_label"]
 
 
-def test_correction_with_other_ids_or_identities_is_explained(
-    service, check, solution_csv: Callable[..., bytes]
-):
+def test_correction_with_other_ids_or_identities_is_explained(service, check, solution_csv):
     competition = service.competition()
     job = check(competition, solution_csv(rows=399))
     assert [problem["code"] for problem in job.result["problems"]] == ["unusable_solution"]
@@ -296,9 +273,7 @@ def test_correction_with_other_ids_or_identities_is_explained(
     assert "no identity column 'muslim'" in renamed.result["problems"][0]["message"]
 
 
-def test_leak_of_a_live_competition_does_not_stop_a_correction(
-    service, check, solution_csv: Callable[..., bytes]
-):
+def test_leak_of_a_live_competition_does_not_stop_a_correction(service, check, solution_csv):
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     csv = "\n".join([header, *lines]).encode()

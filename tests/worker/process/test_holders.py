@@ -11,7 +11,7 @@ from grader.worker.process import holders
 from tests.fixtures.patience import eventually
 
 
-def name_of(process: psutil.Process) -> str:
+def name_of(process):
     return f"{holders.machine()}/{process.pid}/{process.create_time():.2f}"
 
 
@@ -33,7 +33,7 @@ def test_forked_child_has_its_own_name():
 
 
 @pytest.mark.parametrize("is_reaped", [False, True])
-def test_killed_process_is_gone_before_its_parent_reaps_it(is_reaped: bool):
+def test_killed_process_is_gone_before_its_parent_reaps_it(is_reaped):
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     name = name_of(psutil.Process(process.pid))
     assert not holders.is_gone(name)

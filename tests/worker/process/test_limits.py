@@ -29,7 +29,7 @@ ENDLESS = (
 )
 
 
-def python(program: str) -> subprocess.CompletedProcess[str]:
+def python(program):
     return subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
 
 

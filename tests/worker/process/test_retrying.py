@@ -1,6 +1,6 @@
 """Retries of database writes after transient errors, and propagation of other errors."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -9,11 +9,11 @@ from grader.worker.process.retrying import insist
 
 
 @pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch):
+def no_pauses(monkeypatch):
     monkeypatch.setattr("grader.worker.process.retrying.PAUSE_SECONDS", 0)
 
 
-def failing(*errors: Exception) -> Callable[[], str]:
+def failing(*errors):
     """Return a function that raises these errors one after another and then succeeds."""
     left: Iterator[Exception] = iter(errors)
 
@@ -25,7 +25,7 @@ def failing(*errors: Exception) -> Callable[[], str]:
     return write
 
 
-def test_unavailable_or_full_database_is_retried(caplog: pytest.LogCaptureFixture):
+def test_unavailable_or_full_database_is_retried(caplog):
     away, full = psycopg.OperationalError("The connection is gone."), OSError(28, "No space left on device")
     assert insist(failing(away, full, away)) == "written"
     assert len(caplog.records) == 1
