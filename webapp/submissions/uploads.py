@@ -88,6 +88,8 @@ def limit_file(limit_bytes: int | None = None, *, role: Role | None = None) -> R
         return None
     g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
+    if request.endpoint == "organize_roster.import_students":  # the preview keeps the list in a field
+        request.max_form_memory_size = request.max_content_length
     if request.endpoint != CHECK_ENDPOINT:
         require_room()
     return None

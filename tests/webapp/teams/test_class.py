@@ -140,6 +140,14 @@ def test_the_page_shows_a_preview_first_and_the_secrets_once(olga: Desk):
     assert eva.post(f"{PAGE}/students", {"students": "Zoe"}).status_code == 403
 
 
+def test_the_largest_roster_is_previewed_and_imported(olga: Desk):
+    lines = [f"Student {number},{'s' * 40}{number}@example.org,{number:05d}" for number in range(5_000)]
+    file = io.BytesIO("\n".join(["name,e-mail,student id", *lines]).encode())
+    sent = {"file": (file, "roster.csv"), "own_accounts": "yes"}
+    page = olga.person.confirm(f"{PAGE}/students", sent, content_type="multipart/form-data")
+    assert (page.status_code, "Added (5,000): " in page.text) == (201, True)
+
+
 def test_nothing_is_imported_if_the_confirmed_roster_has_changed(olga: Desk):
     lines = ["name,e-mail", "Fay,fay@example.org"]
     asked = olga("POST", f"{DESK}/students", json={"students": lines}, expect=409).json
