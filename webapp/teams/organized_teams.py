@@ -141,16 +141,12 @@ class DivisionName(Sent):
 
 
 def _fields(line: team_search.TeamMatch, competition: Competition) -> dict[str, Any]:
-    """Return the fields of a team in the API."""
+    """Return the fields of a team in the API that are not its attributes."""
     return {
-        "id": line.team.id,
-        "name": line.team.name,
         "alias": team_names.alias(line.team, competition) or None,
-        "division": line.team.division,
         "members": [each.name for each in line.members],
         "counts": {status.value: count for status, count in line.counts.items()},
         "last_submitted_at": line.last_submitted_at,
-        "disqualified_at": line.team.disqualified_at,
         "disqualified_because": line.team.disqualification_reason if line.team.disqualified_at else None,
     }
 
@@ -180,7 +176,7 @@ def organized_teams(ask: Ask, query: TeamQuery) -> OrganizersTeamList:
         part=query.part,
     )
     return OrganizersTeamList(
-        teams=[OrganizersTeam(**_fields(line, ask.competition)) for line in found.rows],
+        teams=[OrganizersTeam.of(line.team, **_fields(line, ask.competition)) for line in found.rows],
         **ending(found),
     )
 
@@ -193,9 +189,9 @@ def organized_team(ask: Ask, team_id: int) -> OrganizersTeamDetails:
     given = grants.list_newest(session, competition=competition, team=line.team)
     left = limits.allowance(session, competition=competition, team=line.team, now=ask.now)
     ask.shown |= {"team": line.team, "members": line.members, "allowance": left, "today": ask.now.date()}
-    return OrganizersTeamDetails(
+    return OrganizersTeamDetails.of(
+        line.team,
         **_fields(line, competition),
-        is_name_fixed=line.team.is_name_fixed,
         limits=Limits.model_validate(left),
         grants=[_grant_line(each, ask.competition) for each in given],
     )

@@ -156,12 +156,9 @@ def _team(ask: Ask, own: models.Team) -> Team:
             for each in requests
         },
     }
-    return Team(
-        id=own.id,
-        name=own.name,
-        division=own.division,
+    return Team.of(
+        own,
         alias=team_names.alias(own, competition) or None,
-        is_name_fixed=own.is_name_fixed,
         leader=own.leader.name if own.leader else None,
         is_leader=is_leader,
         members=[member.user.name for member in members],
