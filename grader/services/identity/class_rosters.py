@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import delete, select
-from sqlalchemy.orm import Session, aliased, contains_eager, joinedload
+from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from grader.errors import ErrorKind, Refusal
 from grader.models import (
@@ -45,7 +45,7 @@ class ClassInvitation:
 
 
 class ImportRow(NamedTuple):
-    """A student, the current entry, and the account known from the owners' other competitions."""
+    """A student, the current entry, and the account known from the actor's other competitions."""
 
     student: Student
     entry: RosterEntry | None
@@ -142,7 +142,7 @@ def apply(
     """Add and change students; return invitations and notes; raise OrganizerRefusal or TooMuchMail.
 
     New students are invited, unless they join with their verified address (`own_accounts`). Only students who
-    have joined a competition of the owners are linked to an account, so the result does not depend on who has
+    have joined a competition of the person are linked to an account, so the result does not depend on who has
     one. `renew_links` replaces the links of all listed students who have not joined.
     """
     if plan.problems:
@@ -187,13 +187,15 @@ def apply(
 def original_columns(
     session: Session, *, competition: Competition
 ) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
-    """Return the headings of the last imported file, and the cells of its rows by the id of the entry."""
+    """Return the headings that most students have, and the cells of these rows by the id of the entry."""
     query = select(RosterEntry.id, RosterEntry.original).where(RosterEntry.competition_id == competition.id)
     pairs = [
         (id_, tuple(zip(*original, strict=True))) for id_, original in session.execute(query) if original
     ]
-    headings = max(pairs)[1][0] if pairs else ()
-    return headings, {id_: cells for id_, (names_, cells) in pairs if names_ == headings}
+    # Students who are missing in the last file keep the columns of an earlier one.
+    counts = Counter(own for _, (own, _) in pairs)
+    headings = max(counts, key=counts.__getitem__, default=())
+    return headings, {id_: cells for id_, (own, cells) in pairs if own == headings}
 
 
 def copy_all(session: Session, *, source: Competition, draft: Competition) -> None:
@@ -207,18 +209,19 @@ def copy_all(session: Session, *, source: Competition, draft: Competition) -> No
 
 
 def _known(act: Act, students: Sequence[Student], present: set[int | None]) -> dict[str, User]:
-    """Return the accounts of new students by their place, found by id or address in other classes."""
-    other = aliased(Organizer)
-    owned = (
-        select(other.competition_id)
-        .join(Organizer, Organizer.user_id == other.user_id)
-        .where(Organizer.competition_id == act.competition.id, Organizer.role == Role.OWNER)
-        .where(other.role == Role.OWNER, other.competition_id != act.competition.id)
-    )
+    """Return the accounts of new students by their place, found by id or address.
+
+    Only classes that the acting person owns are searched, so that an import reveals nothing about others.
+    """
+    if act.actor.user is None:
+        return {}
+    is_own = Organizer.user_id == act.user.id, Organizer.role == Role.OWNER
+    owned = select(Organizer.competition_id).where(*is_own)
     query = (
         select(RosterEntry)
         .join(RosterEntry.user)
-        .where(RosterEntry.competition_id.in_(owned), User.deleted_at.is_(None))
+        .where(RosterEntry.competition_id.in_(owned), RosterEntry.competition_id != act.competition.id)
+        .where(User.deleted_at.is_(None))
         .order_by(RosterEntry.id)
     )
     by_id, by_email = dict[str, RosterEntry](), dict[str, RosterEntry]()

@@ -246,17 +246,18 @@ def test_students_of_the_owners_other_classes_are_recognized_by_address_or_by_id
     first, second, foreign = (service.competition(slug) for slug in ("first", "second", "foreign"))
     for competition, owner in ((first, "olga"), (second, "olga"), (foreign, "otto")):
         own(service, competition, owner)
+    own(service, foreign, "olga")
     for invitation in load(first)[0]:
         claim(invitation, f"user {invitation.entry.name}")
     lines = ["name,email,id", "Ada L.,ada@example.org,", "Eve,,2", "Cem,,3"]
     lines[1] += "9"
-    made, notes = load(second, lines)
+    assert len(load(foreign, lines, user=service.user("otto"))[0]) == 3  # a co-owner learns nothing
+    made, notes = load(second, lines, user=service.user("olga"))
     assert [each.entry.name for each in made] == ["Eve"]  # another class may use the same ids
     assert "Already known from your other competitions, so they need no link (2)" in " ".join(notes)
     linked = {name: each.user_id for name, each in entries(service, second).items()}
     users = [service.user(name).id for name in ("user Ada", "user Cem")]
     assert linked == {"Ada L.": users[0], "Cem": users[1], "Eve": None}
-    assert len(load(foreign, lines)[0]) == 3
 
 
 def test_a_mailed_invitation_verifies_the_address_of_an_account_without_one(service, load, claim):
