@@ -74,7 +74,7 @@ def test_a_competition_is_created_and_published_from_a_file(competition, service
     assert made.exit_code == 0, made.output
     assert "2 identities are in the score: female, muslim." in made.stdout
     assert made.stdout.endswith("toxic is published.\n")
-    assert "closes 2999-03-01 23:59 UTC" in competition("list").stdout
+    assert "closes 1 Mar 2999, 23:59 UTC" in competition("list").stdout
     (folder / "printed.toml").write_text(competition("settings", "toxic").stdout)
     assert competition("apply", "toxic", folder / "printed.toml").stdout == "Changed: nothing.\n"
     again = competition("apply", "toxic", folder / "competition.toml")
