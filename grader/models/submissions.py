@@ -99,7 +99,7 @@ class SubmissionGrant(Base):
 
 
 class AnnouncedUpload(Base):
-    """An upload of a submission whose size was announced; `sha256` is None until the file has arrived."""
+    """A file that is not submitted yet; `sha256` is None until an announced file has arrived."""
 
     __tablename__ = "announced_upload"
 
