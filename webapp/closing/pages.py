@@ -140,7 +140,7 @@ def reopen_selection(act: Act, sent: SelectionRequest) -> None:
 def reveal_standings(act: Act, sent: Confirmation) -> None:
     """Make the private leaderboard public, and close the competition if it is still open."""
     closing.reveal(act)
-    confirm(_irreversible(act.competition.slug, REVEAL, "Reveal"))
+    confirm(_irreversible(act.competition.slug, REVEAL, "Reveal"), act.session)
 
 
 @CLOSE.act("/solution", form="publish_solution", back=closing_state, done="The solution is public.")

@@ -62,6 +62,7 @@ def _form(ask: Ask, edited: Announcement | None = None) -> dict[str, Any]:
         "posted": [(each, prose.stored(each, slug, each.body)) for each in posted],
         "form": form,
         "edited_id": edited and edited.id,
+        "readers": announcements.count_readers(ask.session, competition=ask.competition),
         "drawn": prose.Texts.of(ask.session, ask.competition).drawn(form.get("body", "")),
     }
 
@@ -99,15 +100,14 @@ def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
         confirm(
             Question(
                 heading=f"E-mail “{posted.title}” to all participants?",
-                sentences=(
-                    "It is sent to all participants who receive such e-mails. This cannot be undone.",
-                ),
+                sentences=("Sent e-mails cannot be recalled.",),
                 button="Post and send",
                 back=announcement_list.url(slug=act.competition.slug),
                 state=f"{posted.title}\n{posted.body}",
                 is_final=True,
                 can_change=True,
-            )
+            ),
+            act.session,
         )
     after_commit(prose.format_saved, act.competition.slug)
     return posted

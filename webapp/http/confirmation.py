@@ -7,15 +7,18 @@ meantime, confirmation is requested again.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flask import Flask, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader.errors import ErrorKind, ParticipantError
+from grader.services.site import outbox
+from grader.text import counted
 from webapp.http import context
 from webapp.http.errors import fairboard_error, status_of, wants_json
+from webapp.http.site import current_site
 
 FIELD = "confirm"
 TICKED = "yes"  # the value of a checkbox that does not confirm the question itself
@@ -74,8 +77,15 @@ class Unconfirmed(ParticipantError):
         return {"questions": [question], FIELD: asked.token, **problems}
 
 
-def confirm(question: Question) -> None:
-    """Raise Unconfirmed unless exactly this question was confirmed."""
+def confirm(question: Question, session: Any = None) -> None:
+    """Raise Unconfirmed unless exactly this question was confirmed.
+
+    With the `session` of the action, the question also states how many e-mails the action sends.
+    """
+    if session is not None:
+        count = outbox.count_queued(session) if current_site().settings.sends_mail() else 0
+        letters = f"{counted(count, 'e-mail')} will be sent." if count else "No e-mail will be sent."
+        question = replace(question, sentences=(*question.sentences, letters))
     if _token() != question.token:
         raise Unconfirmed(question)
 

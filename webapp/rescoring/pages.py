@@ -17,7 +17,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import NamedMetric, Rules, is_other_file
 from grader.services.competitions.settings_model import Group
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.rescoring import difference, preparation, publication
+from grader.services.rescoring import difference, mail, preparation, publication
 from grader.services.rescoring.difference import Changes, Compared, Preview
 from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
@@ -145,6 +145,7 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
         ask.shown |= {
             "progress": views.progress_sentence(progress),
             "effect": None,
+            "readers": mail.count_readers(session, competition=competition),
             "settings": views.changed(versions.before, Rules.of(versions.after)) if versions else [],
             "has_identities": Rules.of(version).metric.takes_identities,
             "form": request.form
@@ -314,12 +315,13 @@ def _switch(
         confirm(
             Question(
                 heading=heading,
-                sentences=(*changes.sentences, _notification(sent.notice)),
+                sentences=changes.sentences,
                 button=button,
                 back=scoring_version.url(slug=competition.slug, number=number),
                 state=f"{changes.digest} {sent.model_dump_json(exclude={FIELD})}",
                 can_change=True,
-            )
+            ),
+            act.session,
         )
     progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
     gaps = difference.gaps(act.session, competition=competition, version=version)
@@ -355,15 +357,6 @@ def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
             state=f"drop {version.id}",
         )
     )
-
-
-def _notification(notice: str) -> str:
-    """Describe how participants are notified; shown first, because e-mails cannot be recalled."""
-    if not current_site().settings.sends_mail():
-        return "No e-mail is sent because this site sends none."
-    if notice.strip():
-        return "All teams get the message by e-mail."
-    return "No e-mail is sent because the message is blank."
 
 
 def _preview(session: Any, competition: Competition, versions: Compared, act_number: int) -> Preview:

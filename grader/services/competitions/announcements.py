@@ -16,7 +16,7 @@ from grader.models import (
     User,
 )
 from grader.services.competitions.acting import Act
-from grader.services.site import letters
+from grader.services.site import letters, outbox
 from grader.services.site.outbox import Notice
 from grader.text import one_line, plain_text
 
@@ -110,6 +110,11 @@ def _problems(title: str, body: str) -> Iterable[str]:
         yield "An announcement needs a text."
     if len(body) > BODY_MAX_LENGTH:
         yield f"The text has {len(body):,} characters. The limit is {BODY_MAX_LENGTH:,}."
+
+
+def count_readers(session: Session, *, competition: Competition) -> int:
+    """Return the number of participants who would receive an announcement by e-mail."""
+    return outbox.count_readers(session, _participants(competition), Notice.ORGANIZER)
 
 
 def _mail(session: Session, competition: Competition, announcement: Announcement, now: datetime) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, Select, and_, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, TeamMember, User
@@ -80,17 +80,26 @@ def of_team(
 
 def write(session: Session, *, competition: Competition, version: ScoringVersion, now: datetime) -> None:
     """E-mail the message to the members of all teams."""
-    of_team = select(TeamMember.user_id).where(TeamMember.competition_id == competition.id)
     letters.send(
         session,
         "rescored",
-        session.scalars(select(User).where(User.id.in_(of_team)).order_by(User.id)),
+        session.scalars(_members(competition)),
         kind=outbox.Notice.RESULTS,
         key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
         competition=competition,
         version=version,
         now=now,
     )
+
+
+def count_readers(session: Session, *, competition: Competition) -> int:
+    """Return the number of team members who would receive a message."""
+    return outbox.count_readers(session, _members(competition), outbox.Notice.RESULTS)
+
+
+def _members(competition: Competition) -> Select[User]:
+    of_team = select(TeamMember.user_id).where(TeamMember.competition_id == competition.id)
+    return select(User).where(User.id.in_(of_team)).order_by(User.id)
 
 
 def _of(score: type[Score], version: ScoringVersion) -> ColumnElement[bool]:

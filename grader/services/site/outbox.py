@@ -24,6 +24,7 @@ GIVEN_UP_AFTER = timedelta(days=2)
 KEPT = timedelta(days=30)
 # The mailer replaces this placeholder in the body with the site's public URL.
 SITE = "{site}"
+QUEUED = "queued letters"
 
 _NOTICE_FOOTER = f"\n\n-- \nChoose which e-mails you receive: {SITE}/account\n"
 
@@ -72,7 +73,19 @@ def notify(
     ]
     for start in range(0, len(rows), CHUNK):
         insert_new(session, Mail, rows[start : start + CHUNK])
+    session.info[QUEUED] = count_queued(session) + len(rows)
     return len(rows)
+
+
+def count_queued(session: Session) -> int:
+    """Return the number of letters that `notify` has queued in this session."""
+    count: int = session.info.get(QUEUED, 0)
+    return count
+
+
+def count_readers(session: Session, users: Select[User], kind: Notice) -> int:
+    """Return the number of these users who receive this kind of e-mail."""
+    return sum(is_wanted(user, kind) for user in session.scalars(users))
 
 
 def write(
