@@ -4,10 +4,10 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from grader.db import Base
-from grader.models import ApiToken, Role
+from grader.models import ApiToken, Role, User
 from grader.services.competitions import lookup
 from tests.fixtures.arena import hidden_fields
 from tests.webapp.rescoring.test_pages import ROOT, begin, check, page, people
@@ -105,3 +105,26 @@ def test_a_close_within_minutes_requires_confirmation(arena, people: dict[str, A
         assert client.patch(path, json=body, headers=eva.bearer).status_code == 200
     form = {"closes_at_date": f"{soon:%Y-%m-%d}", "closes_at_time": f"{soon:%H:%M}", "change": "yes"}
     assert f'value="{soon:%H:%M}"' in eva.post(f"{ROOT}/settings/save", form).text
+
+
+def test_confirmations_state_how_many_e_mails_will_be_sent(make_arena: Callable[..., Any]):
+    arena = make_arena(smtp_host="127.0.0.1", smtp_sender="b@example.org", base_url="http://localhost")
+    arena.competition()
+    root = arena.person("Root", is_admin=True)
+    for number, name in enumerate(("Ann", "Bob", "Cleo")):
+        person = arena.person(name)
+        arena.submit(person, arena.truth.predictions(seed=number))
+        with arena.database.write() as session:
+            user = session.get_one(User, person.user.id)
+            user.email = f"{name}@example.org"
+            user.email_verified_at = arena.now() if name != "Cleo" else None
+            user.unwanted_notices = ["organizer"] if name == "Bob" else []
+    arena.score_all()
+    announcements, close = f"{ROOT}/announcements", f"{ROOT}/close"
+    assert "Also e-mail it to 1 address</label>" in root.browser.get(announcements).text
+    sent = {"title": "News", "body": "Labels.", "by_mail": "yes"}
+    assert "1 e-mail will be sent." in root.post(announcements, sent).text
+    assert "2 e-mails will be sent." in root.post(f"{close}/reveal").text
+    with arena.database.write() as session:
+        session.execute(update(User).values(email_verified_at=None))
+    assert "No e-mail will be sent." in root.post(f"{close}/reveal").text
