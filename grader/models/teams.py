@@ -55,6 +55,7 @@ class Team(Base):
     leader_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
     merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)
     disqualified_at: Mapped[datetime | None]
+    extended_until: Mapped[datetime | None]
     disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
     is_organizers: Mapped[bool] = mapped_column(default=False, server_default=false())
     is_name_fixed: Mapped[bool] = mapped_column(default=False, server_default=false())

@@ -419,6 +419,7 @@ def upgrade() -> None:
         sa.Column("leader_id", sa.Integer(), sa.ForeignKey("user_account.id")),
         sa.Column("merged_into_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
         sa.Column("disqualified_at", TIME),
+        sa.Column("extended_until", TIME),
         sa.Column("disqualification_reason", sa.Text(), nullable=False, server_default=""),
         sa.Column("is_organizers", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("is_name_fixed", sa.Boolean(), nullable=False, server_default=sa.false()),

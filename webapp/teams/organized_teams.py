@@ -12,7 +12,8 @@ from grader.services.competitions import lookup, team_names
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import phase
 from grader.services.leaderboards import team_results
-from grader.services.submissions import decisions
+from grader.services.rescoring.preparation import checked_reason
+from grader.services.submissions import decisions, selections
 from grader.services.teams import carry_over, divisions, grants, limits, moderation, team_search
 from grader.services.teams.carry_over import CarriedOver
 from grader.visibility import Viewer
@@ -80,6 +81,7 @@ class OrganizersTeamDetails(OrganizersTeam):
     """A team with its remaining submissions and its extra submissions."""
 
     is_name_fixed: bool
+    extended_until: Moment | None
     limits: Limits
     grants: list[Grant]
 
@@ -90,6 +92,13 @@ class GrantRequest(Sent):
     day: date
     count: Number
     reason: Text = ""
+
+
+class ExtensionRequest(Sent):
+    """A later deadline of one team, and the public reason."""
+
+    until: Moment
+    reason: Text
 
 
 class Disqualification(Confirmation):
@@ -278,8 +287,16 @@ def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
             button="Disqualify the team",
             back=url_for("organize_teams.show", slug=act.competition.slug, team_id=team_id),
             can_change=True,
-        )
+        ),
+        act.session,
     )
+
+
+@TEAMS.act("/<int:team_id>/extension", form="extend", back=organized_team, done="Deadline extended.")
+def extend_deadline(act: Act, sent: ExtensionRequest, team_id: int) -> None:
+    """Let one team submit files until a time after the close. The reveal waits until then."""
+    team = team_search.get_team(act.session, competition=act.competition, team_id=team_id)
+    selections.extend(act, team=team, until=sent.until, reason=checked_reason(sent.reason))
 
 
 @TEAMS.act("/<int:team_id>/reinstatement", form="reinstate", back=organized_team, done="Team reinstated.")

@@ -5,12 +5,13 @@ Rows are read in chunks. Values are exact; `score_shown` is the displayed score.
 
 import enum
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from fairboard.interface import Recounted
@@ -30,12 +31,14 @@ from grader.models import (
     on_board,
 )
 from grader.services.competitions.metric import Rules, term_names
+from grader.services.identity import class_rosters
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site import log
 from grader.text import csv_lines
 
 Row = Mapping[str, Any]
 CHUNK = 500
+DAY = timedelta(days=1)
 COUNTS = ("size", "positives")
 ERROR = "{} standard error"
 GROUP_VALUES = ("rows", "score")
@@ -109,6 +112,9 @@ def write(
     rows = _ROWS[kind](session, competition, version)
     if format_ is Format.CSV:
         columns = _columns(kind, version)
+        if kind is TableKind.GRADES:
+            headings, _ = _roster_columns(session, competition)
+            columns = *(headings or _STUDENT), *_result_names(headings)
         hidden = () if competition.is_anonymous else ("alias",)
         yield from as_csv(rows, [name for name in columns if name not in hidden])
     else:
@@ -146,7 +152,7 @@ def _version(
 
 
 def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
-    if version is None or kind not in _OF_A_VERSION or kind is TableKind.GRADES:
+    if version is None or kind not in (TableKind.STANDINGS, TableKind.SCORES):
         return _COLUMNS[kind]
     terms, columns = term_names(version), list(_COLUMNS[kind])
     place = columns.index("score") + 1
@@ -320,8 +326,9 @@ def _iso(time: datetime | None) -> str | None:
 
 
 _OF_A_VERSION = frozenset({TableKind.STANDINGS, TableKind.SCORES, TableKind.GRADES})
-_GRADE_COLUMNS = (
-    "student_id", "name", "email", "section", "team", "split", "rank", "team_count", "score", "percentile",
+_STUDENT = ("student_id", "name", "email", "section")
+_RESULT = (
+    "team_name", "split", "rank", "team_count", "score", "percentile", "submitted_at", "days_late",
     "disqualified",
 )  # fmt: skip
 
@@ -335,24 +342,45 @@ def _grade_rows(
     share of ranked teams at or below the team's rank.
     """
     split = Split.PUBLIC if competition.revealed_at is None else Split.PRIVATE
-    board = select(Standing.team_id, Standing.score_units).where(*Standings(session, version.id, split).rows)
-    lines = session.execute(board.order_by(*STANDING_ORDER)).all()
-    ranked = {team_id: (rank, units) for rank, (team_id, units) in enumerate(lines, 1)}
+    board = select(Standing).where(*Standings(session, version.id, split).rows).order_by(*STANDING_ORDER)
+    lines = session.scalars(board).all()
+    ranked = {each.team_id: (rank, each) for rank, each in enumerate(lines, 1)}
+    headings, cells = _roster_columns(session, competition)
+    result = _result_names(headings)
     for entry, team in students(session, competition):
-        rank, units = ranked.get(team.id, (0, 0)) if team else (0, 0)
-        yield {
-            "student_id": entry.student_id,
-            "name": entry.name,
-            "email": entry.email,
-            "section": entry.section,
-            "team": team and team.name,
-            "split": split.value,
-            "rank": rank or None,
-            "team_count": len(lines),
-            "score": version.scale.text(units) if rank else None,
-            "percentile": round(100 * (len(lines) - rank + 1) / len(lines), 1) if rank else None,
-            "disqualified": team is not None and team.is_disqualified,
-        }
+        rank, counted = ranked.get(team.id if team else 0, (0, None))
+        late = counted and competition.closes_at and counted.submitted_at - competition.closes_at
+        values = (
+            team and team.name,
+            split.value,
+            rank or None,
+            len(lines),
+            version.scale.text(counted.score_units) if counted else None,
+            round(100 * (len(lines) - rank + 1) / len(lines), 1) if counted else None,
+            _iso(counted.submitted_at) if counted else None,
+            max(0, math.ceil(late / DAY)) if late else None,
+            team is not None and team.is_disqualified,
+        )
+        student = {name: getattr(entry, name) for name in _STUDENT}
+        original = dict(zip(headings, cells.get(entry.id, ()), strict=False))
+        yield student | original | dict(zip(result, values, strict=True))
+
+
+def _roster_columns(
+    session: Session, competition: Competition
+) -> tuple[tuple[str, ...], Mapping[int, Sequence[str]]]:
+    """Return the columns of the imported roster, if all students are in its file; spaces make them unique."""
+    headings, cells = class_rosters.original_columns(session, competition=competition)
+    query = select(func.count()).where(RosterEntry.competition_id == competition.id)
+    if len(cells) < (session.scalar(query) or 0):
+        return (), {}
+    before = [headings[:place] for place in range(len(headings))]
+    return tuple(each + " " * rest.count(each) for each, rest in zip(headings, before, strict=True)), cells
+
+
+def _result_names(headings: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the columns with results, which differ from those of the roster."""
+    return tuple(f"fairboard {name}" if name in headings else name for name in _RESULT)
 
 
 def students(session: Session, competition: Competition) -> Iterator[tuple[RosterEntry, Team | None]]:
@@ -386,5 +414,5 @@ _COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
         "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
         "public_text",
     ),
-    TableKind.GRADES: _GRADE_COLUMNS,
+    TableKind.GRADES: (),
 }  # fmt: skip

@@ -223,7 +223,7 @@ def checked_reason(reason: str) -> str:
     """Return a reason as plain text; raise OrganizerRefusal if it is blank."""
     reason = plain_text(reason)
     if not reason:
-        message = "Enter a reason for the rescoring. Participants will see it."
+        message = "Enter a reason. Everyone can see it."
         raise OrganizerRefusal("reason_needed", ErrorKind.CONFLICT, message)
     return reason
 

@@ -78,6 +78,7 @@ WORDS = {
     "team.carry_over": "carried teams over to {}",
     "team.disqualify": "disqualified {}",
     "team.divide": "changed the division of {}",
+    "team.extend": "extended the deadline of {}",
     "team.reinstate": "reinstated {}",
     "team.rename": "renamed {}",
 }

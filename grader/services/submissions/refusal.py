@@ -97,7 +97,7 @@ def refusal(situation: Situation) -> ParticipantError | None:
     if situation.is_test:
         return identical
     return (
-        of_phase(competition, now)
+        of_phase(competition, now, situation.team)
         or participations.refusal(competition, situation.participation, now=now)
         or _of_team(situation.team)
         or identical
@@ -115,10 +115,12 @@ def kind(situation: Situation) -> SubmissionKind:
 
 
 def of_phase(
-    competition: Competition, now: datetime
+    competition: Competition, now: datetime, team: Team | None = None
 ) -> CompetitionNotOpen | SubmissionsPaused | CompetitionClosed | None:
-    """Return the reason why teams may not submit files at `now`, or None if they may."""
+    """Return the reason why teams, or a team with an extension, may not submit at `now`; None if they may."""
     phase = phases.phase(competition, now)
+    if phase is Phase.CLOSED and team and team.extended_until and now < team.extended_until:
+        phase = Phase.OPEN
     if phase is Phase.SCHEDULED:
         return CompetitionNotOpen(competition.opens_at)
     if phase is not Phase.CLOSED and competition.paused_at is not None:

@@ -19,6 +19,7 @@ from grader.ranking.order import TeamEntry
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import shown_scores
+from grader.services.site import log
 from grader.services.submissions import accepting
 from grader.text import counted
 from grader.visibility import Phase
@@ -107,18 +108,7 @@ def closes_at(competition: Competition) -> datetime | None:
 def reopen(act: Act, *, until: datetime, reason: str) -> None:
     """Reopen the selection until a later time, delaying an earlier reveal; raise OrganizerRefusal."""
     competition = act.competition
-    message = ""
-    if phases.phase(competition, act.now) is Phase.REVEALED:
-        message = "The private leaderboard is revealed, so the final selection cannot be reopened."
-    elif competition.closes_at is None:
-        message = "The competition has no closing date, so its final selection is already open."
-    elif until <= max(act.now, competition.closes_at):
-        message = (
-            f"The final selection cannot be reopened until {until:%-d %b %Y, %H:%M} UTC. Choose a time in "
-            "the future and after the close."
-        )
-    if message:
-        raise OrganizerRefusal("selection_stays", ErrorKind.CONFLICT, message)
+    _require_later(act, until, "final selection")
     before, competition.selection_deadline = competition.selection_deadline, until
     if competition.reveals_at is not None and competition.reveals_at < until:
         competition.reveals_at = until
@@ -129,6 +119,43 @@ def reopen(act: Act, *, until: datetime, reason: str) -> None:
         after={"selection_deadline": until},
         reason=reason,
         public_text=f"The final selection can be changed until {until:%-d %b %Y, %H:%M} UTC: {reason}",
+    )
+
+
+def _require_later(act: Act, until: datetime, what: str) -> None:
+    """Raise OrganizerRefusal unless a deadline can move to this time."""
+    message = ""
+    if phases.phase(act.competition, act.now) is Phase.REVEALED:
+        message = f"The private leaderboard is revealed, so the {what} cannot be extended."
+    elif act.competition.closes_at is None:
+        message = f"The competition has no closing date, so the {what} cannot be extended."
+    elif until <= max(act.now, act.competition.closes_at):
+        message = (
+            f"The {what} cannot be extended until {until:%-d %b %Y, %H:%M} UTC. Choose a time in the future "
+            "and after the close."
+        )
+    if message:
+        raise OrganizerRefusal("selection_stays", ErrorKind.CONFLICT, message)
+
+
+def extend(act: Act, *, team: Team, until: datetime, reason: str) -> None:
+    """Let a team submit files until a later time, delaying the reveal; raise OrganizerRefusal."""
+    if team.is_organizers or team.merged_into_id is not None:
+        message = f"The team {team.name} does not compete, so it cannot get an extension."
+        raise OrganizerRefusal("selection_stays", ErrorKind.CONFLICT, message)
+    _require_later(act, until, "deadline of the team")
+    if act.competition.selection_deadline is None or act.competition.selection_deadline < until:
+        reopen(act, until=until, reason=reason)
+    before, team.extended_until = team.extended_until, until
+    act.record(
+        "team.extend",
+        f"team {log.mention(team)}",
+        before={"extended_until": before},
+        after={"extended_until": until},
+        reason=reason,
+        public_text=(
+            f"The team {log.mention(team)} may submit files until {until:%-d %b %Y, %H:%M} UTC: {reason}"
+        ),
     )
 
 
