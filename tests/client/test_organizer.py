@@ -15,9 +15,11 @@ from grader.services.competitions import lookup
 from grader.services.identity import administrators, api_tokens
 from grader.services.identity.api_tokens import Scope
 from grader.services.site.log import Actor
+from tests.fixtures import crowds
 from tests.fixtures.databases import set_clock
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+CLASS = 60  # two pages of each list
 
 
 @pytest.fixture
@@ -103,3 +105,18 @@ def test_table_is_submitted_scored_and_shown_on_the_leaderboard(service, live_si
         table = board.to_frame()
         assert table.loc[0, "overall_auc"] == scored.terms["overall_auc"]
         assert [each.id for each in client.submissions().submissions] == [sent.id]
+
+
+def test_every_list_and_file_of_a_class_of_60_is_complete(olga: str, service, live_site):
+    competition = service.competition()
+    lines = ["name,id,e-mail", *(f"Student {each},{each},s{each}@example.org" for each in range(CLASS))]
+    with service.database.write() as session:
+        here, now = session.merge(competition), service.now
+        crowds.fill(session, competition=here, teams=CLASS, files=CLASS, start=now - timedelta(9), end=now)
+    with live_site.client_of(olga) as client:
+        desk = client.organize("toxicity", confirm=True)
+        desk.call("POST", "students", json={"students": lines})
+        for path in ("teams", "submissions"):
+            assert sum(len(page[path]) for page in desk.pages(path)) == CLASS, path
+        for kind in ("submissions", "standings", "grades"):
+            assert len(desk.text(f"exports/{kind}.csv").splitlines()) == CLASS + 1, kind

@@ -1,18 +1,24 @@
 """Final selection: limit, pending files, deadline, submissions that would compete."""
 
+import csv
 from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
 
-from grader.models import Score, ScoringJob, Submission, SubmissionKind
-from grader.services.competitions import acting, phases
+from grader.models import RosterEntry, Score, ScoringJob, Submission, SubmissionKind, Team
+from grader.services.closing import close as closing
+from grader.services.closing import tables
+from grader.services.competitions import acting, lookup, phases
 from grader.services.site.log import Actor
 from grader.services.submissions import selections
+from grader.services.submissions.refusal import CompetitionClosed
 from grader.services.submissions.selections import CurrentSelection, Reason
 from tests.fixtures.refusals import refused
 
 MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+TESTS = Actor(None, "tests")
 SECOND = timedelta(seconds=1)
 
 
@@ -182,3 +188,43 @@ def test_only_scores_of_the_live_version_determine_automatic_choices(service, pr
         for score in session.scalars(scores):
             session.execute(update(Score).where(Score.id == score.id).values(score=1.0))
     assert choice(service, competition, low).reasons == {high: Reason.AUTOMATIC}
+
+
+def test_a_team_with_an_extension_submits_later_and_its_grade_states_the_delay(service):
+    competition = service.competition(closes_at=service.now + MINUTE)
+    close, until = competition.closes_at, competition.closes_at + 3 * DAY
+    sent = service.submit(competition)
+    service.score(sent, service.submit(competition, user="bob"))
+    with service.database.write() as session:
+        team = session.get_one(Submission, sent.submission.id).team
+        original = [["SIS ID", "a1"], ["score", "7"]]
+        owner = {"competition_id": competition.id, "user_id": service.user("ada").id}
+        session.add(RosterEntry(**owner, name="Ada", original=original))
+
+    def extend(until: datetime, after: timedelta = timedelta()):
+        with service.database.write() as session:
+            act = acting.begin(session, competition=competition, actor=TESTS, now=service.now + after)
+            selections.extend(act, team=session.get_one(Team, team.id), until=until, reason="Ill.")
+
+    for moment in (close, service.now - MINUTE):
+        with refused("selection_stays"):
+            extend(moment)
+    extend(until)
+    late = service.submit(competition, skill=9.0, after=DAY + 2 * MINUTE)
+    assert late.submission.kind is SubmissionKind.NORMAL
+    service.score(late)
+    for name, after in (("bob", DAY), ("ada", 3 * DAY + 2 * MINUTE)):
+        with pytest.raises(CompetitionClosed):
+            service.submit(competition, user=name, seed=7, after=after)
+    with refused("selection_open"):
+        service.act(closing.reveal, competition=competition, after=2 * DAY)
+    service.act(closing.reveal, competition=competition, after=4 * DAY)
+    with refused("selection_stays"):
+        extend(until, after=4 * DAY)
+    with service.database.read() as session:
+        current = lookup.get(session, slug=competition.slug)
+        kind = {"kind": tables.TableKind.GRADES, "format_": tables.Format.CSV}
+        (row,) = csv.DictReader("".join(tables.write(session, competition=current, **kind)).splitlines())
+    assert list(row)[:3] == ["SIS ID", "score", "team_name"]
+    assert (row["SIS ID"], row["score"], row["rank"], row["days_late"]) == ("a1", "7", "1", "2")
+    assert row["fairboard score"] and row["submitted_at"].endswith("Z")

@@ -72,16 +72,17 @@ def check(olga: Desk, active: list[str], split: str):
     order = [name for name, *_ in teams]
     found = grades(olga)
     assert len(found) == STUDENTS
-    assert [row["section"] for row in found] == sorted(row["section"] for row in found)
+    assert [row["Section"] for row in found] == sorted(row["Section"] for row in found)
+    assert {row["Phone"] for row in found} == {"1"}
     for row in found:
-        assert row["name"] == f"Student {int(row['student_id'])}"
-        assert row["email"] == f"s{int(row['student_id'])}@example.org"
-        assert row["section"] == SECTIONS[int(row["student_id"]) % 4]
+        assert row["Name"] == f"Student {int(row['Student ID'])}"
+        assert row["E-mail"] == f"s{int(row['Student ID'])}@example.org"
+        assert row["Section"] == SECTIONS[int(row["Student ID"]) % 4]
         assert (row["split"], row["team_count"]) == (split, str(len(active)))
-        if row["student_id"] not in active:
-            assert (row["rank"], row["score"], row["percentile"]) == ("", "", "")
+        if row["Student ID"] not in active:
+            assert (row["rank"], row["score"], row["percentile"], row["submitted_at"]) == ("", "", "", "")
             continue
-        place = order.index(row["team"])
+        place = order.index(row["team_name"])
         assert int(row["rank"]) == place + 1
         assert float(row["percentile"]) == round(100 * (len(order) - place) / len(order), 1)
 
