@@ -160,7 +160,7 @@ def test_reopened_selection_ends_at_its_deadline_and_not_after_it(service):
     assert phases.selection_open_until(reopened, end - timedelta(microseconds=1)) == end
     assert phases.selection_open_until(reopened, end) is None
     pick(service, only, now=end - timedelta(microseconds=1))
-    with refused("selection_closed", match=rf"closed at {end:%Y-%m-%d %H:%M:%S} UTC"):
+    with refused("selection_closed", match=rf"closed at {end:%-d %b %Y, %H:%M:%S} UTC"):
         pick(service, only, is_selected=False, now=end)
 
 
