@@ -118,9 +118,9 @@ def moment(time: datetime) -> str:
 
 
 def short_moment(time: datetime) -> str:
-    """Format a time: `14 Mar 23:58 UTC`, with the year if it is not the current one."""
+    """Format a time: `14 Mar, 23:58 UTC`, with the year if it is not the current one."""
     year = "" if time.year == datetime.now(UTC).year else f" {time.year}"
-    return f"{time.day} {time:%b}{year} {time:%H:%M} UTC"
+    return f"{time.day} {time:%b}{year}, {time:%H:%M} UTC"
 
 
 def span(duration: timedelta) -> str:

@@ -77,8 +77,8 @@ def test_durations(duration: timedelta, text: str):
 def test_times():
     time = datetime(2026, 3, 4, 23, 58, tzinfo=UTC)
     assert formats.moment(time) == "4 Mar 2026, 23:58 UTC"
-    assert formats.short_moment(time.replace(year=datetime.now(UTC).year)) == "4 Mar 23:58 UTC"
-    assert formats.short_moment(time.replace(year=2024)) == "4 Mar 2024 23:58 UTC"
+    assert formats.short_moment(time.replace(year=datetime.now(UTC).year)) == "4 Mar, 23:58 UTC"
+    assert formats.short_moment(time.replace(year=2024)) == "4 Mar 2024, 23:58 UTC"
     assert iso(time) == "2026-03-04T23:58:00Z"
     assert iso(None) is None
 

@@ -3,16 +3,15 @@
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const DAY_PARTS = { month: "short", day: "numeric" };
-const MINUTE_PARTS = { hour: "2-digit", minute: "2-digit" };
-const format = (...parts) => new Intl.DateTimeFormat(undefined, Object.assign({}, ...parts));
-const ZONE = { timeZoneName: "short" };
-const full = format({ year: "numeric" }, DAY_PARTS, MINUTE_PARTS, ZONE);
-const short = format(DAY_PARTS, MINUTE_PARTS, ZONE);
-const hours = format(MINUTE_PARTS, ZONE);
-const seconds = format(MINUTE_PARTS, { second: "2-digit" }, ZONE);
-const axisDay = format(DAY_PARTS);
-const axisHour = format(MINUTE_PARTS);
+const PARTS = new Intl.DateTimeFormat("en-US", {
+  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short",
+});
+// The formats of webapp/presentation/formats.py, in the reader's time zone.
+function written(moment) {
+  const { year, month, day, hour, minute, second, timeZoneName: zone } = Object.fromEntries(PARTS.formatToParts(moment).map(({ type, value }) => [type, value]));
+  const clock = `${hour}:${minute}`;
+  return { day: `${day} ${month}`, clock, hours: `${clock} ${zone}`, seconds: `${clock}:${second} ${zone}`, short: `${day} ${month}, ${clock} ${zone}`, full: `${day} ${month} ${year}, ${clock} ${zone}`, zone };
+}
 // The formats of times in sentences, menus and chart titles rendered by the server.
 const WRITTEN = /\b(?:\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?|\d{1,2} [A-Z][a-z]{2}(?: \d{4})?,? \d\d:\d\d(?::\d\d)?|\d\d:\d\d:\d\d) UTC\b/g;
 const PLAIN_TEXT = "option, svg";  // elements that cannot contain a `time` element
@@ -41,10 +40,10 @@ function left(milliseconds) {
 }
 
 const forms = {
-  short: (moment) => (moment.getFullYear() === new Date(now()).getFullYear() ? short : full).format(moment),
-  clock: (moment) => hours.format(moment),
-  zone: (moment) => full.formatToParts(moment).find(({ type }) => type === "timeZoneName").value,
-  axis: (moment) => (moment.getHours() || moment.getMinutes() ? axisHour : axisDay).format(moment),
+  short: (moment) => written(moment)[moment.getFullYear() === new Date(now()).getFullYear() ? "short" : "full"],
+  clock: (moment) => written(moment).hours,
+  zone: (moment) => written(moment).zone,
+  axis: (moment) => written(moment)[moment.getHours() || moment.getMinutes() ? "clock" : "day"],
   ago: (moment) => ago(now() - moment),
   left: (moment) => left(moment - now()),
 };
@@ -54,8 +53,8 @@ function say(element, text) {
 }
 
 // A time without a year is in the current year. A time without a date is today.
-function read(written) {
-  const text = written.slice(0, -4).replace(",", "");
+function read(sentence) {
+  const text = sentence.slice(0, -4).replace(",", "");
   const today = new Date(now());
   if (/^\d{4}-/.test(text)) return new Date(`${text.replace(" ", "T")}Z`);
   if (/^\d\d:/.test(text)) return new Date(`${today.toISOString().slice(0, 10)}T${text}Z`);
@@ -107,9 +106,9 @@ function localize(root) {
     const { form } = element.dataset;
     const isUtc = moment.getTimezoneOffset() === 0;
     element.dataset.utc = `${moment.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-    element.title = form || !isUtc ? `${full.format(moment)}; ${element.dataset.utc}` : element.dataset.utc;
+    element.title = form || !isUtc ? `${written(moment).full}; ${element.dataset.utc}` : element.dataset.utc;
     if (form) say(element, forms[form](moment));
-    else if (!isUtc) say(element, full.format(moment));
+    else if (!isUtc) say(element, written(moment).full);
   }
 }
 
@@ -117,7 +116,7 @@ function tick() {
   for (const element of document.querySelectorAll("time[data-form=left], time[data-form=ago]")) {
     say(element, forms[element.dataset.form](new Date(element.dateTime)));
   }
-  if (clock) say(clock, isLocal ? seconds.format(new Date(now())) : `${new Date(now()).toISOString().slice(11, 19)} UTC`);
+  if (clock) say(clock, isLocal ? written(new Date(now())).seconds : `${new Date(now()).toISOString().slice(11, 19)} UTC`);
 }
 
 localize(document.body);
