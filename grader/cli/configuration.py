@@ -45,13 +45,7 @@ def make_data_folder(settings: Settings) -> None:
 
 def require_entry(settings: Settings, rights: int) -> None:
     """Raise ClickException if this process lacks `rights` (`os.access`) on the data folder."""
-    folder = settings.data_dir
-    if os.statvfs(folder).f_flag & os.ST_RDONLY and rights & os.W_OK:
-        raise click.ClickException(
-            f"The data folder {folder} is on a read-only file system. Mount it with write access, or set "
-            f"{PREFIX}DATA_DIR to use another folder."
-        )
-    if not os.access(folder, rights):
+    if not os.access(settings.data_dir, rights):
         owner = settings.data_dir.stat().st_uid
         raise click.ClickException(
             f"The data folder {settings.data_dir} cannot be used: user {os.geteuid()} lacks permissions for "
@@ -59,10 +53,12 @@ def require_entry(settings: Settings, rights: int) -> None:
         )
 
 
-def require_room(settings: Settings) -> None:
-    """Raise ClickException if a disk of the installation has less free space than the reserve."""
+def require_disks(settings: Settings) -> None:
+    """Raise ClickException if a disk of the installation is read-only or has too little free space."""
     reserve = max(settings.disk_reserve_mb, SMALLEST_RESERVE_MB)
     for folder in disk.folders(settings):
+        if os.statvfs(disk.existing(folder)).f_flag & os.ST_RDONLY:
+            raise click.ClickException(f"{folder} is on a read-only file system. Mount it with write access.")
         if (free := disk.free_bytes(folder)) < reserve * 1_000_000:
             raise click.ClickException(
                 f"{folder} has only {free / 1e6:,.0f} MB of free space, but {reserve:,} MB are required. "

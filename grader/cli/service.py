@@ -13,8 +13,8 @@ from grader.cli.configuration import (
     installed_settings,
     load_settings,
     make_data_folder,
+    require_disks,
     require_entry,
-    require_room,
 )
 from grader.cli.parameters import OUTPUT_FILE
 from grader.errors import FairboardError
@@ -60,8 +60,8 @@ def serve(host: str | None, port: int | None) -> None:
     observe("serve", settings)
     logs.announce("Starting …")
     make_data_folder(settings)
+    require_disks(settings)
     require_entry(settings, os.R_OK | os.W_OK | os.X_OK)
-    require_room(settings)
     run_service(settings, announce=logs.announce)
 
 

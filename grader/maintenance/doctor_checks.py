@@ -153,7 +153,7 @@ def of_storage(settings: Settings, storage: Storage) -> Iterator[DoctorFinding]:
     """Check that the storage is writable and readable; in a local folder, write nothing."""
     reason = ""
     if local := disk.folders(settings)[1:]:
-        place = next(each for each in (*local, *local[0].parents) if each.exists())
+        place = disk.existing(local[0])
         if not (place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK)):
             reason = f"{place} is not a folder in which you can write."
     else:

@@ -38,9 +38,12 @@ def folders(settings: Settings) -> tuple[Path, ...]:
 
 def usage(folder: Path) -> "shutil._ntuple_diskusage":
     """Return the total, used and free bytes of the disk of a folder, which need not exist."""
-    while not folder.exists():
-        folder = folder.parent
-    return shutil.disk_usage(folder)
+    return shutil.disk_usage(existing(folder))
+
+
+def existing(folder: Path) -> Path:
+    """Return the folder, or its nearest parent that exists."""
+    return next(each for each in (folder, *folder.parents) if each.exists())
 
 
 def free_bytes(folder: Path) -> int:
