@@ -34,6 +34,7 @@ from grader.db import Database
 from grader.files import read_solution
 from grader.maintenance import schema
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
+from grader.services.competitions.acting import Act
 from grader.services.rescoring import preparation
 from grader.services.site.log import Actor
 from grader.settings import Settings
@@ -73,13 +74,13 @@ class Installation:
         """Start a rescoring with some inverted labels."""
         stored = store_corrected(self.storage, self.competition, self._solution(number))
         with self.database.write() as session:
-            return preparation.prepare(
-                session, competition=self.competition, solution=stored, reason="Corrected.", actor=ACTOR
-            )
+            act = Act(session, session.merge(self.competition), ACTOR, datetime.now(UTC))
+            return preparation.prepare(act, solution=stored, reason="Corrected.")
 
     def drop(self, version: ScoringVersion) -> None:
         with self.database.write() as session:
-            preparation.drop(session, scoring_version_id=version.id, actor=ACTOR)
+            act = Act(session, session.merge(self.competition), ACTOR, datetime.now(UTC))
+            preparation.drop(act, number=version.number)
 
     def scores(self, version: ScoringVersion) -> list[float]:
         """Return the scores of the first submission under a version."""

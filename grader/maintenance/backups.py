@@ -465,25 +465,13 @@ def _hold_mails_back(session: Session, *, made_at: datetime, now: datetime) -> i
         mail.available_at, mail.error = mail.created_at + GIVEN_UP_AFTER, WHY_NOT_SENT
         count += 1
     session.flush()
+    sent = {"to_address": "", "subject": "", "body": "", "error": WHY_NOT_SENT, "attempt_count": 0}
+    sent |= dict.fromkeys(("created_at", "available_at", "sent_at"), now)
     known = set(session.scalars(select(Mail.key).where(Mail.key.is_not(None))))
-    told = [
-        {
-            "key": key,
-            "user_id": user_id,
-            "to_address": "",
-            "subject": "",
-            "body": "",
-            "created_at": now,
-            "available_at": now,
-            "attempt_count": 0,
-            "sent_at": now,
-            "error": WHY_NOT_SENT,
-        }
-        for user_id, key in {*_results(session), *_reveals(session, made_at, now)}
-        if key not in known
-    ]
-    for start in range(0, len(told), BATCH):
-        session.execute(insert(Mail), told[start : start + BATCH])
+    wanted = {*_results(session), *_reveals(session, made_at, now)}
+    rows = [sent | {"user_id": user_id, "key": key} for user_id, key in wanted if key not in known]
+    if rows:
+        session.execute(insert(Mail), rows)
     return count
 
 

@@ -24,10 +24,11 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker import python_turns, scheduled_tasks
-from grader.worker.organizer_jobs import closing
+from grader.worker import python_turns
+from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
 from grader.worker.process.limits import end_process_after, keep_freed_memory, limit_memory
 from grader.worker.python_turns import PythonTurns
+from grader.worker.scheduled_tasks import check_storage, forget_records, forget_uploads, run_calendar
 from grader.worker.scorer import Scorer
 
 TURN_SECONDS = 60.0
@@ -129,17 +130,15 @@ def all_lanes(settings: Settings) -> list[Lane]:
         organizers("checks"),
         organizers("organizers"),
         organizers("statistics", NICENESS),
-        Lane("calendar", keep_calendar, _calendar_is_due, pause),
+        Lane("calendar", lambda turn: run_calendar(turn.database), _calendar_is_due, pause),
         Lane("retries", _writing(retries.retry_failed), _when(retries.are_due), pause),
         Lane("texts", format_texts, lambda *_: or_(*_UNFORMATTED), pause),
         Lane("errors", _writing(standard_errors.request_due), _when(standard_errors.are_due), 15),
-        Lane(
-            "data", _writing(data_checks.request_due), lambda session, _: bool(data_checks.due(session)), 15
-        ),
-        Lane("commitments", keep_commitments, lambda *_: publication.is_uncommitted(), 15),
+        Lane("data", _writing(data_checks.request_due), _data_checks_are_due, 15),
+        Lane("commitments", _with_storage(write_missing_commitments), _when(publication.is_uncommitted), 15),
         Lane("records", keep_records, lambda *_: True, 300),
         # Frequent restarts must not list the storage each time.
-        Lane("storage", keep_storage, lambda *_: True, 24 * 3600, 600),
+        Lane("storage", _with_storage(check_storage), lambda *_: True, 24 * 3600, 600),
     ]
     if settings.sends_mail():
         lanes.append(Lane("mail", send_mail, _mail_waits, pause))
@@ -219,6 +218,10 @@ def _when(condition: Callable[..., ColumnElement[bool]], **options: Any) -> IsDu
     return lambda _, now: condition(now, **options)
 
 
+def _data_checks_are_due(session: Session, _: datetime) -> bool:
+    return bool(data_checks.due(session))
+
+
 def _mail_waits(session: Session, now: datetime) -> bool:
     return outbox.something_waits(session, now=now)
 
@@ -233,13 +236,12 @@ def _writing(change: Callable[..., Any]) -> Callable[[Turn], None]:
     return run
 
 
+def _with_storage(work: Callable[[Database, Storage], None]) -> Callable[[Turn], None]:
+    return lambda turn: work(turn.database, turn.storage)
+
+
 def _calendar_is_due(session: Session, now: datetime) -> bool:
     return bool(close.unsettled(session, now=now) or close.due(session, now=now))
-
-
-def keep_calendar(turn: Turn) -> None:
-    """Settle and reveal competitions."""
-    scheduled_tasks.run_calendar(turn.database)
 
 
 def format_texts(turn: Turn) -> None:
@@ -249,24 +251,14 @@ def format_texts(turn: Turn) -> None:
     format_waiting(turn.database)
 
 
-def keep_commitments(turn: Turn) -> None:
-    """Write the missing commitments of cloned solutions."""
-    closing.write_missing_commitments(turn.database, turn.storage)
-
-
 def keep_records(turn: Turn) -> None:
     """Delete expired records and files; after a restore, write the files of published solutions."""
     from grader.services.submissions import rejected_files
 
-    scheduled_tasks.forget_records(turn.database)
+    forget_records(turn.database)
     rejected_files.delete(turn.database, turn.storage)
-    scheduled_tasks.forget_uploads(turn.database, turn.storage)
-    closing.write_missing_files(turn.database, turn.storage)
-
-
-def keep_storage(turn: Turn) -> None:
-    """Compare the storage with the database."""
-    scheduled_tasks.check_storage(turn.database, turn.storage)
+    forget_uploads(turn.database, turn.storage)
+    write_missing_files(turn.database, turn.storage)
 
 
 def send_mail(turn: Turn) -> int:

@@ -138,7 +138,7 @@ def without_commitment(session: Session) -> list[Solution]:
     return list(session.scalars(query))
 
 
-def is_uncommitted() -> ColumnElement[bool]:
+def is_uncommitted(_: datetime) -> ColumnElement[bool]:
     """Return the condition that `without_commitment` returns a solution."""
     return select(Solution.id).where(Solution.commitment.is_(None)).exists()
 
