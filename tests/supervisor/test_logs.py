@@ -125,8 +125,8 @@ def flows(running, tmp_path):
     hidden.add((running.data_dir / "secret_key").read_text())
     with sqlite3.connect(running.data_dir / "fairboard.db") as database:
         for row in database.execute("SELECT score, terms, counts FROM score WHERE split = 'private'"):
-            terms = {str(each)[:9] for each in json.loads(row[1]).values()}
-            hidden |= {str(row[0])[:9], row[2][:60]} | {each for each in terms if len(each) > 6}
+            numbers = {str(each)[:9] for each in (row[0], *json.loads(row[1]).values())}
+            hidden |= {row[2][:60]} | {each for each in numbers if len(each) > 6}  # 0.5 is also a duration
         hidden |= {row[0] for row in database.execute("SELECT digest FROM solution")}
         hidden |= {row[0] for row in database.execute("SELECT nonce FROM solution")}
     database.close()

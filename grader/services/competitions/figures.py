@@ -7,7 +7,6 @@ from datetime import datetime
 from io import BytesIO
 from typing import NamedTuple
 
-import imagesize
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
@@ -49,6 +48,8 @@ def picture_of(data: bytes) -> Picture | None:
     if media_type is None:
         return None
     try:
+        import imagesize  # the sweeper does not need it
+
         width, height = imagesize.get(BytesIO(data))
     except (ValueError, struct.error):
         return None
