@@ -27,6 +27,7 @@ class Scaled(any_metric.Numbers):
 def test_pages_fit_a_phone_with_scores_of_any_size_and_long_names(live, browser, monkeypatch, metric, size):
     set_clock(monkeypatch, lambda: datetime(2030, 1, 1, tzinfo=UTC))
     monkeypatch.setattr(any_metric, "TEAMS", ("Ann", "B" * 40, "Cem of the " + "long " * 5 + "name"))
+    monkeypatch.setattr(any_metric, "COLUMN", "x" * 92 if size == 1e10 else "mental_" * 13 + "z")
     monkeypatch.setattr(live.hints, "send", lambda _: None)
     task = Scaled(metric, size)
     _, (ann, *_), (own, *_) = any_metric.opened(live, task, reported=["mae"])

@@ -27,6 +27,7 @@ DESK = f"{HERE}/organize"
 ROWS = 400
 CLASSES = ("cat", "dog", "eel")
 TEAMS = ("Ann", "Bob", "Cem")
+COLUMN = "region"
 REGIONS = np.array(["south" if number % 7 in (1, 5) else "north" for number in range(ROWS)])
 IS_PUBLIC = np.random.default_rng(2).random(ROWS) < 0.5
 
@@ -97,7 +98,7 @@ def solution(task):
     usage = np.where(IS_PUBLIC, "Public", "Private")
     rows = zip(range(ROWS), task.true_texts(), REGIONS, usage, strict=True)
     lines = [",".join(map(str, row)) for row in rows]
-    return "\n".join(["id,target,region,Usage", *lines, ""]).encode()
+    return "\n".join([f"id,target,{COLUMN},Usage", *lines, ""]).encode()
 
 
 def submission(task, team):
@@ -163,7 +164,7 @@ def checked(olga, task):
     sent = {"data": solution(task), "content_type": "text/csv"}
     check = olga("POST", f"{DESK}/solution", **sent, expect=202).json["url"]
     olga.work()
-    roles = {"id": "id", "target": "label", "region": "slice", "Usage": "usage"}
+    roles = {"id": "id", "target": "label", COLUMN: "slice", "Usage": "usage"}
     check = olga("POST", f"{check}/roles", json={"roles": roles}, expect=202).json["url"]
     olga.work()
     found = olga("GET", check).json
