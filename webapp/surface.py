@@ -1,4 +1,4 @@
-"""Reads and acts, each declared once for both a page and an API operation.
+"""Read models and actions, each declared once for both a page and an API operation.
 
 A read is a function that returns one read model: the page renders it with a template, the operation returns
 it as JSON. An act is a function that changes something in one transaction: the form of a page and the
@@ -59,7 +59,7 @@ SCOPES = {Access.PUBLIC: None, Access.USER: Scope.READ, Access.ADMIN: Scope.ADMI
 
 @dataclass
 class Ask:
-    """A request for a read model: session, competition, time and, on pages, the error of a rejected act.
+    """A request for a read model: session, competition, time and, on pages, the error of a rejected action.
 
     `given` are the URL parameters. `is_page` is false if the model is returned as JSON. `shown` are values
     for the template beside the read model, and `state` further data on which the ETag of the JSON depends.

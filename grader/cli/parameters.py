@@ -273,7 +273,7 @@ any_metric_options = options(
         type=click.FloatRange(0, 1),
         default=1.0,
         metavar="W",
-        help="The weight of the overall value. The rest is that of the power mean over the groups.",
+        help="The weight of the overall value. The rest is the weight of the power mean over the groups.",
     ),
     click.option("--reported", type=NameList(), help="Further metrics for the same columns."),
 )

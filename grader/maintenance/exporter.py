@@ -75,7 +75,7 @@ class Exporter:
             age = math.inf if last is None else (now - last).total_seconds()
             yield _single("fairboard_backup_age_seconds", "Age of the newest complete backup.", age)
             interval = self._settings.backup_interval().total_seconds()
-            yield _single("fairboard_backup_interval_seconds", "Longest planned age of a backup.", interval)
+            yield _single("fairboard_backup_interval_seconds", "Maximum planned age of a backup.", interval)
         yield from readings
 
     def _of_broker(self) -> Iterator[Reading]:

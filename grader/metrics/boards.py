@@ -102,7 +102,7 @@ class BoardRule:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The values of a metric by their names and titles, with the decimals of sums and of single terms."""
+    """The values by which leaderboards can rank, by name and title, with the decimals of sums and terms."""
 
     values: Mapping[str, BoardValue]
     decimals: int

@@ -60,7 +60,7 @@ class RosterRequest(Confirmation):
 
     @staticmethod
     def of_form(_act: Act, **_: Any) -> dict[str, Any]:
-        """Return the fields of the form; the preview states columns and headings."""
+        """Return the fields of the form; the columns and headings are chosen in the preview."""
         fields = entered(RosterRequest) | {"columns": None, "has_headings": None}
         if chosen := request.form.getlist("columns"):
             columns = [meaning for each in chosen for meaning in each.split(",")]

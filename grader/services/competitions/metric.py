@@ -149,13 +149,13 @@ class NamedMetric(StoredJson):
         if reserved := sorted(RESERVED.intersection(self.columns)):
             problems.append(f"These column names are reserved: {', '.join(reserved)}.")
         elif self.id in {each.name for each in about.predictions} | {self.prediction}:
-            problems.append(
-                f"Submissions need another column for the ids, so no other can be called {self.id}."
-            )
+            problems.append(f"The column {self.id} contains the ids. Predictions need another name.")
         if self.classes and self.positive is not None and self.positive not in self.classes:
             problems.append(f"The positive class {self.positive!r} is not one of the classes.")
         if self.weight < 1 and (reason := without_mean(about)):
-            declare = " If it is never negative, declare that with its file." if self.is_python else ""
+            declare = (
+                " If the metric is never negative, declare this when you upload it." if self.is_python else ""
+            )
             problems.append(reason + declare)
         return problems
 

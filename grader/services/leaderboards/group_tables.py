@@ -138,7 +138,7 @@ def worst_of(stored: Stored, *, is_lowest_best: bool) -> WorstGroup | None:
 def values_with_errors(
     tables: Sequence[GroupTable], about: Description, overall: float, error: float | None
 ) -> dict[str, dict[str, GroupValue]]:
-    """Return the displayed values by column and group with estimated standard errors; empty without `error`.
+    """Return the values by column and group with estimated standard errors; empty if `error` is None.
 
     The standard error of the overall value is scaled by the number of rows and, if errors are sizes, by the
     value of the group.

@@ -129,7 +129,7 @@ def are_waiting(now: datetime, *, lane: str) -> ColumnElement[bool]:
 
 
 def waiting(session: Session, *, lane: str, now: datetime) -> int | None:
-    """Return the id of a lane's next job; first those that someone awaits."""
+    """Return the id of a lane's next job; jobs that users wait for come first."""
     first = OrganizerJob.kind.in_(AWAITED).desc()
     return session.scalar(
         _waiting(now, lane).order_by(first, OrganizerJob.available_at, OrganizerJob.id).limit(1)

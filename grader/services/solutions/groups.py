@@ -322,7 +322,7 @@ def _scale_warnings(truth: Truth, metric: NamedMetric) -> tuple[tuple[str, str],
     score = scorer.score(scorer.prepare(targets, rows), scorer.encode(means)).score
     scale = Scale(about.decimals, is_lowest_best=True)
     if abs(scale.units(score)) < FEW_UNITS:
-        change = f"Scores have {about.decimals} decimals, so few of them would differ. Multiply the target."
+        change = f"With {about.decimals} decimals, many scores are equal. Use a smaller unit of the target."
     elif about.decimals and score >= 10.0 ** (MOST_DIGITS - about.decimals):
         digits = math.floor(math.log10(score)) + 1
         change = f"Set the decimals to {max(0, MOST_DIGITS - digits)} to show at most {MOST_DIGITS} digits."

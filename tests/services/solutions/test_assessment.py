@@ -276,7 +276,7 @@ def test_a_group_column_with_the_name_of_the_target_is_rejected():
         (metric_of("f1"), ("a",), "needs exactly two classes"),
         (metric_of("f1", positive="yes"), ("a", "b"), "'yes' is not one of the classes"),
         (metric_of("kappa"), ("1",), "at least two classes"),
-        (metric_of("multi_class_log_loss"), ("cat", "id"), "no other can be called id"),
+        (metric_of("multi_class_log_loss"), ("cat", "id"), "The column id contains the ids"),
     ],
 )
 def test_classes_that_do_not_suit_the_metric_are_a_problem_of_the_solution(metric, classes, problem):
@@ -299,11 +299,11 @@ def test_a_corrected_solution_without_a_group_column_names_it():
 @pytest.mark.parametrize(
     ("unit", "advice"),
     [
-        (1e-8, "Multiply"),
+        (1e-8, "smaller unit"),
         (1.0, None),
         (1e10, "Set the decimals to 0"),
         (1e4, "Set the decimals to 3"),
-        (0, "Multiply"),
+        (0, "smaller unit"),
     ],
 )
 def test_a_target_in_an_unsuitable_unit_is_a_warning(unit, advice):
