@@ -23,7 +23,7 @@ from webapp.presentation.form_fields import entered
 from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_roster", __name__, url_prefix="/competitions/<slug>/organize/roster")
-OPTIONS = {"by_mail", "own_accounts", "sections", "renew_links", "remove_missing"}
+VALUES = {"confirm", "students", "columns", "has_headings"}
 HEADER = ("name", "student id", "section", "link")
 
 
@@ -166,29 +166,17 @@ def _ask(act: Act, sent: RosterRequest, plan: Plan, lines: Sequence[str], *, by_
         given = sent.model_dump(include={"own_accounts", "renew_links"})
         to = sum(row.is_invited(**given) and row.values[2] is not None for row in plan.rows)
         sentences.append(f"{counted(to, 'e-mail')} with a link will be sent.")
-    slug, roster = act.competition.slug, plan.roster
-    chosen = sent.model_dump(include=OPTIONS)
-    kept = {
-        "columns": ",".join(each.role for each in roster.columns),
-        "has_headings": "yes" if roster.has_headings else "no",
-        "students": "\n".join(lines),
-    }
+    slug, text = act.competition.slug, "\n".join(lines)
     ids = [each.entry and each.entry.id for each in plan.rows], [each.id for each in plan.missing]
-    shown = {
-        "slug": slug,
-        "plan": plan,
-        "meanings": list(Meaning),
-        "options": {name: "yes" if value is True else value for name, value in chosen.items()},
-        "entered": kept,
-    }
+    columns = [(each.heading, each.role) for each in plan.roster.columns]
     confirm(
         Question(
-            heading=f"Import {counted(len(roster.students), 'student')}?",
+            heading=f"Import {counted(len(plan.roster.students), 'student')}?",
             sentences=tuple(sentences),
             button="Import",
             back=url_for("organize_roster.index", slug=slug),
-            state=repr((sentences, kept, chosen, ids)),
+            state=repr((sentences, columns, text, ids, sent.model_dump(exclude=VALUES))),
             template="teams/roster_preview.html",
-            shown=shown,
+            shown={"slug": slug, "plan": plan, "sent": sent, "text": text, "meanings": list(Meaning)},
         )
     )

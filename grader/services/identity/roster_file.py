@@ -163,8 +163,7 @@ def read(
         students.append(Student(place, name, student_id, email, known.get(Meaning.SECTION, ""), original))
     if not needs_choice:
         students = _checked(students, problems)
-    is_guess = not headings and has_headings is None
-    notes = _notes(columns, values, left_out, has_first=is_guess and bool(students))
+    notes = _notes(columns, values, left_out, has_first=bool(students) and not headings)
     return Roster(columns, bool(headings), tuple(students), tuple(notes), tuple(problems))
 
 

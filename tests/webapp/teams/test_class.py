@@ -137,6 +137,7 @@ def test_the_page_shows_a_preview_first_and_the_secrets_once(olga: Desk):
     made = olga.person.confirm(f"{PAGE}/students", sent)
     assert (made.status_code, len(re.findall(r"/class/[\w-]+", made.text))) == (201, 2)
     assert "/class/" not in olga.person.browser.get(PAGE).text
+    assert olga.person.confirm(f"{PAGE}/students", {"students": "Hal\nIda"}).status_code == 201
     eva = olga.arena.person("Eva")
     assert eva.post(f"{PAGE}/students", {"students": "Zoe"}).status_code == 403
 
