@@ -1,7 +1,7 @@
 """Read models and actions, each declared once for both a page and an API operation.
 
 A read is a function that returns one read model: the page renders it with a template, the operation returns
-it as JSON. An act is a function that changes something in one transaction: the form of a page and the
+it as JSON. An action is a function that changes something in one transaction: the form of a page and the
 operation call it with the same validated input.
 """
 
@@ -47,7 +47,7 @@ READS: "dict[str, Read]" = {}
 
 
 class Access(Enum):
-    """The audience of a surface that does not belong to a competition's organizers."""
+    """Who may use an operation that is not only for a competition's organizers."""
 
     PUBLIC = "public"
     USER = "user"
@@ -81,7 +81,7 @@ class Ask:
 
     @property
     def problems(self) -> list[str]:
-        """The messages of the rejected act's error."""
+        """The messages of the rejected action's error."""
         return [] if self.problem is None else list(getattr(self.problem, "problems", [self.problem.message]))
 
     @cached_property

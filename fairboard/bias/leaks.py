@@ -49,7 +49,7 @@ class Leak:
 
     @classmethod
     def of(cls, auc: float, standard_error: float, doubt: float) -> "Leak":
-        """Return the leak with its verdict, given the margin for chance.
+        """Return the leak with its verdict; `doubt` is the margin for random deviations.
 
         The verdict is a leak if the AUC is more than 0.05 plus the margin away from 1/2. It is noteworthy if
         the AUC is more than the margin and more than 0.02 away from 1/2. These limits avoid false alarms if

@@ -202,12 +202,12 @@ class SandboxClient:
 
 
 class TimedSandbox(SandboxClient):
-    """A client whose calls share the time since `begin`; for one thread."""
+    """A client whose calls share one time limit, which starts with `begin`; for one thread."""
 
     _end = float("inf")
 
     def begin(self, seconds: float, source: str) -> None:
-        """Start the zygote for a source, and then the time of the next calls."""
+        """Start the zygote for a source, and then the time limit of the next calls."""
         self.start(source)
         self._end = time.monotonic() + seconds
 

@@ -232,7 +232,7 @@ class Calculator:
         return solution
 
     def _check(self, claim: Claim, checker: FileChecker, file: EncodedFile) -> None:
-        """Start the time limit of a file, and check it with made-up labels; raise FileRejected."""
+        """Start the time limit of a file, and check it with generated labels; raise FileRejected."""
         settings = checker.metric.settings
         sandbox().begin(settings.limits.seconds, checker.metric.source.text)
         subject = f"{claim.prepared_sha256} {claim.submission_sha256}".encode()

@@ -36,7 +36,7 @@ class AnnouncementEdit(Sent):
 
 
 class AnnouncementLine(Answer):
-    """An announcement."""
+    """An announcement in a list."""
 
     id: int
     title: str

@@ -119,7 +119,7 @@ def changes(
         parts = {name: _value(name, text) for name, text in texts.items() if text}
     if parts:
         chosen = parts.get(METRIC, before.metric_choice.metric.name)
-        fitting = METRIC_PARTS if chosen == registry.BIAS else NAMED_PARTS
+        fitting = METRIC_PARTS.keys() if chosen == registry.BIAS else registry.option_names(chosen)
         parts = {name: value for name, value in parts.items() if name in fitting} | {METRIC: chosen}
         weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
         found["metric"] = merged_metric(before.metric, parts)

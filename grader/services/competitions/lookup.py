@@ -74,7 +74,7 @@ def list_all(session: Session) -> list[Competition]:
 
 
 def lock(session: Session, *, competition_id: int) -> Competition:
-    """Lock a competition for an act until the transaction ends and reload it; raise UnknownCompetition.
+    """Lock a competition for an action until the transaction ends and reload it; raise UnknownCompetition.
 
     The act raises the competition's `act_number`.
     """

@@ -87,7 +87,7 @@ def counting_team(
     user_ids: Sequence[int] | Select[int],
     but_for: Sequence[Team],
 ) -> Team | None:
-    """Return a team with a counting file that has another account of these users, except `but_for`."""
+    """Return another team with a counting file and another account of these users, except `but_for`."""
     query = (
         select(Team)
         .join(TeamMember)

@@ -44,7 +44,7 @@ def to_entry(row: Standing) -> TeamEntry:
 
 
 def enter(session: Session, *, entries: Mapping[str, Collection[TeamEntry]], scoring_version_id: int) -> None:
-    """Store new public entries of each leaderboard that are their teams' best.
+    """Store the new public entries on each leaderboard that are the best of their teams.
 
     Entries of disqualified teams are not stored.
     """

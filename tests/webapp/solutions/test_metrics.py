@@ -80,9 +80,15 @@ def test_invalid_options_are_problems(sent, message):
 
 
 def test_invalid_options_are_rejected_and_kept_in_the_form(olga):
-    answer = choose(olga, name="rmse", columns="a\nb")
+    answer = choose(olga, name="r2", weight="0.5")
     assert answer.status_code == 409
-    assert "has one column" in answer.text and "a\nb" in answer.text
+    assert "can be negative" in answer.text and 'value="0.5"' in answer.text
+
+
+def test_another_metric_keeps_only_the_options_that_it_takes(olga):
+    assert choose(olga, name="mean_rmse", columns="a\nb").status_code == 303
+    assert choose(olga, name="rmse", columns="a\nb", decimals="2").status_code == 303
+    assert metric_of(olga) == NamedMetric(name="rmse", decimals=2)
 
 
 def test_the_evaluation_page_names_the_terms_that_do_not_count(olga):
@@ -102,7 +108,11 @@ def test_an_accepted_solution_is_checked_again_after_the_metric_changes(olga):
     assert "identit" not in page.partition("<main")[2].partition("</main>")[0].casefold()
     assert olga.post(f"{check}/accept", {}).status_code == 303
     page = olga.browser.get(PAGE).text
-    assert "Name of the rows" in page and "Exponent p" not in page and 'name="positive_name"' not in page
+    assert (
+        "Column of the true values" in page
+        and "Exponent p" not in page
+        and 'name="positive_name"' not in page
+    )
     assert set(metric_of(olga).scored_groups) == {("city", "Oslo"), ("city", "Rome")}
     changed = choose(olga, name="mae", target="price", weight="1")
     Desk(olga).work()
