@@ -76,8 +76,8 @@ def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena):
     address = f"{WHERE}?candidate={first}&baseline={theirs}"
     refused = arena.ann.browser.get(address)
     assert refused.status_code == 404
-    unknown = arena.ann.browser.get(address.replace(f"={theirs}", "=999")).text
-    assert refused.text == unknown.replace("999", str(theirs))
+    unknown = arena.ann.browser.get(address.replace(f"={theirs}", "=987654321")).text
+    assert refused.text == unknown.replace("987654321", str(theirs))
     arena.reveal()
     page = arena.ann.browser.get(address).text
     assert f"#{theirs} of Bob" in page and "Other teams" in page
