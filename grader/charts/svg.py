@@ -174,7 +174,7 @@ def points(places: Iterable[Place]) -> str:
 
 
 def text(css: str, x: float, y: float, content: str, data: Mapping[str, str] = NO_DATA) -> str:
-    """Return a ``text`` element that its class aligns, with `data` as its data attributes."""
+    """Return a ``text`` element with data attributes; its CSS class determines the alignment."""
     attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
     return f'<text class="{css}" x="{_at(x)}" y="{_at(y)}"{attributes}>{escape(content)}</text>'
 

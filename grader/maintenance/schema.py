@@ -111,7 +111,7 @@ def require_known(revision: str | None) -> None:
 
 
 def difference(revision: str | None) -> str:
-    """Return the message about a database whose revision is not this installation's."""
+    """Return the message about a database that has another revision than this installation."""
     try:
         require_known(revision)
     except UnknownTables as error:

@@ -82,7 +82,7 @@ class MetricFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MetricSource:
-    """The text of a metric.py, and its signature; `known_sha256` is that of a text which is not loaded."""
+    """The text of a metric.py, and its signature; `known_sha256` is the hash of a text that is not loaded."""
 
     text: str
     signature: MetricSignature

@@ -130,7 +130,7 @@ class OwnResults(Answer):
 
 
 class RescoredLine(Answer):
-    """The displayed public score of a submission before and after a rescoring; null without one."""
+    """The displayed public score of a submission before and after a rescoring; null if it has none."""
 
     submission_id: int
     file_name: str

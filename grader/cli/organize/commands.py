@@ -49,7 +49,7 @@ def organizer() -> None:
             "create": CliEntry(
                 LOCAL, "Create the account NAME and print its generated password.", attribute="create_user"
             ),
-            "login-link": CliEntry(LOCAL, "Print a link that logs NAME in once, within a day."),
+            "login-link": CliEntry(LOCAL, "Print a link that logs NAME in; works once, expires after a day."),
             "reset-second-factors": CliEntry(LOCAL, "Remove the second factors and sessions of NAME."),
         }
     },

@@ -262,7 +262,7 @@ def _set_role(
     try:
         administrators.change(session, user=user, is_admin=is_admin, actor=actor, now=now)
     except administrators.LastAdministrator:
-        logger.warning("%s revoked the role of the only administrator, who keeps it.", provider.slug)
+        logger.warning("The role of the only administrator was kept, although %s revokes it.", provider.slug)
 
 
 def suggested_name(claims: Mapping[str, Any]) -> str:
