@@ -67,7 +67,7 @@ def test_organizers_see_the_shake_up_before_and_after_the_reveal(scene):
     assert "shake-up" not in scene.vic.browser.get(CLOSE).text
     close(scene)
     page = scene.vic.browser.get(CLOSE).text
-    assert "Expected shake-up" in page and "Only organizers see this before the reveal." in page
+    assert "Expected shake-up" in page and "hidden until you reveal them" in page
     assert page.count('data-label="Private score"') == 2
     assert bob.browser.get(CLOSE).status_code == 403
     scene.reveal()
