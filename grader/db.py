@@ -260,7 +260,7 @@ def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:
     engine = create_engine(parsed, **options)
     event.listen(engine, "connect", _configure_sqlite)
     event.listen(engine, "handle_error", _refuse_unstorable)
-    turns = _Turns()
+    queue = threading.Lock()
 
     def begin(connection: Connection) -> None:
         reads = connection.get_execution_options().get("fairboard_reads", False)
@@ -268,7 +268,7 @@ def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:
         if reads:
             connection.exec_driver_sql("BEGIN")
         else:
-            turns.begin(connection)
+            _begin_in_turn(queue, connection)
 
     event.listen(engine, "begin", begin)
     return engine
@@ -277,19 +277,14 @@ def _create_engine(url: str, *, pool_size: int, timeouts: Timeouts) -> Engine:
 def _count_connections(engine: Engine, limit: int) -> None:
     """Keep the metrics of the connection pool up to date."""
 
-    def check_out(_connection: object, record: Any, _proxy: object) -> None:
-        record.record_info["counted"] = True
-        CONNECTIONS.add()
-
-    def check_in(_connection: object, record: Any) -> None:
-        # A connection that failed its first check is returned without having been counted.
-        if record.record_info.pop("counted", False):
-            CONNECTIONS.add(amount=-1)
+    def count(change: int) -> None:
+        pool: Any = engine.pool
+        CONNECTIONS.set(pool.checkedout() + change)
 
     # In a forked process, the limit is set when its first connection is opened.
     event.listen(engine, "connect", lambda *_: CONNECTION_LIMIT.set(limit))
-    event.listen(engine, "checkout", check_out)
-    event.listen(engine, "checkin", check_in)
+    event.listen(engine, "checkout", lambda *_: count(0))
+    event.listen(engine, "checkin", lambda *_: count(-1))  # The connection is returned after the event.
 
 
 def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
@@ -354,43 +349,34 @@ def _lower(text: str | None) -> str | None:
     return text if text is None else str(text).lower()
 
 
-class _Turns:
-    """The queue of writers in this process; one thread at a time polls SQLite's write lock.
+def _begin_in_turn(queue: threading.Lock, connection: Connection) -> None:
+    """Start a write transaction of SQLite; raise its error after BUSY_TIMEOUT_MS.
 
-    The pauses between attempts decrease. SQLite's own pauses increase, which favors latecomers: among 100
-    writers, some waited for seconds.
+    The writers of this process queue for the lock, and one thread at a time polls SQLite's. The pauses
+    between its attempts decrease. SQLite's own pauses increase, which favors latecomers: among 100 writers,
+    some waited for seconds.
     """
-
-    def __init__(self) -> None:
-        self._asking = threading.Lock()
-
-    def begin(self, connection: Connection) -> None:
-        """Start a write transaction; raise SQLite's error after BUSY_TIMEOUT_MS."""
-        start, patience = time.monotonic(), BUSY_TIMEOUT_MS / 1000
-        cursor = connection.connection.cursor()
-        cursor.execute("PRAGMA busy_timeout = 0")
+    end = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    cursor = connection.connection.cursor()
+    cursor.execute("PRAGMA busy_timeout = 0")
+    try:
+        has_turn = queue.acquire(timeout=BUSY_TIMEOUT_MS / 1000)
         try:
-            if self._asking.acquire(timeout=patience):
+            while has_turn and (left := end - time.monotonic()) > 0:
                 try:
-                    if _begins_within(cursor, start, patience):
-                        return
-                finally:
-                    self._asking.release()
-            # The statement is repeated so that SQLAlchemy raises its error.
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+                    cursor.execute("BEGIN IMMEDIATE")
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                        break
+                else:
+                    return
+                waited = BUSY_TIMEOUT_MS / 1000 - left
+                time.sleep(max(LAST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS - waited / 20))
         finally:
-            cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-            cursor.close()
-
-
-def _begins_within(cursor: Any, start: float, patience: float) -> bool:
-    while (waited := time.monotonic() - start) < patience:
-        try:
-            cursor.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                return False
-        else:
-            return True
-        time.sleep(max(LAST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS - waited / 20))
-    return False
+            if has_turn:
+                queue.release()
+        # The statement is repeated so that SQLAlchemy raises its error.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    finally:
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        cursor.close()
