@@ -23,7 +23,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event, update
 
-from grader.db import Database
+from grader.db import Database, Timeouts
 from grader.files import read_solution
 from grader.maintenance import schema
 from grader.models import Competition, Role
@@ -156,7 +156,8 @@ def after_changes(database: Database, ask: Callable[[], Any]) -> float:
 
 
 def measure(settings: Settings) -> None:
-    database = Database(settings.database(), pool_size=4)
+    # The rows are generated within the transaction, which takes long on a busy machine.
+    database = Database(settings.database(), pool_size=4, timeouts=Timeouts(write_idle=0))
     schema.upgrade(database)
     begin = time.perf_counter()
     fill(database, settings)
