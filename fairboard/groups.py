@@ -91,7 +91,8 @@ class GroupedMetric:
             return about
         overall = TermSpec("overall", "Overall", about.direction, rows="all {rows}")
         weight = self._rules.weight
-        sentence = f"{weight:.0%} {about.title}, {1 - weight:.0%} its power mean over the groups"
+        power = f"(p = {-POWER if about.direction is Direction.HIGHEST else POWER:g})"
+        sentence = f"{weight:.0%} {about.title}, {1 - weight:.0%} its power mean {power} over the groups"
         return replace(about, sentence=sentence, terms=(overall, *about.terms))
 
     def encode(self, predictions: Columns) -> Any:
