@@ -68,7 +68,7 @@ def test_parameters_of_every_kind_are_found(found):
         ("query", "version"),
     } <= names
     assert {("field", "identities"), ("json", "code")} <= names
-    assert {("field", "closes_at_date"), ("field", "overall_auc"), ("field", "max_team_size")} <= names
+    assert {("field", "closes_at"), ("field", "overall_auc"), ("field", "max_team_size")} <= names
 
 
 def test_no_file_name_breaks_an_upload(siege):

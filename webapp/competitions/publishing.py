@@ -10,6 +10,7 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import FOLLOWING_DATES
 from grader.services.submissions import benchmark_entries
+from grader.visibility import Visibility
 from webapp.competitions import checklist, prose
 from webapp.competitions.checklist import Publication
 from webapp.competitions.creating import Draft, created
@@ -51,12 +52,14 @@ def _publish_question(act: Act) -> Question:
     until = f"closes on {formats.moment(closes)}" if closes else "does not close automatically"
     ends = [f"Entry ends on {formats.moment(entry)}."] if entry else []
     ends += [f"Mergers end on {formats.moment(merger)}."] if merger else []
+    is_public = act.competition.visibility is Visibility.PUBLIC
+    readers = "Everyone" if is_public else "Only participants and organizers"
     return Question(
         heading=f"Publish {act.competition.title}?",
         sentences=(
             " ".join([f"It opens {when} and {until}.", *ends]),
             CompetitionView(act.competition, act.now).reveal_sentence(reveal),
-            "Everyone will be able to see it. Only a rescoring can then change its metric or solution.",
+            f"{readers} will be able to see it. Only a rescoring can then change its metric or solution.",
         ),
         button="Publish",
         back=_here(act),

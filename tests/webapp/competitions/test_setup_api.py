@@ -22,8 +22,9 @@ def test_a_draft_with_settings_a_solution_and_data_is_published(olga: Desk):
     changed = olga("PATCH", f"{DESK}/settings", json={"contact": "x@example.org", "overview": "Hello."})
     assert changed.json["changed"] == ["contact", "overview"]
     assert changed.json["settings"]["title"] == "Next"
-    missing = olga("GET", f"{DESK}/state").json["missing"]
-    assert [each["fields"] for each in missing] == [["solution"]]
+    state = olga("GET", f"{DESK}/state").json
+    assert [each["fields"] for each in state["missing"]] == [["solution"]]
+    assert state["saved_sections"] == ["text"]
     csv = olga.arena.truth.solution()
     begun = olga("POST", f"{DESK}/solution", data=csv, content_type="text/csv", expect=202)
     assert not olga("GET", begun.json["url"]).json["job"]["is_final"]

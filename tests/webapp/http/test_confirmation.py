@@ -103,8 +103,8 @@ def test_a_close_within_minutes_requires_confirmation(arena, people: dict[str, A
     later = {"closes_at": (arena.now() + timedelta(days=3)).isoformat()}
     for body in (later, sent | {"confirm": asked.json["confirm"]}):
         assert client.patch(path, json=body, headers=eva.bearer).status_code == 200
-    form = {"closes_at_date": f"{soon:%Y-%m-%d}", "closes_at_time": f"{soon:%H:%M}", "change": "yes"}
-    assert f'value="{soon:%H:%M}"' in eva.post(f"{ROOT}/settings/save", form).text
+    form = {"closes_at": f"{soon:%Y-%m-%dT%H:%M}", "change": "yes"}
+    assert f'value="{soon:%Y-%m-%dT%H:%M}"' in eva.post(f"{ROOT}/settings/save", form).text
 
 
 def test_confirmations_state_how_many_e_mails_will_be_sent(make_arena: Callable[..., Any]):
