@@ -13,6 +13,7 @@ from grader.ranking.order import TeamEntry
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards.board import Board, ShownRow
 from grader.services.leaderboards.score_history import TermPoint
+from webapp.presentation.formats import column_name
 from webapp.presentation.terms import NAMES
 
 TEAM_COUNT = 5
@@ -58,7 +59,10 @@ def frontier(plot: Frontier, names: Mapping[int, str], *, own_team_id: int | Non
         "svg": wide,
         "narrow_svg": narrow,
         "outside": plot.cloud.outside,
-        "named": [(each, teams[at], NAMES.get(each.worst_term, each.worst_term)) for at, each in named],
+        "named": [
+            (each, teams[at], NAMES.get(each.worst_term) or column_name(each.worst_term))
+            for at, each in named
+        ],
         "titles": (plot.cloud.x.name, plot.cloud.y.name),
         "own_team_id": own_team_id,
     }
