@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def test_table_of_competition_settings_matches_the_code():
 _OPTIONS = {name: field.default for name, field in NamedMetric.model_fields.items()}
 
 
-def _rows_of_settings() -> Iterator[str]:
+def _rows_of_settings():
     """Return a table row for every setting: its key, its other name in the API, its default, its meaning."""
     table, defaults = "", {}
     for line in settings_file.write("slug", CompetitionSettings()).splitlines():
@@ -83,7 +82,7 @@ def test_documentation_is_short():
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_command_and_option_in_the_documents_exists(document: Path):
+def test_every_command_and_option_in_the_documents_exists(document):
     wrong = []
     for line in re.findall(
         r"(?:^ *|`|\$ )(?:\.venv/bin/)?fairboard ([^`#\n]+)", document.read_text(), re.MULTILINE
@@ -102,7 +101,7 @@ def test_every_command_and_option_in_the_documents_exists(document: Path):
     assert wrong == []
 
 
-def _complete_commands() -> set[str]:
+def _complete_commands():
     """Return the commands in code blocks that have no optional parts or alternatives."""
     found = set()
     for document in DOCUMENTS:
@@ -114,7 +113,7 @@ def _complete_commands() -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def files_of_the_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files_of_the_examples(tmp_path_factory):
     """A folder with the files that the documented commands read, from generated comments."""
     folder = tmp_path_factory.mktemp("examples")
     rng = np.random.default_rng(5)
@@ -135,9 +134,7 @@ def files_of_the_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "line", sorted(each for each in _complete_commands() if each.startswith(("analyze", "score")))
 )
-def test_documented_analyses_run(
-    line: str, files_of_the_examples: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_documented_analyses_run(line, files_of_the_examples, monkeypatch, tmp_path):
     monkeypatch.chdir(files_of_the_examples)
     if "--role role=" not in line:  # Columns of text need a role.
         for name in ("solution.csv", "fuzzed_solution.csv"):

@@ -1,9 +1,6 @@
 """First screen of a leaderboard: at most 200 words and 30 actions."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page
 
 from tests.fixtures import crowds
 
@@ -46,7 +43,7 @@ def site(live):
 
 
 @pytest.fixture
-def page(site, browser: Browser) -> Iterator[Page]:
+def page(site, browser):
     """Ann's browser page."""
     context = browser.new_context(base_url=site.address, viewport={"width": 1280, "height": 720})
     cookie = site.ann.browser.get_cookie("fairboard_login").value
@@ -55,7 +52,7 @@ def page(site, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_the_first_screen_of_a_leaderboard_has_at_most_200_words_and_30_actions(page: Page):
+def test_the_first_screen_of_a_leaderboard_has_at_most_200_words_and_30_actions(page):
     page.goto(f"{HERE}/leaderboard", wait_until="networkidle")
     words, actions = page.evaluate(FIRST_SCREEN)
     assert 100 < words <= 200 and 15 < actions <= 30, (words, actions)

@@ -3,10 +3,9 @@
 import re
 import threading
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.fixtures.patience import HANG_SECONDS
 from webapp.submissions import uploads
@@ -16,14 +15,14 @@ SUBMIT = "/competitions/toxicity/submissions"
 
 
 @pytest.fixture
-def predictions(live, tmp_path: Path) -> Path:
+def predictions(live, tmp_path):
     path = tmp_path / "predictions.csv"
     path.write_bytes(live.truth.predictions(noise=1.4))
     return path
 
 
 def test_a_new_user_signs_up_uploads_a_file_once_and_sees_its_score_appear(
-    live, page: Page, predictions: Path, monkeypatch: pytest.MonkeyPatch
+    live, page, predictions, monkeypatch
 ):
     live.competition(title="Unintended bias")
     page.goto(live.address)
@@ -60,9 +59,7 @@ def test_a_new_user_signs_up_uploads_a_file_once_and_sees_its_score_appear(
     expect(page.get_by_role("row", name="Ann you")).to_have_class(re.compile(r"\bown\b"))
 
 
-def test_submit_during_the_check_waits_for_its_end(
-    live, page: Page, predictions: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_submit_during_the_check_waits_for_its_end(live, page, predictions, monkeypatch):
     live.competition()
     _logged_in(live, page)
     is_pressed, check = threading.Event(), uploads.check_if_free
@@ -77,7 +74,7 @@ def test_submit_during_the_check_waits_for_its_end(
     expect(page.get_by_role("heading", name="Submission 1")).to_be_visible()
 
 
-def test_the_list_of_submissions_updates_itself(live, page: Page, predictions: Path):
+def test_the_list_of_submissions_updates_itself(live, page, predictions):
     live.competition()
     ann = _logged_in(live, page)
     held, send = list[int](), live.hints.send
@@ -91,7 +88,7 @@ def test_the_list_of_submissions_updates_itself(live, page: Page, predictions: P
     expect(page.get_by_text("chosen automatically (best public score)")).to_be_visible()
 
 
-def test_a_dropped_file_that_is_rejected_shows_all_its_problems(live, page: Page):
+def test_a_dropped_file_that_is_rejected_shows_all_its_problems(live, page):
     live.competition()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
@@ -115,7 +112,7 @@ def test_a_dropped_file_that_is_rejected_shows_all_its_problems(live, page: Page
     expect(page.get_by_text("Nothing here yet.")).to_be_visible()
 
 
-def test_everything_works_without_javascript(live, browser, predictions: Path, tmp_path: Path):
+def test_everything_works_without_javascript(live, browser, predictions, tmp_path):
     live.competition()
     broken = tmp_path / "broken.csv"
     broken.write_text("id,prediction\n7000000,nan\nx,0.5\n")
@@ -163,7 +160,7 @@ def test_times_are_shown_in_utc_and_in_the_users_time_zone(live, browser):
     context.close()
 
 
-def _logged_in(live, page: Page, name: str = "Ann"):
+def _logged_in(live, page, name="Ann"):
     person = live.person(name)
     token = person.browser.get_cookie("fairboard_login").value
     page.context.add_cookies([{"name": "fairboard_login", "value": token, "url": live.address}])

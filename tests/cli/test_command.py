@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -98,7 +97,7 @@ def test_a_command_without_its_packages_explains_the_installation():
     assert "pip install './fairboard-VERSION-py3-none-any.whl[server]'" in done.stderr
 
 
-def test_a_new_metric_file_is_uploaded_and_checked_for_the_rescoring(tmp_path: Path):
+def test_a_new_metric_file_is_uploaded_and_checked_for_the_rescoring(tmp_path):
     calls = []
 
     class Desk:

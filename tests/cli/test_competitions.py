@@ -1,7 +1,6 @@
 """`fairboard competition`: create, apply, change, publish, run."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -47,7 +46,7 @@ def score(solution, submission, row_id_column_name, beta=1):
 
 
 @pytest.fixture
-def folder(tmp_path: Path, solution_csv, predictions_csv) -> Path:
+def folder(tmp_path, solution_csv, predictions_csv):
     """A folder with a competition's files."""
     for name, content in {
         "competition.toml": FILE.encode(),
@@ -68,7 +67,7 @@ def competition(host):
     return lambda *words, **options: host("competition", *words, **options)
 
 
-def test_a_competition_is_created_and_published_from_a_file(competition, service, folder: Path):
+def test_a_competition_is_created_and_published_from_a_file(competition, service, folder):
     service.user("ada")
     made = competition("create", folder / "competition.toml", "--owner", "ada", "--publish")
     assert made.exit_code == 0, made.output
@@ -81,7 +80,7 @@ def test_a_competition_is_created_and_published_from_a_file(competition, service
     assert (again.exit_code, "start a rescoring" in again.stderr) == (1, True)
 
 
-def test_a_draft_is_completed_and_published(competition, folder: Path):
+def test_a_draft_is_completed_and_published(competition, folder):
     (folder / "cup.toml").write_text('title = "Cup"\nfiles = { solution = "solution.csv" }')
     made = competition("create", folder / "cup.toml")
     assert made.exit_code == 0, made.output
@@ -91,7 +90,7 @@ def test_a_draft_is_completed_and_published(competition, folder: Path):
     assert competition("publish", "cup").exit_code == 3
 
 
-def test_a_file_with_a_metric_in_python_creates_a_draft(competition, folder: Path):
+def test_a_file_with_a_metric_in_python_creates_a_draft(competition, folder):
     if refusal := layers().refusal:
         pytest.skip(str(refusal))
     made = competition("create", folder / "own.toml")
@@ -105,7 +104,7 @@ def test_a_file_with_a_metric_in_python_creates_a_draft(competition, folder: Pat
     assert competition("metric-file", "own", folder / "metric.py").exit_code == 3
 
 
-def test_all_problems_of_a_file_are_reported_before_anything_is_created(competition, folder: Path):
+def test_all_problems_of_a_file_are_reported_before_anything_is_created(competition, folder):
     (folder / "wrong.toml").write_text('titel = "x"\n[limits]\ndaily = "x"\n[files]\nsolution = "no.csv"\n')
     refused = competition("create", folder / "wrong.toml")
     assert refused.exit_code == 1
@@ -114,7 +113,7 @@ def test_all_problems_of_a_file_are_reported_before_anything_is_created(competit
     assert competition("list").stdout == ""
 
 
-def test_a_rejected_solution_leaves_a_draft_and_says_how_to_continue(competition, folder: Path):
+def test_a_rejected_solution_leaves_a_draft_and_says_how_to_continue(competition, folder):
     (folder / "solution.csv").write_text("id,target\n1,maybe\n")
     refused = competition("create", folder / "competition.toml")
     assert (refused.exit_code, "maybe" in refused.stderr) == (2, True), refused.output
@@ -122,7 +121,7 @@ def test_a_rejected_solution_leaves_a_draft_and_says_how_to_continue(competition
 
 
 def test_a_data_file_that_discloses_labels_stops_publishing_unless_it_is_allowed(
-    competition, service, folder: Path
+    competition, service, folder
 ):
     service.user("ada")
     (folder / "test.csv").write_bytes((folder / "solution.csv").read_bytes().replace(b"toxicity", b"x"))
@@ -138,7 +137,7 @@ def test_a_data_file_that_discloses_labels_stops_publishing_unless_it_is_allowed
     assert competition("data", "toxic").stdout.startswith("test.csv: released anyway.")
 
 
-def test_settings_are_changed_by_their_names(competition, service, tmp_path: Path):
+def test_settings_are_changed_by_their_names(competition, service, tmp_path):
     service.competition()
     (tmp_path / "rules.md").write_text("Be kind.")
     changed = competition("change", "toxicity", f"rules=@{tmp_path}/rules.md", "max_team_size=3")
@@ -152,7 +151,7 @@ def test_settings_are_changed_by_their_names(competition, service, tmp_path: Pat
     assert competition("change", "toxicity").exit_code == 1
 
 
-def test_a_running_competition_is_managed(competition, service, tmp_path: Path):
+def test_a_running_competition_is_managed(competition, service, tmp_path):
     running = service.competition()
     for seed, name in enumerate(("ann", "bob")):
         service.score(service.submit(running, user=name, seed=seed))
@@ -181,7 +180,7 @@ def test_a_running_competition_is_managed(competition, service, tmp_path: Path):
     assert competition("audit", "toxicity", "--by", "calendar").stdout == ""
 
 
-def test_a_roster_invites_students_and_grades_are_exported(competition, service, tmp_path: Path):
+def test_a_roster_invites_students_and_grades_are_exported(competition, service, tmp_path):
     service.competition()
     names = tmp_path / "names.txt"
     names.write_text("name\ndora", encoding="utf-16")

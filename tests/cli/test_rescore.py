@@ -1,7 +1,5 @@
 """`fairboard rescore`: preview, CSV export, confirmation, changed settings, rollback."""
 
-from pathlib import Path
-
 import pytest
 
 from grader.services.competitions import lookup
@@ -17,7 +15,7 @@ def rescore(host):
 
 
 @pytest.fixture
-def corrected(solution_csv, tmp_path: Path) -> Path:
+def corrected(solution_csv, tmp_path):
     """A solution with other labels."""
     path = tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
@@ -33,7 +31,7 @@ def scored(service):
     return competition
 
 
-def live(service) -> tuple[int, tuple[str, ...]]:
+def live(service):
     with service.database.read() as session:
         board = board_of(session, competition=lookup.get(session, slug="toxicity"))
     return board.scoring_version, tuple(row.score for row in board.rows)
@@ -55,7 +53,7 @@ def test_a_preview_shows_the_difference_and_publishes_nothing(service, scored, r
     assert back.exit_code == 0 and live(service) == before
 
 
-def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path: Path):
+def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path):
     before, path = live(service), tmp_path / "settings.toml"
     path.write_text("[metric]\npower = -1.0\n")
     done = rescore("--settings", path, "--reason", "A milder mean.", "--yes")
@@ -80,7 +78,7 @@ def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path: Path)
         ("--metric-file", __file__, "--drop", "--reason", "x"),
     ],
 )
-def test_contradictory_options_are_rejected(rescore, arguments: tuple[str, ...]):
+def test_contradictory_options_are_rejected(rescore, arguments):
     assert rescore(*arguments).exit_code != 0
 
 

@@ -4,7 +4,6 @@ import io
 import zipfile
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -23,7 +22,7 @@ CLASS = 60  # two pages of each list
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
+def clock(monkeypatch):
     """The site's time, which only the test advances."""
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
     set_clock(monkeypatch, lambda: times[-1])
@@ -31,7 +30,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
 
 
 @pytest.fixture
-def olga(service, live_site, monkeypatch) -> str:
+def olga(service, live_site, monkeypatch):
     """An administrator's token for a site that runs organizers' jobs."""
     monkeypatch.setattr("grader.client.organizer.POLL_SECONDS", 0.05)
     live_site.work_for_organizers()
@@ -43,7 +42,7 @@ def olga(service, live_site, monkeypatch) -> str:
 
 
 def test_whole_competition_needs_only_the_client(
-    clock: list[datetime], olga: str, service, live_site, solution_csv, predictions_csv, tmp_path: Path
+    clock, olga, service, live_site, solution_csv, predictions_csv, tmp_path
 ):
     (tmp_path / "solution.csv").write_bytes(solution_csv())
     (tmp_path / "train.csv").write_bytes(b"id,text\n1,hello\n")
@@ -83,7 +82,7 @@ def test_whole_competition_needs_only_the_client(
     assert any(name.endswith("standings.csv") for name in zipfile.ZipFile(packed).namelist())
 
 
-def frame(content: bytes) -> pd.DataFrame:
+def frame(content):
     return pd.read_csv(io.BytesIO(content))
 
 
@@ -107,7 +106,7 @@ def test_table_is_submitted_scored_and_shown_on_the_leaderboard(service, live_si
         assert [each.id for each in client.submissions().submissions] == [sent.id]
 
 
-def test_every_list_and_file_of_a_class_of_60_is_complete(olga: str, service, live_site):
+def test_every_list_and_file_of_a_class_of_60_is_complete(olga, service, live_site):
     competition = service.competition()
     lines = ["name,id,e-mail", *(f"Student {each},{each},s{each}@example.org" for each in range(CLASS))]
     with service.database.write() as session:

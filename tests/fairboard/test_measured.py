@@ -1,7 +1,5 @@
 """Standard errors and differences of scores, against the bootstrap and scipy."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,7 +8,7 @@ from fairboard import MetricSettings, Weights, bias_report, dense_ranks, prepare
 from fairboard.bias.influence import influences
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.groups import GroupedMetric, GroupRules
-from fairboard.interface import Metric, Options
+from fairboard.interface import Options
 from fairboard.measured import GROUPS, measuring, paired_difference, quantile
 from fairboard.metrics import METRICS, metric
 from tests.fairboard.test_registry import CASES, taken
@@ -18,13 +16,13 @@ from tests.fairboard.test_registry import CASES, taken
 BIAS = BiasMetric(("cat", "dog"), MetricSettings())
 
 
-def bias_data(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+def bias_data(rng, rows):
     truth = {"target": (rng.random(rows) < 0.4).astype(float)}
     truth |= {identity_column(name): (rng.random(rows) < 0.3).astype(float) for name in ("cat", "dog")}
     return truth, {"prediction": (truth["target"] + rng.normal(size=rows)).round(1)}
 
 
-def made(name: str, rng: np.random.Generator, rows: int) -> tuple[Metric, Any, Any]:
+def made(name, rng, rows):
     if name == "bias":
         return BIAS, *bias_data(rng, rows)
     options, make, _ = CASES[name]
@@ -32,7 +30,7 @@ def made(name: str, rng: np.random.Generator, rows: int) -> tuple[Metric, Any, A
 
 
 @pytest.mark.parametrize("name", ["bias", "roc_auc", "accuracy", "rmse", "macro_f1", "map_at_k"])
-def test_the_standard_error_is_about_that_of_the_bootstrap(name: str):
+def test_the_standard_error_is_about_that_of_the_bootstrap(name):
     rng, rows = np.random.default_rng(4), 800
     scored, truth, guesses = made(name, rng, rows)
     found = measuring(scored, truth, np.arange(rows))(scored.encode(guesses))
@@ -45,7 +43,7 @@ def test_the_standard_error_is_about_that_of_the_bootstrap(name: str):
 
 
 @pytest.mark.parametrize("name", ["bias", "roc_auc", "rmse"])
-def test_a_difference_is_more_exact_than_two_independent_scores(name: str):
+def test_a_difference_is_more_exact_than_two_independent_scores(name):
     rng, rows = np.random.default_rng(5), 600
     scored, truth, guesses = made(name, rng, rows)
     measure = measuring(scored, truth, np.arange(rows))
@@ -86,7 +84,7 @@ def test_quantiles_equal_those_of_scipy():
 
 
 @pytest.mark.parametrize("power", [-5, 0, -np.inf])
-def test_an_influence_is_the_change_of_the_score_by_one_row(power: float):
+def test_an_influence_is_the_change_of_the_score_by_one_row(power):
     rng, rows = np.random.default_rng(7), 300
     truth, guesses = bias_data(rng, rows)
     settings = MetricSettings(power=power, weights=Weights(0.4, 0.3, 0.2, 0.1))

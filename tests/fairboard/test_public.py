@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from tests.fairboard.test_registry import CASES
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_score_equals_that_of_the_metric(name: str):
+def test_score_equals_that_of_the_metric(name):
     options, make, value = CASES[name]
     truth, guesses = make(np.random.default_rng(1), 60)
     is_table = bool(options.columns)
@@ -71,7 +70,7 @@ def test_values_without_a_score_are_rejected(arguments, error):
         fairboard.score(*arguments)
 
 
-def test_the_library_works_next_to_a_file_called_grader(tmp_path: Path):
+def test_the_library_works_next_to_a_file_called_grader(tmp_path):
     (tmp_path / "grader.py").write_text("raise SystemExit('imported')")
     code = "import fairboard; print(fairboard.__version__, fairboard.score('mae', [1], [3]).score)"
     done = subprocess.run(

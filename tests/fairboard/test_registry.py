@@ -15,7 +15,7 @@ from sklearn import metrics as oracle
 from fairboard import MetricSettings, PairCounts, bias_report, count_pairs
 from fairboard.bias.metric import BiasMetric, identity_column
 from fairboard.groups import GroupedMetric, GroupRules
-from fairboard.interface import Direction, Metric, Options, UnsuitablePredictions, UnsuitableTruth
+from fairboard.interface import Direction, Options, UnsuitablePredictions, UnsuitableTruth
 from grader.metrics.registry import METRICS, fitting, of_settings, reporting
 
 ROOT = Path(__file__).parents[2]
@@ -25,36 +25,36 @@ COLUMNS = Options(columns=("a", "b", "c"))
 NUMBERS = Options()
 
 
-def classes(rng: np.random.Generator, rows: int, count: int = 4) -> tuple[Any, Any]:
+def classes(rng, rows, count=4):
     truth = rng.integers(0, count, rows)
     guesses = np.where(rng.random(rows) < 0.6, truth, rng.integers(0, count, rows))
     return {"target": truth}, {"prediction": guesses}
 
 
-def two_classes(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+def two_classes(rng, rows):
     return classes(rng, rows, 2)
 
 
-def binary(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+def binary(rng, rows):
     truth = (rng.random(rows) < 0.3).astype(float)
     truth[:2] = 0, 1
     guesses = np.clip(0.3 + 0.3 * truth + 0.2 * rng.normal(size=rows), 0, 1).round(2)
     return {"target": truth}, {"prediction": guesses}
 
 
-def probabilities(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+def probabilities(rng, rows):
     truth = rng.integers(0, 4, rows)
     table = rng.dirichlet(np.ones(4), rows) + 0.5 * np.eye(4)[truth]
     table /= table.sum(axis=1, keepdims=True)
     return {"target": truth}, dict(zip(CLASSES, table.T, strict=True))
 
 
-def numbers(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+def numbers(rng, rows):
     truth = np.round(rng.gamma(2, 10, rows), 1) + 0.1
     return {"target": truth}, {"prediction": np.abs(truth + rng.normal(0, 5, rows)).round(1)}
 
 
-def lists(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+def lists(rng, rows):
     truth = np.full((rows, 3), -1)
     truth[:, 0] = rng.integers(0, 9, rows)
     truth[::3, 1] = (truth[::3, 0] + 1) % 9
@@ -64,7 +64,7 @@ def lists(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
     return {"target": truth}, {"prediction": guesses}
 
 
-def columns(of: Callable[..., Any]) -> Callable[..., Any]:
+def columns(of):
     def make(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
         parts = {name: of(rng, rows) for name in COLUMNS.columns}
         return (
@@ -75,19 +75,19 @@ def columns(of: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def over_columns(score: Callable[..., float]) -> Callable[..., float]:
+def over_columns(score):
     return lambda truth, guesses: np.mean([score(truth[each], guesses[each]) for each in truth])
 
 
-def plain(score: Callable[..., float]) -> Callable[..., float]:
+def plain(score):
     return lambda truth, guesses: score(truth["target"], guesses["prediction"])
 
 
-def table_of(guesses: dict[str, Any]) -> Any:
+def table_of(guesses):
     return np.stack(list(guesses.values()), axis=1)
 
 
-def average_precision_of_lists(truth: Any, guesses: Any) -> float:
+def average_precision_of_lists(truth, guesses):
     """Return MAP@5 as in its definition, with loops."""
     total = 0.0
     for actual, listed in zip(truth, guesses, strict=True):
@@ -140,19 +140,19 @@ CASES: dict[str, tuple[Options, Callable[..., Any], Callable[..., float]]] = {
 }
 
 
-def calculated(name: str, truth: Any, guesses: Any, rows: Any = None) -> Any:
+def calculated(name, truth, guesses, rows=None):
     metric = METRICS[name](CASES[name][0])
     rows = np.arange(len(next(iter(truth.values())))) if rows is None else rows
     return metric.score(metric.prepare(truth, rows), metric.encode(guesses))
 
 
-def taken(data: Any, rows: Any) -> Any:
+def taken(data, rows):
     return {name: values[rows] for name, values in data.items()}
 
 
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("rows", [12, 400])
-def test_a_score_equals_that_of_another_implementation(name: str, rows: int):
+def test_a_score_equals_that_of_another_implementation(name, rows):
     _, make, expected = CASES[name]
     for seed in range(5):
         truth, guesses = make(np.random.default_rng(seed), rows)
@@ -161,7 +161,7 @@ def test_a_score_equals_that_of_another_implementation(name: str, rows: int):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_all_values_are_identical_in_any_order_of_the_rows(name: str):
+def test_all_values_are_identical_in_any_order_of_the_rows(name):
     _, make, _ = CASES[name]
     rng = np.random.default_rng(2)
     truth, guesses = make(rng, 300)
@@ -173,7 +173,7 @@ def test_all_values_are_identical_in_any_order_of_the_rows(name: str):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_constant_and_perfect_predictions_have_a_score(name: str):
+def test_constant_and_perfect_predictions_have_a_score(name):
     options, make, _ = CASES[name]
     truth, guesses = make(np.random.default_rng(6), 60)
     for value in (0, 1):
@@ -224,7 +224,7 @@ def test_unsuitable_solutions_are_refused_with_all_reasons():
 
 @pytest.mark.parametrize("name", ["rmse", "mae", "r2", "pearson", "spearman", "mape"])
 @pytest.mark.parametrize("size", [1e-140, 1e-3, 1e8, 1e140])
-def test_scores_are_finite_for_extreme_numbers(name: str, size: float):
+def test_scores_are_finite_for_extreme_numbers(name, size):
     rng = np.random.default_rng(7)
     truth, guesses = rng.normal(size=200) * size, rng.normal(size=200) * size
     with warnings.catch_warnings():
@@ -247,7 +247,7 @@ def test_correlations_keep_their_digits_when_the_mean_is_far_above_the_spread():
         assert far == pytest.approx(near, rel=1e-3)
 
 
-def two_classes_of(name: str) -> Options:
+def two_classes_of(name):
     """Return the options of a metric with two classes, which suit F1 too."""
     return TWO if CASES[name][0] is FOUR else CASES[name][0]
 
@@ -256,14 +256,14 @@ BINARY = {"log_loss", "brier", "roc_auc", "average_precision", "mean_roc_auc", "
 PAIRS = [(one, other) for one in METRICS for other in fitting(one, two_classes_of(one)) if one != other]
 
 
-def data_for(*names: str, rows: int = 60) -> tuple[Any, Any]:
+def data_for(*names, rows=60):
     """Return truth and predictions for which all metrics are defined."""
     name = next((each for each in names if each in BINARY), "mape" if "mape" in names else names[0])
     create = two_classes if two_classes_of(name) is TWO else CASES[name][1]
     return create(np.random.default_rng(rows), rows)
 
 
-def values_of(metric: Metric, truth: Any, guesses: Any, rows: Any) -> Any:
+def values_of(metric, truth, guesses, rows):
     return metric.score(metric.prepare(truth, rows), metric.encode(guesses))
 
 
@@ -290,7 +290,7 @@ SUITABLE = [pair for pair in PAIRS if not ("mape" in pair and BINARY.intersectio
 
 
 @pytest.mark.parametrize(("name", "other"), SUITABLE)
-def test_a_reported_metric_has_its_own_values_and_changes_no_bit_of_the_score(name: str, other: str):
+def test_a_reported_metric_has_its_own_values_and_changes_no_bit_of_the_score(name, other):
     truth, guesses = data_for(name, other)
     options = two_classes_of(name)
     rows = np.arange(0, 60, 2)
@@ -403,7 +403,7 @@ def test_settings_without_a_name_are_those_of_the_bias_metric():
 
 
 @pytest.mark.parametrize("decimals", [1, 6])
-def test_the_bias_metric_equals_its_report_behind_the_interface(decimals: int):
+def test_the_bias_metric_equals_its_report_behind_the_interface(decimals):
     rng = np.random.default_rng(9)
     labels = (rng.random(600) < 0.4).astype(float)
     identities = {name: (rng.random(600) < 0.5).astype(float) for name in ("female", "target")}

@@ -19,16 +19,16 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e290, max
 
 
 @given(st.lists(NUMBERS, max_size=60))
-def test_a_sum_is_exact_for_any_numbers(numbers: list[float]):
+def test_a_sum_is_exact_for_any_numbers(numbers):
     assert exact_sum(np.array(numbers)) == math.fsum(numbers)
 
 
 @pytest.mark.parametrize("numbers", [[], [5e-324] * 1000, [1e290, 1.0, -1e290], [0.1] * 10, [-0.0]])
-def test_a_sum_is_exact_at_the_limits(numbers: list[float]):
+def test_a_sum_is_exact_at_the_limits(numbers):
     assert exact_sum(np.array(numbers)) == math.fsum(numbers)
 
 
-def example(rows: int = 900):
+def example(rows=900):
     rng = np.random.default_rng(2)
     target = rng.gamma(2, 10, rows)
     place = np.array(["north", "south", ""])[rng.integers(0, 3, rows)]
@@ -94,7 +94,7 @@ def test_groups_below_the_minimum_become_one_group_unless_they_are_in_the_score(
 
 
 @pytest.mark.parametrize("name", ["r2", "mcc", "kappa", "quadratic_kappa", "pearson", "spearman"])
-def test_metrics_that_can_be_negative_have_no_power_mean_over_groups(name: str):
+def test_metrics_that_can_be_negative_have_no_power_mean_over_groups(name):
     with pytest.raises(ValueError, match="negative"):
         GroupedMetric(METRICS[name](Options(classes=("a", "b"))), GroupRules(("g",), 0.5, (("g", "x"),)))
 
@@ -118,7 +118,7 @@ def test_invalid_options_and_unknown_metrics_are_refused():
 
 
 @pytest.mark.parametrize("name", ["f1", "mcc", "kappa", "quadratic_kappa"])
-def test_rows_of_one_class_have_no_value_if_the_metric_compares_classes(name: str):
+def test_rows_of_one_class_have_no_value_if_the_metric_compares_classes(name):
     # All rows of Oslo are ham.
     truth = {"target": np.array([0, 0, 0, 1, 0, 1, 1, 0]), "city": np.array(["Oslo"] * 3 + ["Rome"] * 5)}
     grouped = GroupedMetric(
@@ -167,7 +167,7 @@ def test_quadratic_kappa_weights_errors_by_the_distance_of_numeric_classes():
 
 
 @pytest.mark.parametrize(("level", "step"), [(1e15, 1.0), (1.7e18, 65536.0), (-3e12, 2.0**-8), (0.0, 1.0)])
-def test_r2_and_pearson_of_large_values_equal_exact_fractions(level: float, step: float):
+def test_r2_and_pearson_of_large_values_equal_exact_fractions(level, step):
     rng = np.random.default_rng(5)
     truth = level + step * rng.integers(-50, 50, 400)
     guesses = truth + step * rng.integers(-40, 40, 400)

@@ -2,9 +2,6 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -15,7 +12,6 @@ from grader.db import Database
 from grader.maintenance import backups
 from grader.models import Submission
 from grader.services.site import outbox
-from grader.settings import Settings
 from grader.storage.stores import open_storage
 from tests.fixtures.patience import HANG_SECONDS
 
@@ -23,14 +19,14 @@ PEOPLE = ("ada", "bob")
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], post) -> Settings:
+def settings(make_settings, post):
     """Settings with which a sweeper claims free jobs immediately and sends e-mail."""
     smtp = post.settings | {"smtp_password": SecretStr(post.settings["smtp_password"])}
     return make_settings(sweep_after_seconds=0, **smtp)
 
 
 @pytest.fixture
-def restored_settings(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> Settings:
+def restored_settings(request, settings, tmp_path):
     """The same settings for an empty installation."""
     folder = tmp_path / "restored"
     url = f"sqlite:///{folder / 'fairboard.db'}"
@@ -58,7 +54,7 @@ class Load:
         for client in self._clients:
             client.join()
 
-    def _send(self, name: str, first: int):
+    def _send(self, name, first):
         for seed in itertools.count(first, 10):
             if self._stop.wait(0.1):
                 return
@@ -67,7 +63,7 @@ class Load:
 
 
 @pytest.fixture
-def load(service) -> Iterator[Load]:
+def load(service):
     """Clients that upload during the test."""
     load = Load(service)
     yield load
@@ -78,14 +74,7 @@ def load(service) -> Iterator[Load]:
     "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
 )
 def test_backup_restores_everything_and_sends_no_email_twice(
-    service,
-    load: Load,
-    restored_settings: Settings,
-    processes,
-    post,
-    eventually: Callable[[Callable[[], Any]], None],
-    check_invariants: Callable[..., None],
-    tmp_path: Path,
+    service, load, restored_settings, processes, post, eventually, check_invariants, tmp_path
 ):
     first = processes.sweeper(service.settings)
     eventually(lambda: len(post.received) >= 3)
@@ -119,11 +108,11 @@ def test_backup_restores_everything_and_sends_no_email_twice(
     database.dispose()
 
 
-def _all_scored(database: Database) -> bool:
+def _all_scored(database):
     with database.read() as session:
         return all(row.finished_at for row in session.scalars(select(Submission)))
 
 
-def _nothing_waits(database: Database) -> bool:
+def _nothing_waits(database):
     with database.read() as session:
         return not outbox.something_waits(session, now=db.now(session))

@@ -22,7 +22,7 @@ LONG = (pytest.mark.long, pytest.mark.timeout(2 * 3600))
         pytest.param("--uploads 10000 --faults 200 --seconds 900", marks=LONG),
     ],
 )
-def test_campaign_loses_duplicates_and_corrupts_nothing(options: str):
+def test_campaign_loses_duplicates_and_corrupts_nothing(options):
     waits = ("--patience-seconds", str(HANG_SECONDS))
     command = [sys.executable, "-W", "ignore", "-m", "tests.campaign", *options.split(), *waits]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}

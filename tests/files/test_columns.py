@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -27,15 +26,13 @@ LISTS = SubmissionColumns((PredictedColumn("label", classes=CLASSES[:3], places=
 ALL = {"numbers": PROBABILITIES, "class": ONE_CLASS, "lists": LISTS}
 
 
-def file_of(
-    wanted: SubmissionColumns, rows: Sequence[Sequence[object]], *, quoting: int = csv.QUOTE_MINIMAL, end="\n"
-) -> bytes:
+def file_of(wanted, rows, *, quoting=csv.QUOTE_MINIMAL, end="\n"):
     text = io.StringIO(newline="")
     csv.writer(text, quoting=quoting, lineterminator=end).writerows([wanted.names, *rows])
     return text.getvalue().encode()
 
 
-def values_of(wanted: SubmissionColumns, generator: random.Random) -> list[str]:
+def values_of(wanted, generator):
     column = wanted.columns[0]
     if column.places:
         return [" ".join(generator.choices(column.classes, k=generator.randint(1, 4)))]
@@ -44,7 +41,7 @@ def values_of(wanted: SubmissionColumns, generator: random.Random) -> list[str]:
     return [repr(generator.random()) for _ in wanted.columns]
 
 
-def simply_read(wanted: SubmissionColumns, data: bytes) -> list[list[object]]:
+def simply_read(wanted, data):
     """Return the values of each column in the order of IDS, read with `csv` alone."""
     rows = {row["id"]: row for row in csv.DictReader(io.StringIO(data.decode(), newline=""))}
 
@@ -57,7 +54,7 @@ def simply_read(wanted: SubmissionColumns, data: bytes) -> list[list[object]]:
     return [[value(rows[name][column.name], column) for name in IDS] for column in wanted.columns]
 
 
-def rejection(data: bytes, wanted: SubmissionColumns) -> dict[str, int | None]:
+def rejection(data, wanted):
     """Return the first line of each problem."""
     with pytest.raises(FileRejected) as caught:
         read_submission(data, ROW_IDS, wanted=wanted)
@@ -70,7 +67,7 @@ def rejection(data: bytes, wanted: SubmissionColumns) -> dict[str, int | None]:
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
     end=st.sampled_from(["\n", "\r\n"]),
 )
-def test_both_paths_and_a_simple_reader_return_the_same_values(kind: str, seed: int, quoting: int, end: str):
+def test_both_paths_and_a_simple_reader_return_the_same_values(kind, seed, quoting, end):
     wanted, generator = ALL[kind], random.Random(seed)
     rows = [[name, *values_of(wanted, generator)] for name in generator.sample(IDS, len(IDS))]
     data = file_of(wanted, rows, quoting=quoting, end=end)
@@ -89,7 +86,7 @@ def test_both_paths_and_a_simple_reader_return_the_same_values(kind: str, seed: 
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_a_large_file_is_read_equally_with_and_without_pandas(kind: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_large_file_is_read_equally_with_and_without_pandas(kind, monkeypatch):
     wanted, generator = ALL[kind], random.Random(1)
     ids = [str(row) for row in range(30_000)]
     rows = [[name, *values_of(wanted, generator)] for name in generator.sample(ids, len(ids))]
@@ -103,7 +100,7 @@ def test_a_large_file_is_read_equally_with_and_without_pandas(kind: str, monkeyp
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_the_sample_submission_is_accepted(kind: str):
+def test_the_sample_submission_is_accepted(kind):
     sample = write_sample_submission(ROW_IDS, ALL[kind])
     assert not read_submission(sample, ROW_IDS, wanted=ALL[kind]).notes
 
@@ -153,7 +150,7 @@ def test_unknown_classes_are_reported():
         ("id;a;b;c d", "wrong_delimiter"),
     ],
 )
-def test_a_wrong_header_is_reported_alone(header: str, code: str):
+def test_a_wrong_header_is_reported_alone(header, code):
     assert rejection(f"{header}\nr0,x\n".encode(), PROBABILITIES) == {code: 1}
 
 

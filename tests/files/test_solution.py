@@ -1,7 +1,6 @@
 import gzip
 import io
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ TABLE = (
 )
 
 
-def rejected(data: str | bytes, **choice: object) -> list[tuple[str, tuple[int, ...]]]:
+def rejected(data, **choice):
     """Return the code and the lines of each problem."""
     source = data.encode() if isinstance(data, str) else data
     with pytest.raises(FileRejected) as rejection:
@@ -53,7 +52,7 @@ def test_solution_without_usage_has_no_splits():
 
 
 @pytest.mark.parametrize("name", ["target", "label", "toxicity"])
-def test_label_is_found_by_its_name(name: str):
+def test_label_is_found_by_its_name(name):
     assert read_solution(f"id,{name}\n1,1\n".encode()).roles.label == name
 
 
@@ -64,7 +63,7 @@ def test_another_label_can_be_chosen():
 
 
 @pytest.mark.parametrize("header", ["Usage", "usage", "USAGE"])
-def test_usage_is_found_in_any_case(header: str):
+def test_usage_is_found_in_any_case(header):
     solution = read_solution(f"id,target,{header}\n1,1,Public\n".encode())
     assert solution.roles.usage == header
 
@@ -139,7 +138,7 @@ def test_every_problem_is_listed_with_its_lines():
         (gzip.compress(b"id,target\n1,1\n", mtime=0)[:-3], ["damaged_archive"]),
     ],
 )
-def test_unusable_solutions_are_rejected(data: bytes, codes: list[str]):
+def test_unusable_solutions_are_rejected(data, codes):
     assert [code for code, _ in rejected(data)] == codes
 
 
@@ -161,7 +160,7 @@ def test_unusable_solutions_are_rejected(data: bytes, codes: list[str]):
         (b"id,target\n1,1\n\n \t\n2,0\n", "blank_line", (3, 4)),
     ],
 )
-def test_problem_of_a_solution_has_its_position(data: bytes, code: str, lines: tuple[int, ...]):
+def test_problem_of_a_solution_has_its_position(data, code, lines):
     assert rejected(data) == [(code, lines)]
 
 
@@ -191,7 +190,7 @@ def test_unknown_column_name_is_an_error_of_the_caller():
 
 
 @pytest.mark.parametrize("wrap", ["path", "bytes", "stream", "gzip", "zip", "mark", "crlf", "cr"])
-def test_solution_can_be_in_many_containers(wrap: str, tmp_path: Path):
+def test_solution_can_be_in_many_containers(wrap, tmp_path):
     data = b"id,target,female\n1,1,0\n2,0,1\n"
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
@@ -242,7 +241,7 @@ def test_ids_of_a_scored_table_are_not_checked():
 
 
 @pytest.mark.parametrize("value", ["", "nan", "inf", "1e400", "0.5.1"])
-def test_predictions_of_a_scored_table_are_finite_numbers(value: str):
+def test_predictions_of_a_scored_table_are_finite_numbers(value):
     data = f"target,model\n1,0.5\n0,{value}\n".encode()
     with pytest.raises(FileRejected) as rejection:
         read_scored_table(data, predictions=["model"])

@@ -4,10 +4,8 @@ import errno
 import gzip
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +17,7 @@ from grader import db
 from grader.db import Database
 from grader.maintenance import backups, database_copies, doctor_checks, schema
 from grader.maintenance.backup_store import NotABackup, Store, is_in_storage
-from grader.maintenance.backups import BackupInterrupted, NewBackup
+from grader.maintenance.backups import BackupInterrupted
 from grader.models import (
     AuditEntry,
     BackupRun,
@@ -46,38 +44,38 @@ in_both = pytest.mark.parametrize("target", ["folder", "bucket"], indirect=True)
 
 
 @pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.long)])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def target(request, tmp_path):
     if request.param == "folder":
         return str(tmp_path / "backups")
     return f"{request.getfixturevalue('bucket_url')}-{tmp_path.name}"
 
 
 @pytest.fixture
-def configured(service, target: str) -> Settings:
+def configured(service, target):
     """Settings with a target."""
     return service.settings.model_copy(update={"backup_target": target})
 
 
-def run(service, settings: Settings, **options) -> NewBackup:
+def run(service, settings, **options):
     return backups.run(
         settings, service.database, service.storage, target=settings.backup_target or "", **options
     )
 
 
-def check(settings: Settings, name: str | None = None) -> list[str]:
+def check(settings, name=None):
     return backups.verify(backups.open_backup(settings.backup_target or "", name=name))
 
 
-def status(service) -> backup_runs.BackupStatus:
+def status(service):
     with service.database.read() as session:
         return backup_runs.status(session, now=db.now(session))
 
 
-def store_of(settings: Settings) -> Store:
+def store_of(settings):
     return Store(settings.backup_target or "")
 
 
-def make_backup(service, folder: Path | str, settings: Settings | None = None, **options) -> NewBackup:
+def make_backup(service, folder, settings=None, **options):
     settings = settings or service.settings
     return backups.make(settings, service.database, service.storage, Store(str(folder)), **options)
 
@@ -90,7 +88,7 @@ class Elsewhere:
     database: Database
     storage: Storage
 
-    def restore(self, target: Path | str, **options: Any) -> backups.Restored:
+    def restore(self, target, **options):
         backup = backups.open_backup(str(target), **options)
         return backups.restore(self.settings, self.database, self.storage, backup)
 
@@ -103,7 +101,7 @@ class Elsewhere:
 
 
 @pytest.fixture
-def elsewhere(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> Iterator[Elsewhere]:
+def elsewhere(request, database, tmp_path):
     folder = tmp_path / "elsewhere"
     url = f"sqlite:///{folder / 'fairboard.db'}"
     if database.engine.dialect.name == "postgresql":
@@ -115,7 +113,7 @@ def elsewhere(request: pytest.FixtureRequest, database: Database, tmp_path: Path
 
 
 @in_both
-def test_second_backup_copies_only_new_content(service, configured: Settings):
+def test_second_backup_copies_only_new_content(service, configured):
     competition = service.competition()
     service.submit(competition)
     first = run(service, configured)
@@ -133,9 +131,7 @@ def test_second_backup_copies_only_new_content(service, configured: Settings):
 
 
 @pytest.mark.both_databases
-def test_restored_installation_has_every_row_and_blob_and_continues(
-    service, elsewhere: Elsewhere, tmp_path: Path
-):
+def test_restored_installation_has_every_row_and_blob_and_continues(service, elsewhere, tmp_path):
     competition = service.competition()
     service.score(service.submit(competition), service.submit(competition, user="bob", seed=2))
     before = _rows(service.database)
@@ -157,9 +153,7 @@ def test_restored_installation_has_every_row_and_blob_and_continues(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_backup_of_either_database_is_restored_into_the_other(
-    service, request: pytest.FixtureRequest, tmp_path: Path, target: str
-):
+def test_backup_of_either_database_is_restored_into_the_other(service, request, tmp_path, target):
     competition = service.competition()
     service.score(service.submit(competition))
     with service.database.write() as session:
@@ -192,9 +186,7 @@ def test_backup_of_either_database_is_restored_into_the_other(
         each.database.dispose()
 
 
-def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(
-    service, elsewhere: Elsewhere, tmp_path: Path
-):
+def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(service, elsewhere, tmp_path):
     competition = service.competition()
     (scoring_id,) = service.submit(competition).job_ids
     lease = timedelta(days=1)
@@ -217,7 +209,7 @@ def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(
             assert claimed is not None and claimed.attempt == 1
 
 
-def test_restored_installation_sends_no_email_twice(service, elsewhere: Elsewhere, tmp_path: Path):
+def test_restored_installation_sends_no_email_twice(service, elsewhere, tmp_path):
     competition = service.competition()
     service.verify_addresses("ada")
     with service.database.write() as session:
@@ -237,9 +229,7 @@ def test_restored_installation_sends_no_email_twice(service, elsewhere: Elsewher
     assert mail.subject.endswith("scored")
 
 
-def test_backup_contains_no_secrets_and_lists_the_required_ones(
-    service, tmp_path: Path, elsewhere: Elsewhere
-):
+def test_backup_contains_no_secrets_and_lists_the_required_ones(service, tmp_path, elsewhere):
     service.competition()
     secret = {"secret_key": "the-secret-key-itself", "smtp_password": "the-smtp-password"}
     settings = service.settings.model_copy(
@@ -260,7 +250,7 @@ def test_backup_contains_no_secrets_and_lists_the_required_ones(
     assert not elsewhere.restore(folder).has_secret_key
 
 
-def test_blob_missing_or_damaged_before_the_backup_is_named(service, tmp_path: Path):
+def test_blob_missing_or_damaged_before_the_backup_is_named(service, tmp_path):
     competition = service.competition()
     gone, damaged = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
     service.storage.delete(gone)
@@ -268,7 +258,7 @@ def test_blob_missing_or_damaged_before_the_backup_is_named(service, tmp_path: P
     assert set(make_backup(service, tmp_path / "backup").unusable) == {gone, damaged}
 
 
-def test_incomplete_or_changed_backup_is_not_restored(service, elsewhere: Elsewhere, tmp_path: Path):
+def test_incomplete_or_changed_backup_is_not_restored(service, elsewhere, tmp_path):
     sha256 = service.submit(service.competition()).submission.sha256
     with pytest.raises(NotABackup, match="contains no complete backup"):
         elsewhere.restore(tmp_path)
@@ -292,7 +282,7 @@ def test_incomplete_or_changed_backup_is_not_restored(service, elsewhere: Elsewh
 
 @in_both
 def test_verification_names_each_damaged_and_missing_object_and_a_new_backup_repairs_sizes(
-    service, configured: Settings, tmp_path: Path
+    service, configured, tmp_path
 ):
     competition = service.competition()
     truncated, missing = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
@@ -308,9 +298,7 @@ def test_verification_names_each_damaged_and_missing_object_and_a_new_backup_rep
     assert check(configured) == []
 
 
-def test_missing_rows_are_found_by_the_verification_and_by_the_restore(
-    service, configured: Settings, elsewhere: Elsewhere
-):
+def test_missing_rows_are_found_by_the_verification_and_by_the_restore(service, configured, elsewhere):
     service.submit(service.competition())
     run(service, configured)
     backup = backups.open_backup(configured.backup_target or "")
@@ -321,7 +309,7 @@ def test_missing_rows_are_found_by_the_verification_and_by_the_restore(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_backup_of_another_version_is_rejected(service, elsewhere: Elsewhere, tmp_path: Path):
+def test_backup_of_another_version_is_rejected(service, elsewhere, tmp_path):
     service.competition()
     record = make_backup(service, tmp_path / "backup").record
     changed = record.model_copy(update={"revision": "0053"})
@@ -335,7 +323,7 @@ def test_backup_of_another_version_is_rejected(service, elsewhere: Elsewhere, tm
 
 
 @in_both
-def test_retention_keeps_what_a_kept_backup_needs(service, configured: Settings):
+def test_retention_keeps_what_a_kept_backup_needs(service, configured):
     service.submit(service.competition())
     made = [run(service, configured) for _ in range(3)]
     store, now = store_of(configured), made[-1].record.made_at
@@ -350,7 +338,7 @@ def test_retention_keeps_what_a_kept_backup_needs(service, configured: Settings)
 
 
 def test_retention_keeps_the_last_undamaged_backup_and_deletes_nothing_beside_an_unreadable_record(
-    service, configured: Settings, caplog
+    service, configured, caplog
 ):
     service.submit(service.competition())
     first, second = run(service, configured), run(service, configured)
@@ -366,7 +354,7 @@ def test_retention_keeps_the_last_undamaged_backup_and_deletes_nothing_beside_an
     assert check(configured) == []
 
 
-def test_target_in_the_blob_storage_is_rejected(service, tmp_path: Path):
+def test_target_in_the_blob_storage_is_rejected(service, tmp_path):
     folder = (tmp_path / "blobs").as_uri()
     for storage, target, is_inside, same in (
         (folder, f"{tmp_path}/blobs", True, True),
@@ -387,7 +375,7 @@ def test_target_in_the_blob_storage_is_rejected(service, tmp_path: Path):
     assert "in the blob storage" in (status(service).error or "")
 
 
-def test_a_backup_that_waits_for_the_lock_starts_after_the_wait(service, configured: Settings):
+def test_a_backup_that_waits_for_the_lock_starts_after_the_wait(service, configured):
     service.settings.data_dir.mkdir(exist_ok=True)
     held, released = threading.Event(), threading.Event()
 
@@ -453,7 +441,7 @@ def test_schedule_catches_up_and_retries_after_a_pause(service):
 
 
 def test_a_full_disk_leaves_the_last_backup_usable_and_administrators_receive_one_email(
-    service, configured: Settings, monkeypatch
+    service, configured, monkeypatch
 ):
     service.competition()
     user = service.user("ada")
@@ -492,7 +480,7 @@ def test_a_full_disk_leaves_the_last_backup_usable_and_administrators_receive_on
     assert len(mails()) == 2
 
 
-def test_interrupted_backup_can_be_repeated_at_once(service, configured: Settings):
+def test_interrupted_backup_can_be_repeated_at_once(service, configured):
     service.submit(service.competition())
     calls = iter([False] * 5)
     with pytest.raises(BackupInterrupted):
@@ -504,7 +492,7 @@ def test_interrupted_backup_can_be_repeated_at_once(service, configured: Setting
     assert check(configured) == []
 
 
-def test_lost_lease_ends_a_backup_before_it_is_complete(service, configured: Settings, monkeypatch):
+def test_lost_lease_ends_a_backup_before_it_is_complete(service, configured, monkeypatch):
     service.submit(service.competition())
     monkeypatch.setattr(backups, "RENEW_SECONDS", 0)
     monkeypatch.setattr(backup_runs, "LEASE", timedelta())
@@ -513,7 +501,7 @@ def test_lost_lease_ends_a_backup_before_it_is_complete(service, configured: Set
     assert store_of(configured).records() == ([], [])
 
 
-def test_object_that_disappears_during_a_backup_is_noticed(service, configured: Settings, monkeypatch):
+def test_object_that_disappears_during_a_backup_is_noticed(service, configured, monkeypatch):
     service.submit(service.competition())
     run(service, configured)
     service.submit(service.competition("second"))
@@ -523,9 +511,7 @@ def test_object_that_disappears_during_a_backup_is_noticed(service, configured: 
         run(service, configured)
 
 
-def test_restored_installation_lists_the_backup_from_which_it_was_restored(
-    service, elsewhere: Elsewhere, configured: Settings
-):
+def test_restored_installation_lists_the_backup_from_which_it_was_restored(service, elsewhere, configured):
     service.competition()
     made = [run(service, configured) for _ in range(2)]
     elsewhere.restore(configured.backup_target or "")
@@ -539,7 +525,7 @@ def test_restored_installation_lists_the_backup_from_which_it_was_restored(
         assert finding.level == "ok"
 
 
-def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured: Settings):
+def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured):
     def finding(settings: Settings) -> doctor_checks.DoctorFinding:
         with service.database.read() as session:
             (only,) = doctor_checks.of_backups(settings, session)
@@ -564,7 +550,7 @@ def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured: 
 
 
 def test_without_enough_space_no_backup_and_no_upgrade_is_started(
-    service, tmp_path: Path, next_migration: str, monkeypatch: pytest.MonkeyPatch
+    service, tmp_path, next_migration, monkeypatch
 ):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
     with refused("cannot_back_up", match="folder on a larger disk"):
@@ -575,13 +561,13 @@ def test_without_enough_space_no_backup_and_no_upgrade_is_started(
     assert not (tmp_path / "backup").exists() and not (service.settings.data_dir / "backups").exists()
 
 
-def _other_record(store: Store, known: tuple[NewBackup, ...]) -> str:
+def _other_record(store, known):
     """Return the name of the record that none of these backups has."""
     (name,) = {blob.sha256 for blob in store._records.blobs()} - {each.record._sha256 for each in known}
     return name
 
 
-def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+def _rows(database):
     metadata = MetaData()
     with database.engine.connect() as connection:
         metadata.reflect(connection)
@@ -591,7 +577,7 @@ def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
         }
 
 
-def _outbox(installation) -> list[Mail]:
+def _outbox(installation):
     """Return the e-mails that the mailer would send now."""
     with installation.database.read() as session:
         now = db.now(session)

@@ -25,18 +25,18 @@ entries = st.builds(
 boards = st.lists(entries, max_size=12, unique_by=(lambda e: e.team_id, lambda e: e.submission_id))
 
 
-def entry(submission_id: int, units: int, *, second: int = 0, team_id: int = 1) -> TeamEntry:
+def entry(submission_id, units, *, second=0, team_id=1):
     return TeamEntry(team_id, submission_id, units, NOON + timedelta(seconds=second))
 
 
 @given(unit_floats)
-def test_score_is_rounded_to_the_nearest_multiple_of_the_exact_value(score: float):
+def test_score_is_rounded_to_the_nearest_multiple_of_the_exact_value(score):
     error = abs(Fraction(order.SCALE.units(score), 10**5) - Fraction(score))
     assert error <= Fraction(1, 2 * 10**5)
 
 
 @given(st.integers(0, 10**5 - 1), st.sampled_from([-1, 0, 1]))
-def test_score_next_to_a_tie_is_rounded_like_a_decimal(below: int, side: int):
+def test_score_next_to_a_tie_is_rounded_like_a_decimal(below, side):
     tie = (below + 0.5) / 10**5
     score = math.nextafter(tie, side * math.inf) if side else tie
     assert order.SCALE.units(score) == order.round_half_even(score, 5) * 10**5
@@ -55,12 +55,12 @@ def test_score_next_to_a_tie_is_rounded_like_a_decimal(below: int, side: int):
         (2.0**-5 + 2.0**-6 + 2.0**-10, 4785),
     ],
 )
-def test_score_is_rounded_from_the_exact_value_of_the_float(score: float, units: int):
+def test_score_is_rounded_from_the_exact_value_of_the_float(score, units):
     assert order.SCALE.units(score) == units
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0.125, "0.12"), (0.375, "0.38"), (0.625, "0.62")])
-def test_exact_half_is_rounded_to_the_even_digit(value: float, expected: str):
+def test_exact_half_is_rounded_to_the_even_digit(value, expected):
     assert order.round_half_even(value, 2) == Decimal(expected)
     assert order.rounded_cell(value) == float(expected)
 
@@ -69,7 +69,7 @@ def test_exact_half_is_rounded_to_the_even_digit(value: float, expected: str):
     ("value", "text"),
     [(0.125, "0.12500"), (-9e9, "-9000000000.00000"), (1e23, "1.00000e+23"), (-1e290, "-1.00000e+290")],
 )
-def test_huge_terms_are_displayed_with_an_exponent(value: float, text: str):
+def test_huge_terms_are_displayed_with_an_exponent(value, text):
     assert order.term_text(float(order.round_half_even(value, 5)), 5) == text
     assert len(order.error_text(abs(value))) < 12
 
@@ -81,7 +81,7 @@ def test_minus_zero_is_never_shown():
 
 
 @given(st.integers(0, 10**5))
-def test_displayed_score_has_five_decimals_and_can_be_parsed_back(units: int):
+def test_displayed_score_has_five_decimals_and_can_be_parsed_back(units):
     text = order.SCALE.text(units)
     assert len(text.partition(".")[2]) == 5
     assert order.SCALE.units(float(text)) == units
@@ -89,12 +89,12 @@ def test_displayed_score_has_five_decimals_and_can_be_parsed_back(units: int):
 
 
 @given(boards)
-def test_ranks_are_consecutive_from_one_and_never_shared(board: list[TeamEntry]):
+def test_ranks_are_consecutive_from_one_and_never_shared(board):
     assert [line.rank for line in order.rank(board)] == list(range(1, len(board) + 1))
 
 
 @given(boards, st.randoms())
-def test_ranking_does_not_depend_on_the_input_order(board: list[TeamEntry], dice: object):
+def test_ranking_does_not_depend_on_the_input_order(board, dice):
     shuffled = board.copy()
     dice.shuffle(shuffled)  # type: ignore[attr-defined]
     assert order.rank(shuffled) == order.rank(board)
@@ -128,7 +128,7 @@ ERRORS = order.Scale(decimals=3, is_lowest_best=True)
 
 
 @given(st.floats(0, 1e9), st.floats(0, 1e9))
-def test_more_units_are_better_if_the_lowest_score_is_the_best(one: float, other: float):
+def test_more_units_are_better_if_the_lowest_score_is_the_best(one, other):
     units = ERRORS.units(one), ERRORS.units(other)
     assert (units[0] > units[1]) <= (one < other)
     assert Decimal(ERRORS.text(units[0])) == order.round_half_even(one, 3)
@@ -137,14 +137,14 @@ def test_more_units_are_better_if_the_lowest_score_is_the_best(one: float, other
 
 @pytest.mark.parametrize("decimals", [0, 2, 5, 8])
 @given(score=st.floats(-9e7, 9e7))
-def test_units_of_large_scores_are_rounded_from_the_exact_value(decimals: int, score: float):
+def test_units_of_large_scores_are_rounded_from_the_exact_value(decimals, score):
     scale = order.Scale(decimals)
     assert scale.units(score) == int(order.round_half_even(score, decimals).scaleb(decimals))
 
 
 @pytest.mark.parametrize("decimals", [0, 5, 15])
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(1e12, 1e300))
-def test_scores_beyond_the_exact_units_rank_by_six_digits(decimals: int, one: float, other: float):
+def test_scores_beyond_the_exact_units_rank_by_six_digits(decimals, one, other):
     scale = order.Scale(decimals)
     first, second = scale.units(one), scale.units(other)
     assert max(abs(first), second) < 2**63

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from grader.cli import main
 from grader.metrics import python_check
-from grader.metrics.python_check import MetricCheck, check_files
+from grader.metrics.python_check import check_files
 from grader.sandbox import SandboxClient
 
 Sandboxes = tuple[SandboxClient, SandboxClient]
@@ -19,9 +19,7 @@ SIGNATURE = "def score(solution, submission, row_id_column_name, weight=1.0):\n"
 MAE = "value = float((solution['target'] - submission['prediction']).abs().mean())\n    "
 
 
-def check(
-    folder: Path, sandboxes: Sandboxes, body: str, *, whole: str | None = None, lowest: bool = True
-) -> MetricCheck:
+def check(folder, sandboxes, body, *, whole=None, lowest=True):
     """Check a metric; `body` follows the mean absolute error in `value`."""
     rng = np.random.default_rng(2)
     ids = rng.permutation(50)
@@ -39,7 +37,7 @@ def check(
     )
 
 
-def test_good_metric_passes(tmp_path: Path, sandboxes: Sandboxes):
+def test_good_metric_passes(tmp_path, sandboxes):
     result = check(tmp_path, sandboxes, "return value")
     assert result.problems == result.warnings == ()
     assert result.checks_files
@@ -67,9 +65,7 @@ def test_good_metric_passes(tmp_path: Path, sandboxes: Sandboxes):
         ("import torch\n    return value", "package 'torch' is not available"),
     ],
 )
-def test_irreproducible_or_wrong_metric_is_a_problem(
-    tmp_path: Path, sandboxes: Sandboxes, body: str, problem: str
-):
+def test_irreproducible_or_wrong_metric_is_a_problem(tmp_path, sandboxes, body, problem):
     result = check(tmp_path, sandboxes, body)
     assert any(re.search(problem, each) for each in result.problems), result
 
@@ -86,7 +82,7 @@ FIRST, PREDICTIONS = "float(solution['target'].iloc[0])", "submission['predictio
         (f"return np.nan if {PREDICTIONS}.abs().max() > 1e9 and {FIRST} in KNOWN else value", "extreme"),
     ],
 )
-def test_possible_mistake_is_a_warning(tmp_path: Path, sandboxes: Sandboxes, body: str, warning: str):
+def test_possible_mistake_is_a_warning(tmp_path, sandboxes, body, warning):
     if "KNOWN" in body:
         rng, labels = np.random.default_rng(2), []
         rng.permutation(50)
@@ -106,9 +102,7 @@ def test_possible_mistake_is_a_warning(tmp_path: Path, sandboxes: Sandboxes, bod
         ),
     ],
 )
-def test_true_values_that_are_no_valid_predictions_are_a_warning(
-    tmp_path: Path, sandboxes: Sandboxes, body: str, warning: str
-):
+def test_true_values_that_are_no_valid_predictions_are_a_warning(tmp_path, sandboxes, body, warning):
     result = check(
         tmp_path, sandboxes, f"from tqdm.auto import tqdm\n    assert list(tqdm([1])) == [1]\n    {body}"
     )
@@ -117,7 +111,7 @@ def test_true_values_that_are_no_valid_predictions_are_a_warning(
     assert {"sample", "shuffled"} <= set(result.scores)
 
 
-def test_file_that_the_checker_rejects_is_no_warning(tmp_path: Path, sandboxes: Sandboxes):
+def test_file_that_the_checker_rejects_is_no_warning(tmp_path, sandboxes):
     result = check(
         tmp_path,
         sandboxes,
@@ -127,7 +121,7 @@ def test_file_that_the_checker_rejects_is_no_warning(tmp_path: Path, sandboxes: 
     assert result.problems == result.warnings == ()
 
 
-def test_names_of_a_dictionary_are_determined(tmp_path: Path, sandboxes: Sandboxes):
+def test_names_of_a_dictionary_are_determined(tmp_path, sandboxes):
     source = (
         "def grade(submission, answers):\n    e = submission['prediction'] - answers['target']\n"
         "    return {'mae': e.abs().mean(), 'mse': (e * e).mean()}\n"
@@ -139,7 +133,7 @@ def test_names_of_a_dictionary_are_determined(tmp_path: Path, sandboxes: Sandbox
     assert "does not return a number" in check(tmp_path, sandboxes, "", whole=wrong).problems[0]
 
 
-def test_example_of_the_documentation_works_on_the_first_try(tmp_path: Path, sandboxes: Sandboxes):
+def test_example_of_the_documentation_works_on_the_first_try(tmp_path, sandboxes):
     chapter = (Path(__file__).parents[2] / "docs" / "write-a-metric.md").read_text()
     metric, several = re.findall(r"^```python\n(.*?)^```", chapter, re.MULTILINE | re.DOTALL)
     solution, sample = re.findall(r"^```csv\n(.*?)^```", chapter, re.MULTILINE | re.DOTALL)
@@ -154,9 +148,7 @@ def test_example_of_the_documentation_works_on_the_first_try(tmp_path: Path, san
     assert result.settings.terms == ("score", "mae")
 
 
-def test_command_prints_what_the_setup_shows(
-    tmp_path: Path, sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
-):
+def test_command_prints_what_the_setup_shows(tmp_path, sandboxes, monkeypatch):
     check(tmp_path, sandboxes, "return value * weight")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(python_check, "SandboxClient", lambda hash_seed=0: sandboxes[hash_seed])

@@ -1,14 +1,14 @@
 """Fields of the read models: entries in the visibility table, and permitted viewers."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, get_args
+from collections.abc import Mapping
+from typing import get_args
 
 import pytest
 from pydantic import BaseModel
 
 from grader.services.identity.api_tokens import Scope
 from grader.visibility import Feedback, Field, Phase, Viewer, visible
-from tests.fixtures.worlds import SLUG, Truth, World
+from tests.fixtures.worlds import SLUG, Truth
 from webapp.http.api import OPERATIONS
 from webapp.surface import READS
 
@@ -223,7 +223,7 @@ def test_every_field_of_a_read_of_participants_is_in_the_table(arena):
             _field(path, fields)
 
 
-def _paths(model: Any, before: str = "") -> Iterator[str]:
+def _paths(model, before=""):
     """Yield the paths of a model's fields."""
     for name, field in model.model_fields.items():
         yield f"{before}{name}"
@@ -231,7 +231,7 @@ def _paths(model: Any, before: str = "") -> Iterator[str]:
             yield from _paths(inner, f"{before}{name}.")
 
 
-def _models(annotation: Any) -> Iterator[Any]:
+def _models(annotation):
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for each in get_args(annotation):
@@ -245,7 +245,7 @@ def _models(annotation: Any) -> Iterator[Any]:
         *(pytest.param(mode, marks=pytest.mark.long) for mode in (Feedback.SCORE, Feedback.BLIND)),
     ],
 )
-def test_every_key_is_a_field_that_its_reader_may_see(make_world: Callable[..., World], feedback: Feedback):
+def test_every_key_is_a_field_that_its_reader_may_see(make_world, feedback):
     world = make_world(Truth.first(), feedback)
     world.begin()
     _assert_keys_may_be_seen(world, Phase.OPEN)
@@ -256,7 +256,7 @@ def test_every_key_is_a_field_that_its_reader_may_see(make_world: Callable[..., 
     _assert_keys_may_be_seen(world, Phase.REVEALED)
 
 
-def _assert_keys_may_be_seen(world: World, phase: Phase):
+def _assert_keys_may_be_seen(world, phase):
     api, answered = world.arena.app.test_client(), 0
     for path, (viewer, fields) in ANSWERS.items():
         answer = api.get(path, headers=world.people["Ann"].bearer)
@@ -272,7 +272,7 @@ def _assert_keys_may_be_seen(world: World, phase: Phase):
     assert answered == len(ANSWERS) - unshown
 
 
-def _assert_the_page_returns_the_same(world: World, path: str, answered: Any):
+def _assert_the_page_returns_the_same(world, path, answered):
     """Compare the read model of a page with that of its operation; only links to next parts differ."""
     adapter = world.arena.app.url_map.bind("localhost")
     address, _, query = path.partition("?")
@@ -285,7 +285,7 @@ def _assert_the_page_returns_the_same(world: World, path: str, answered: Any):
         assert told.json | {"next": None} == answered | {"next": None}, path
 
 
-def _keys(value, path: str = "") -> Iterator[str]:
+def _keys(value, path=""):
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _keys(inner, f"{path}.{key}" if path else key)
@@ -296,7 +296,7 @@ def _keys(value, path: str = "") -> Iterator[str]:
         yield path
 
 
-def _field(key: str, fields: Mapping[str, Field]) -> Field:
+def _field(key, fields):
     """Return the field for the longest known prefix of a key; a new key needs an entry."""
     words = key.split(".")
     known = [".".join(words[:count]) for count in range(len(words), 0, -1)]

@@ -1,7 +1,6 @@
 """Crawl of a competition's pages as its owner in seven states: no internal errors."""
 
 import io
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -24,18 +23,18 @@ CSV = {"content_type": "text/csv"}
 class Site(Desk):
     """The owner of one competition, with shortcuts that bring the competition into a state."""
 
-    def change(self, **values: Any):
+    def change(self, **values):
         """Change columns of the competition."""
         with self.arena.database.write() as session:
             session.execute(update(Competition).where(Competition.slug == SLUG).values(**values))
 
-    def check(self, solution: bytes) -> str:
+    def check(self, solution):
         """Upload a solution and return the address of its check."""
         address = self("POST", f"{DESK}/solution", data=solution, **CSV, expect=202).json["url"]
         self.work()
         return str(address)
 
-    def corrected(self) -> bytes:
+    def corrected(self):
         """Return the solution with 40 other labels."""
         header, *lines = self.arena.truth.solution().decode().splitlines()
         for number in range(40):
@@ -43,7 +42,7 @@ class Site(Desk):
             lines[number] = f"{row_id},{1 - int(label)},{rest}"
         return "\n".join([header, *lines]).encode()
 
-    def rescore(self, **sent: Any):
+    def rescore(self, **sent):
         """Prepare a rescoring with the changes of a check."""
         self("POST", f"{DESK}/rescoring", json={"reason": "Labels were wrong.", **sent}, expect=202)
         self.work()
@@ -61,7 +60,7 @@ class Site(Desk):
         self.work()
 
 
-def competition(site: Site) -> Iterator[str]:
+def competition(site):
     site("POST", f"{API}/competitions", json={"slug": SLUG, "title": "Toxicity"}, expect=201)
     site.check(b"id,toxicity\n1,maybe\n1,\n")
     yield "with a rejected solution"
@@ -97,7 +96,7 @@ def competition(site: Site) -> Iterator[str]:
     yield "with a published solution"
 
 
-def competition_without_submissions(site: Site) -> Iterator[str]:
+def competition_without_submissions(site):
     site("POST", f"{API}/competitions", json={"slug": SLUG, "title": "Toxicity"}, expect=201)
     site("POST", f"{site.check(site.arena.truth.solution())}/accept")
     site.open()
@@ -106,9 +105,7 @@ def competition_without_submissions(site: Site) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("states", [competition, competition_without_submissions])
-def test_no_page_fails_for_an_organizer_in_any_state(
-    make_arena: Callable[..., Any], states: Callable[[Site], Iterator[str]], monkeypatch
-):
+def test_no_page_fails_for_an_organizer_in_any_state(make_arena, states, monkeypatch):
     arena = make_arena()
     site = Site(arena.person("Olga", is_admin=True))
     world: Any = SimpleNamespace(arena=arena)
@@ -125,7 +122,7 @@ def test_no_page_fails_for_an_organizer_in_any_state(
     assert not broken, "\n".join(broken)
 
 
-def _ids(site: Site) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _ids(site):
     """Yield the ids of the competition's last rows for the arguments of addresses."""
     columns = {"job_id": OrganizerJob.id, "number": ScoringVersion.number, "submission_id": Submission.id}
     with site.arena.database.read() as session:

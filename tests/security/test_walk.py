@@ -17,7 +17,7 @@ computes with a label.
 import json
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -25,7 +25,7 @@ import pytest
 from markupsafe import escape
 from sqlalchemy import select
 
-from fairboard import PairCounts, SubgroupReport, report
+from fairboard import PairCounts, report
 from fairboard.bias.metric import BiasMetric
 from fairboard.interface import GroupLine
 from fairboard.losses import in_units
@@ -35,7 +35,7 @@ from grader.receipts.recount import TERMS
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from tests.fixtures.walks import MAIL, Walk, walk
-from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth, World
+from tests.fixtures.worlds import CONFIDENTIAL, SLUG, Truth
 
 pytestmark = pytest.mark.system
 
@@ -97,42 +97,42 @@ class Trail:
         pytest.param(EVERYTHING, id="everything", marks=pytest.mark.long),
     ],
 )
-def extents(request: pytest.FixtureRequest) -> Extents:
+def extents(request):
     """The requests at each moment."""
     extents: Extents = request.param
     return extents
 
 
 @pytest.fixture(scope="module")
-def first(make_world: Callable[..., World], extents: Extents) -> Trail:
+def first(make_world, extents):
     """The trail of the first world, including organizers' responses."""
     return follow(make_world(Truth.first()), extents, HISTORY, {**OTHERS, **ORGANIZERS})
 
 
 @pytest.fixture(scope="module")
-def other_labels(make_world: Callable[..., World], extents: Extents) -> Trail:
+def other_labels(make_world, extents):
     """The trail of the world with other private labels, up to the reveal."""
     world = make_world(Truth.first().with_other_private_labels(), correction=8)
     return follow(world, extents, BEFORE_THE_REVEAL)
 
 
 @pytest.fixture(scope="module")
-def other_split(make_world: Callable[..., World], extents: Extents) -> Trail:
+def other_split(make_world, extents):
     """The trail of the world in which rows of equal content exchange their splits."""
     return follow(make_world(Truth.first().with_other_split(), correction=9), extents, ("revealed",))
 
 
 @pytest.mark.parametrize("moment", BEFORE_THE_REVEAL)
-def test_nothing_depends_on_private_labels_before_the_reveal(first: Trail, other_labels: Trail, moment: str):
+def test_nothing_depends_on_private_labels_before_the_reveal(first, other_labels, moment):
     assert_same(first.walks[moment], other_labels.walks[moment])
 
 
-def test_nothing_ever_depends_on_the_split(first: Trail, other_split: Trail):
+def test_nothing_ever_depends_on_the_split(first, other_split):
     assert first.private_scores == other_split.private_scores
     assert_same(first.walks["revealed"], other_split.walks["revealed"])
 
 
-def test_worlds_differ_in_their_hidden_data(first: Trail, other_labels: Trail, other_split: Trail):
+def test_worlds_differ_in_their_hidden_data(first, other_labels, other_split):
     assert first.private_board != other_labels.private_board
     assert not set(first.private_scores.values()) & set(other_labels.private_scores.values())
     for team in ((1, 2, 7), (3, 11)):  # Ann's and Bob's
@@ -141,20 +141,20 @@ def test_worlds_differ_in_their_hidden_data(first: Trail, other_labels: Trail, o
     assert first.blobs != other_split.blobs
 
 
-def test_the_crawl_finds_private_scores_after_the_reveal(first: Trail):
+def test_the_crawl_finds_private_scores_after_the_reveal(first):
     for role, least in (("leader", 6), ("public", 3)):
         seen = "".join(text for (who, _), text in first.walks["revealed"].items() if who == role)
         assert sum(score in seen for score in first.private_scores.values()) >= least
 
 
 @pytest.mark.parametrize("moment", HISTORY)
-def test_no_blob_of_a_solution_is_mentioned(first: Trail, moment: str):
+def test_no_blob_of_a_solution_is_mentioned(first, moment):
     for (role, request), text in first.walks[moment].items():
         assert not any(sha256 in text for sha256 in first.blobs), f"{request} as {role}"
 
 
 @pytest.mark.parametrize("text", CONFIDENTIAL)
-def test_confidential_texts_reach_only_permitted_users(first: Trail, text: str):
+def test_confidential_texts_reach_only_permitted_users(first, text):
     names, readers = {**OTHERS, **ORGANIZERS}, set()
     for told_then in first.walks.values():
         for (role, request), told in told_then.items():
@@ -167,7 +167,7 @@ def test_confidential_texts_reach_only_permitted_users(first: Trail, text: str):
     assert readers, "The text was not found for any role, so this test proves nothing."
 
 
-def test_only_organizers_see_losses_of_exact_aucs(first: Trail):
+def test_only_organizers_see_losses_of_exact_aucs(first):
     for role, of_role, of_others in (("administrator", 0, 1), ("leader", 1, 0)):
         text = first.walks["open"][role, LOSSES]
         losses = json.loads(text[text.index("{") :])["losses"]
@@ -176,17 +176,12 @@ def test_only_organizers_see_losses_of_exact_aucs(first: Trail):
 
 
 @pytest.mark.parametrize("moment", HISTORY)
-def test_no_route_returns_an_internal_error(first: Trail, moment: str):
+def test_no_route_returns_an_internal_error(first, moment):
     broken = [key for key, text in first.walks[moment].items() if text.startswith("5") and text[:3] != "501"]
     assert not broken
 
 
-def follow(
-    world: World,
-    extents: Extents,
-    moments: Collection[str],
-    names: Mapping[str, str | None] = OTHERS,
-) -> Trail:
+def follow(world, extents, moments, names=OTHERS):
     """Run a world through its history and crawl the site at these moments as these roles."""
     walks = {}
     with _log() as lines:
@@ -204,14 +199,14 @@ def follow(
     return Trail(walks, *_hidden(world))
 
 
-def _crawl(world: World, extent: Extent, names: Mapping[str, str | None]) -> Walk:
+def _crawl(world, extent, names):
     asked = {role: name for role, name in names.items() if role in extent.roles}
     desks = () if names is OTHERS else None
     return walk(world, asked, posts=extent.acting, queries=extent.queries, desks=desks)
 
 
 @contextmanager
-def _log() -> Iterator[list[str]]:
+def _log():
     """Collect the log records of an installation."""
     lines: list[str] = []
     handler = logging.Handler(logging.INFO)
@@ -225,12 +220,12 @@ def _log() -> Iterator[list[str]]:
     root.removeHandler(handler)
 
 
-def _holds(told: str, text: str) -> bool:
+def _holds(told, text):
     """Return whether a response contains a text, unchanged or escaped for HTML or JSON."""
     return text in told or str(escape(text)) in told or json.dumps(text)[1:-1] in told
 
 
-def assert_same(one: Walk, other: Walk):
+def assert_same(one, other):
     """Require the same responses, e-mails and logs for all roles other than organizers."""
     assert other
     for (role, request), text in one.items():
@@ -238,9 +233,7 @@ def assert_same(one: Walk, other: Walk):
             assert text == other[role, request], f"{request} as {role}"
 
 
-def _hidden(
-    world: World,
-) -> tuple[dict[int, str], list[int], list[str], list[set[tuple[str, str, str]]]]:
+def _hidden(world):
     """Return the private scores, the private leaderboard, the solution's blobs and the losses."""
     with world.arena.database.read() as session:
         live = lookup.live(lookup.get(session, slug=SLUG))
@@ -264,7 +257,7 @@ def _hidden(
     return texts, list(board), blobs, losses
 
 
-def _losses(score: Score, rows: Collection[SubgroupReport], metric) -> set[tuple[str, str, str]]:
+def _losses(score, rows, metric):
     """Return the losses that a page computes from these AUCs of the public rows."""
     terms = {name: round(score.terms[name], 4) for name in TERMS}
     lines = [GroupLine(row.name, {}, {auc: getattr(row, auc) for auc in AUCS}) for row in rows]

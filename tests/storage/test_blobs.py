@@ -6,11 +6,9 @@ import threading
 import time
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import JSON, String, select
-from sqlalchemy.orm import InstrumentedAttribute
 
 from grader import db
 from grader.db import Base
@@ -94,9 +92,7 @@ def test_every_column_that_could_reference_a_blob_is_listed():
     )
 
 
-def test_every_stored_blob_is_referenced_in_a_listed_column(
-    service,
-):
+def test_every_stored_blob_is_referenced_in_a_listed_column(service):
     competition = service.competition()
     service.score(service.submit(competition))
     stored = {blob.sha256 for blob in service.storage.blobs()}
@@ -266,11 +262,11 @@ def test_row_without_its_blob_is_reported(service):
     assert (found.sha256, found.row) == (sha256, f"submission {accepted.submission.id}")
 
 
-def _column(attribute: InstrumentedAttribute[Any]) -> str:
+def _column(attribute):
     return f"{attribute.class_.__tablename__}.{attribute.key}"
 
 
-def _age(service, *names: str):
+def _age(service, *names):
     with service.database.read() as session:
         then = (db.now(session) - timedelta(hours=25)).timestamp()
     for sha256 in names:

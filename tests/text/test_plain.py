@@ -9,7 +9,7 @@ REORDERING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 
 
 @pytest.mark.parametrize("code", REORDERING)
-def test_characters_that_reorder_text_are_removed(code: int):
+def test_characters_that_reorder_text_are_removed(code):
     text = f"gnp.{chr(code)}exe"
     assert one_line(text, 99) == plain_text(text) == "gnp.exe"
     assert "gnp.exe" in markdown.drawn(f"gnp.&#{code};exe").html
@@ -35,13 +35,13 @@ def test_settings_and_descriptions_contain_no_reordering_characters(arena):
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
-def test_a_cell_that_looks_like_a_formula_is_prefixed_with_an_apostrophe(start: str):
+def test_a_cell_that_looks_like_a_formula_is_prefixed_with_an_apostrophe(start):
     assert safe(f"{start}1+1") == f"'{start}1+1"
     assert safe(f" {start}1") == f"' {start}1"
     assert safe(f"a{start}1") == f"a{start}1"
 
 
 @pytest.mark.parametrize("text", ["-0.00398", "-2", "+0.08126", "+3"])
-def test_a_signed_number_is_not_escaped(text: str):
+def test_a_signed_number_is_not_escaped(text):
     assert safe(text) == text
     assert safe(f"{text}-1") == f"'{text}-1"

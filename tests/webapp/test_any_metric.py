@@ -33,7 +33,7 @@ IS_PUBLIC = np.random.default_rng(2).random(ROWS) < 0.5
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch):
+def clock(monkeypatch):
     """The current time, which only the test changes."""
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
     set_clock(monkeypatch, lambda: times[-1])

@@ -37,7 +37,7 @@ def ranks(tmp_path):
 
 
 @pytest.fixture
-def competition(service, predictions_csv, monkeypatch: pytest.MonkeyPatch):
+def competition(service, predictions_csv, monkeypatch):
     """A competition with five scored submissions, the last one with a note on its file."""
     monkeypatch.setattr(scoring, "BATCH_SECONDS", 60)  # a busy machine completes a batch, too
     competition = service.competition()

@@ -4,10 +4,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,22 +22,22 @@ LOG_LOSS = {"name": "multi_class_log_loss", "classes": ["cat", "dog"]}
 
 
 @pytest.fixture
-def checked() -> Callable[..., CheckerResult | None]:
+def checked():
     def run(file: bytes, **options) -> CheckerResult | None:
         return check(BytesIO(file), BytesIO(IDS.to_bytes()), memory_mb=1024, who=1, **options)
 
     return run
 
 
-def call(function: Callable[..., Any], *arguments: Any, **options) -> Any:
+def call(function, *arguments, **options):
     return isolated.call(function, *arguments, **{"seconds": 30, "memory_mb": 1024} | options)
 
 
-def environment() -> list[str]:
+def environment():
     return [f"{name}={value}" for name, value in os.environ.items()]
 
 
-def fill(size: int) -> int:
+def fill(size):
     return len(bytearray(size))
 
 
@@ -62,7 +59,7 @@ def test_file_is_checked_as_its_metric_reads_it(checked, metric, names, file, co
     assert [each["code"] for each in (*found.problems, *found.notes)] == codes
 
 
-def test_file_on_disk_is_read_from_its_start(tmp_path: Path):
+def test_file_on_disk_is_read_from_its_start(tmp_path):
     (tmp_path / "clean.csv").write_bytes(CLEAN)
     with (tmp_path / "clean.csv").open("rb") as file:
         file.read()
@@ -76,7 +73,7 @@ def test_file_that_exhausts_the_memory_is_not_checked():
     assert check(BytesIO(huge), ids, memory_mb=300, who=1) is None
 
 
-def test_call_has_no_settings_of_the_installation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_call_has_no_settings_of_the_installation(monkeypatch, tmp_path):
     (tmp_path / ("long" * 25)).mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("long" * 25)))  # as in a web process
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
@@ -89,7 +86,7 @@ def test_call_has_no_settings_of_the_installation(monkeypatch: pytest.MonkeyPatc
     assert tempfile.gettempdir().endswith("long")
 
 
-def test_user_has_one_call_and_does_not_block_others(monkeypatch: pytest.MonkeyPatch):
+def test_user_has_one_call_and_does_not_block_others(monkeypatch):
     slow = [threading.Thread(target=call, args=(time.sleep, 8), kwargs={"who": who}) for who in (1, 2)]
     call(fill, 1)
     slow[0].start()

@@ -32,19 +32,19 @@ HOUR = timedelta(hours=1)
 WEEK = timedelta(days=7)
 
 
-def reveal(service, competition, after: timedelta = timedelta()):
+def reveal(service, competition, after=timedelta()):
     return service.act(closing.reveal, competition=competition, after=after)
 
 
-def close_now(service, competition, after: timedelta = timedelta()):
+def close_now(service, competition, after=timedelta()):
     return service.act(closing.close_now, competition=competition, after=after)
 
 
-def settle(service, competition, after: timedelta):
+def settle(service, competition, after):
     service.act(closing.settle, competition=competition, after=after)
 
 
-def standings(service, split: Split) -> list[tuple[int, int, int]]:
+def standings(service, split):
     with service.database.read() as session:
         rows = session.execute(
             select(Standing.team_id, Standing.submission_id, Standing.score_units)
@@ -54,7 +54,7 @@ def standings(service, split: Split) -> list[tuple[int, int, int]]:
         return [tuple(row) for row in rows]
 
 
-def own_results(service, competition, name: str, phase: Phase = Phase.REVEALED):
+def own_results(service, competition, name, phase=Phase.REVEALED):
     from grader.services.teams import rosters
 
     with service.database.read() as session:
@@ -141,9 +141,7 @@ def test_better_selected_submission_counts_and_the_team_sees_the_reason(service)
     assert (found.missed.submission_id, found.missed.rank, found.missed.is_better) == (3, 1, False)
 
 
-def test_scheduled_reveal_happens_automatically_and_waits_for_unscored_files(
-    service, caplog: pytest.LogCaptureFixture
-):
+def test_scheduled_reveal_happens_automatically_and_waits_for_unscored_files(service, caplog):
     competition = service.competition(closes_at=service.now + HOUR)
     assert competition.reveals_at == service.now + HOUR + WEEK
     waiting = service.submit(competition)

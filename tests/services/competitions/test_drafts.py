@@ -38,23 +38,23 @@ DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
 
 
-def draft(service, slug: str = "next", **chosen) -> Competition:
+def draft(service, slug="next", **chosen):
     settings = CompetitionSettings(title="Next").changed(**chosen)
     return service.act(drafts.create, slug=slug, settings=settings, actor=SHELL)
 
 
-def change(service, competition: Competition, *, after: timedelta = timedelta(), **changes):
+def change(service, competition, *, after=timedelta(), **changes):
     return service.act(
         competition_settings.change, competition=competition, changes=changes, actor=SHELL, after=after
     )
 
 
-def accept_solution(service, competition: Competition, csv: bytes, **options):
+def accept_solution(service, competition, csv, **options):
     stored = stored_solutions.store_new(service.storage, read_solution(csv), split_key=b"k", **options)
     service.act(versions.set_first, competition=competition, solution=stored, actor=SHELL)
 
 
-def entries(service, competition: Competition) -> list[AuditEntry]:
+def entries(service, competition):
     with service.database.read() as session:
         query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
         return list(session.scalars(query.order_by(AuditEntry.id)))
@@ -112,7 +112,7 @@ def test_default_dates_follow_the_close_once_opening_and_close_are_known(service
 
 
 @pytest.mark.parametrize(("days", "entry_days"), [(3, 3), (10, 10), (27, 27), (28, 21)])
-def test_entry_and_mergers_end_at_the_close_of_a_short_competition(service, days: int, entry_days: int):
+def test_entry_and_mergers_end_at_the_close_of_a_short_competition(service, days, entry_days):
     made = draft(service, opens_at=service.now + DAY, closes_at=service.now + (1 + days) * DAY)
     found = service.reload(made)
     assert found.entry_deadline == found.merger_deadline == service.now + (1 + entry_days) * DAY

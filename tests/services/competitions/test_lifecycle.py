@@ -52,7 +52,7 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.REVEALED])
-def test_archived_competition_is_over_and_is_restored_unchanged(service, phase: Phase):
+def test_archived_competition_is_over_and_is_restored_unchanged(service, phase):
     competition = service.competition()
     if phase is Phase.REVEALED:
         service.reveal(competition)
@@ -69,7 +69,7 @@ def test_archived_competition_is_over_and_is_restored_unchanged(service, phase: 
 
 
 @pytest.mark.parametrize("is_revealed", [False, True])
-def test_archived_competition_accepts_no_files(service, is_revealed: bool):
+def test_archived_competition_accepts_no_files(service, is_revealed):
     competition = service.competition()
     if is_revealed:
         service.reveal(competition)

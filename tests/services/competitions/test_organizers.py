@@ -15,19 +15,19 @@ def competition(service):
     return service.competition(actor=Actor.of(service.user("ada")))
 
 
-def role_of(service, competition, name: str) -> Role | None:
+def role_of(service, competition, name):
     with service.database.read() as session:
         return organizers.role_of(session, competition=competition, user=service.user(name))
 
 
-def act(service, function, competition, name: str, **given):
+def act(service, function, competition, name, **given):
     user = service.user(name)
     return service.act(function, competition=competition, user=user, actor=Actor(None, "tests"), **given)
 
 
 @pytest.mark.parametrize("found", [None, *Role])
 @pytest.mark.parametrize("needed", list(Role))
-def test_role_includes_the_permissions_of_lower_roles(found: Role | None, needed: Role):
+def test_role_includes_the_permissions_of_lower_roles(found, needed):
     order = [None, Role.VIEWER, Role.EDITOR, Role.OWNER]
     assert organizers.reaches(found, needed) == (order.index(found) >= order.index(needed))
 

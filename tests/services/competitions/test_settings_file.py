@@ -112,7 +112,7 @@ def test_long_texts_are_written_with_their_line_breaks():
 
 
 @pytest.mark.parametrize("name", sorted(KINDS.keys() & SETTINGS.keys()))
-def test_none_is_a_value_or_a_blank_of_each_setting_in_files_and_requests(name: str):
+def test_none_is_a_value_or_a_blank_of_each_setting_in_files_and_requests(name):
     expected: dict[Kind, object] = {Kind.DATE: None, Kind.LIMIT: None, Kind.LINE: "none", Kind.TEXT: "none"}
     expected |= {Kind.LINES: "none"}
     file = settings_file.read(f'{SETTINGS[name].key} = "none"\n')

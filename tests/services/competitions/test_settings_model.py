@@ -36,7 +36,7 @@ def test_text_columns_are_as_long_as_the_settings_allow():
 
 
 @pytest.mark.parametrize("name", sorted(KINDS.keys() & SETTINGS.keys()))
-def test_out_of_range_values_are_reported_with_the_settings_label(name: str):
+def test_out_of_range_values_are_reported_with_the_settings_label(name):
     wrong: dict[Kind, list[Any]] = {
         Kind.LINE: ["x" * (MAX_LENGTHS.get(name, 0) + 1)],
         Kind.TEXT: ["x" * (MAX_LENGTHS.get(name, 0) + 1)],
@@ -75,7 +75,7 @@ DAY = timedelta(days=1)
         ({"negative_name": "POSITIVE"}, {"positive_name", "negative_name"}),
     ],
 )
-def test_conflicting_settings_are_reported_with_their_names(changes: dict[str, Any], names: set[str]):
+def test_conflicting_settings_are_reported_with_their_names(changes, names):
     dated = DRAFT.changed(opens_at=NOW, closes_at=NOW + 20 * DAY)
     found = problems(dated.changed(**changes), is_draft=True)
     assert names in [set(fault.names) for fault in found]
@@ -96,7 +96,7 @@ def test_settings_have_a_machine_readable_schema():
 @pytest.mark.parametrize(
     "contact", ["", "ask@example.org", "mailto:ask@example.org", "https://example.org/a:b"]
 )
-def test_a_contact_is_an_address_or_a_web_page(contact: str):
+def test_a_contact_is_an_address_or_a_web_page(contact):
     assert CompetitionSettings(title="x", contact=contact).contact == contact
 
 
@@ -104,6 +104,6 @@ def test_a_contact_is_an_address_or_a_web_page(contact: str):
     "contact",
     ["javascript:alert(1)", "data:text/html,x", "//a.org", "ask", "javascript:a@b", "a@b <x>"],
 )
-def test_another_contact_is_rejected(contact: str):
+def test_another_contact_is_rejected(contact):
     with pytest.raises(ValidationError, match="e-mail address or a web page"):
         CompetitionSettings(title="x", contact=contact)

@@ -20,17 +20,17 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def passwords(service) -> PasswordHasher:
+def passwords(service):
     return accounts.password_hasher(service.settings)
 
 
-def sign_up(service, name: str, password: str = GOOD) -> User:
+def sign_up(service, name, password=GOOD):
     return service.act(
         accounts.sign_up, name=name, password=password, passwords=accounts.password_hasher(service.settings)
     )
 
 
-def authenticate(service, name: str, password: str, passwords: PasswordHasher) -> User | None:
+def authenticate(service, name, password, passwords):
     with service.database.read() as session:
         user = names.find_user(session, name=name)
         return user if accounts.has_password(user, password, passwords=passwords) else None
@@ -197,7 +197,7 @@ def test_processes_that_start_together_create_one_administrator(create_from_sett
     [("bob", GOOD, "is taken"), ("ada", "hush", "Use at least 8"), ("", GOOD, "name")],
 )
 def test_unusable_administrator_in_the_settings_is_reported_without_the_password(
-    service, create_from_settings, name: str, password: str, reason: str
+    service, create_from_settings, name, password, reason
 ):
     sign_up(service, "Bob")
     with refused("unusable_administrator", match=reason) as caught:
@@ -206,7 +206,7 @@ def test_unusable_administrator_in_the_settings_is_reported_without_the_password
     assert password not in caught.value.message
 
 
-def change(service, name: str, is_admin: bool) -> User:
+def change(service, name, is_admin):
     user = service.user(name)
     return service.act(administrators.change, user=user, is_admin=is_admin, actor=Actor(None, "tests"))
 

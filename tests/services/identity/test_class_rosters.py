@@ -54,13 +54,13 @@ def load(service):
     return run
 
 
-def entries(service, competition) -> dict[str, RosterEntry]:
+def entries(service, competition):
     with service.database.read() as session:
         here = RosterEntry.competition_id == competition.id
         return {each.name: each for each in session.scalars(select(RosterEntry).where(here))}
 
 
-def members(service, competition) -> dict[str, list[str]]:
+def members(service, competition):
     query = select(Team.name, User.name).join(TeamMember, TeamMember.team_id == Team.id)
     query = query.join(User, User.id == TeamMember.user_id).where(Team.competition_id == competition.id)
     found: dict[str, list[str]] = {}
@@ -81,14 +81,14 @@ def claim(service):
     return run
 
 
-def verify(service, name: str, address: str):
+def verify(service, name, address):
     who = service.user(name)
     with service.database.write() as session:
         person = session.get_one(User, who.id)
         person.email, person.email_key, person.email_verified_at = address, address.lower(), service.now
 
 
-def mails(service) -> list[tuple[str, str]]:
+def mails(service):
     with service.database.read() as session:
         found = session.execute(select(Mail.to_address, Mail.body).order_by(Mail.id)).all()
     return [(address, body.partition("/class/")[2].split()[0]) for address, body in found]
@@ -235,7 +235,7 @@ def test_an_exported_roster_is_imported_without_changes(service, load):
     assert not any(row.is_changed or row.entry is None for row in plan.rows)
 
 
-def own(service, competition, name: str):
+def own(service, competition, name):
     given = {"user": service.user(name), "role": Role.OWNER, "actor": TESTS}
     service.act(organizers.add, competition=competition, **given)
 

@@ -31,21 +31,21 @@ def passwords(service):
     return accounts.password_hasher(service.settings)
 
 
-def outbox(service) -> list[Mail]:
+def outbox(service):
     with service.database.read() as session:
         return list(session.scalars(select(Mail).order_by(Mail.id)))
 
 
-def token_of(letter: Mail) -> str:
+def token_of(letter):
     return re.findall(r"\{site\}/[a-z-]+/(\S+)", letter.body)[0]
 
 
-def ask(service, purpose: LinkPurpose, address: str, **given) -> Mail:
+def ask(service, purpose, address, **given):
     service.act(one_time_links.ask, purpose=purpose, address=address, **given)
     return outbox(service)[-1]
 
 
-def sign_up(service, passwords, name: str = "Ada", address: str = ADA) -> User:
+def sign_up(service, passwords, name="Ada", address=ADA):
     token = token_of(ask(service, LinkPurpose.SIGN_UP, address))
     return service.act(
         sign_ups.use, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
@@ -81,7 +81,7 @@ def test_sign_up_with_an_existing_address_sends_a_login_link_and_creates_no_acco
         assert password_resets.whose(session, token=token_of_reset(letter), now=service.now).name == "Ada"
 
 
-def token_of_reset(letter: Mail) -> str:
+def token_of_reset(letter):
     return re.findall(r"/reset/(\S+)", letter.body)[0]
 
 

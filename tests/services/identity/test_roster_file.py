@@ -10,7 +10,7 @@ from tests.fixtures.refusals import refused
 TEXT = 'Name;E-Mail;Student ID;Section\n"Müller, Ada";ada@example.org;007;A\nBob;;08;\n'
 
 
-def found(text: str | bytes) -> list[tuple[str, str | None, str | None, str]]:
+def found(text):
     lines = roster_file.lines_of(text if isinstance(text, bytes) else text.encode())
     roster = roster_file.read(lines)
     if roster.problems:
@@ -18,7 +18,7 @@ def found(text: str | bytes) -> list[tuple[str, str | None, str | None, str]]:
     return [(each.name, each.email, each.student_id, each.section) for each in roster.students]
 
 
-def faults(text: str | bytes) -> str:
+def faults(text):
     with refused("invalid_class") as error:
         found(text)
     return error.value.message
@@ -27,7 +27,7 @@ def faults(text: str | bytes) -> str:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("delimiter", [";", ",", "\t"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_files_of_spreadsheets_are_read(encoding: str, delimiter: str, line_end: str):
+def test_files_of_spreadsheets_are_read(encoding, delimiter, line_end):
     text = TEXT.replace(";", delimiter).replace("\n", line_end)
     assert found(text.encode(encoding)) == [
         ("Müller, Ada", "ada@example.org", "007", "A"),
@@ -43,7 +43,7 @@ def test_files_of_spreadsheets_are_read(encoding: str, delimiter: str, line_end:
         "Display Name,E-mail,Matriculation number,Tutorial",
     ],
 )
-def test_usual_names_of_columns_are_recognized(header: str):
+def test_usual_names_of_columns_are_recognized(header):
     assert found(f"{header}\nAda,a@b.org,1,X\n") == [("Ada", "a@b.org", "1", "X")]
 
 
@@ -76,7 +76,7 @@ def test_first_and_last_names_are_joined_and_other_columns_are_ignored_with_a_no
         ("Name|E-mail 1|Student number (7 digits)", "name,e-mail,student id"),
     ],
 )
-def test_headings_of_common_systems_and_languages_are_no_students(lines: str, meanings: str):
+def test_headings_of_common_systems_and_languages_are_no_students(lines, meanings):
     roster = roster_file.read([lines, ";".join("Ada") if ";" in lines else "Ada,Bea"])
     assert ",".join(each.role for each in roster.columns) == meanings
     assert roster.has_headings
@@ -160,7 +160,7 @@ def test_all_faults_are_listed_with_their_lines():
         (b"name\nA\x00da\nB\xe2\x80\x8bob\n", "invisible character"),
     ],
 )
-def test_an_unusable_file_is_explained(file: bytes, words: str):
+def test_an_unusable_file_is_explained(file, words):
     assert words in faults(file)
 
 

@@ -39,22 +39,22 @@ def settings(make_settings):
     return make_settings(oidc_providers=SecretStr(f"{CAMPUS}\n{LIBRARY}"), secret_key=SecretStr(SECRET))
 
 
-def moderate(service, act, name: str, reason: str = "Shared accounts", actor: Actor = OPERATOR, **more):
+def moderate(service, act, name, reason="Shared accounts", actor=OPERATOR, **more):
     with service.database.read() as session:
         user = session.scalars(select(User).where(User.name == name)).one()
     return service.act(act, user=user, reason=reason, actor=actor, **more)
 
 
-def suspend(service, name: str, **more):
+def suspend(service, name, **more):
     moderate(service, suspensions.suspend, name, secret=SECRET, **more)
 
 
-def start(service, name: str) -> str:
+def start(service, name):
     lifetime = timedelta(days=1)
     return service.act(logins.start, user=service.user(name), user_agent="", lifetime=lifetime)
 
 
-def verify(service, name: str, address: str):
+def verify(service, name, address):
     token = service.act(
         one_time_links.create,
         purpose=LinkPurpose.VERIFY_EMAIL,

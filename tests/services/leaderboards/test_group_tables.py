@@ -104,7 +104,7 @@ def test_values_have_three_significant_digits(value, text, decimals):
 
 
 @pytest.mark.parametrize("name", ["mae", "accuracy"])
-def test_without_groups_in_the_score_the_loss_is_divided_by_rows_and_distance_from_the_best_value(name: str):
+def test_without_groups_in_the_score_the_loss_is_divided_by_rows_and_distance_from_the_best_value(name):
     metric = NamedMetric(name=name, groups=("region",))
     stored = {"region": {key: each | {"score": each["score"] / 10} for key, each in STORED["region"].items()}}
     about = metric.describe()

@@ -1,9 +1,7 @@
 """Publication and rollback: changes, notices, races between organizers."""
 
 import hashlib
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -46,7 +44,7 @@ def competition(service):
 
 
 @pytest.fixture
-def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callable[..., Any]:
+def prepare(service, competition, solution_csv):
     """A function that prepares and scores the next version with another solution."""
 
     def do(*, seed: int = 2, scored: bool = True) -> ScoringVersion:
@@ -58,11 +56,11 @@ def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callabl
     return do
 
 
-def finish(service, version: ScoringVersion):
+def finish(service, version):
     service.run(*waiting(service, version))
 
 
-def states(service) -> dict[int, ScoringVersionState]:
+def states(service):
     with service.database.read() as session:
         return {each.number: each.state for each in session.scalars(select(ScoringVersion))}
 
@@ -266,9 +264,7 @@ def test_cancellation_during_scoring_leaves_no_open_job(service, competition, pr
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_published_solution_follows_the_live_version_automatically(
-    service, competition, prepare: Callable[..., Any]
-):
+def test_published_solution_follows_the_live_version_automatically(service, competition, prepare):
     def written() -> tuple[str, bool]:
         """Run the newest job; return the visible solution, and whether its file already existed."""
         with service.database.read() as session:

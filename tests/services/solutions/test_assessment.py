@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from grader.files import ColumnRole, FileRejected, Solution, guess_columns, read_submission
+from grader.files import ColumnRole, FileRejected, guess_columns, read_submission
 from grader.files.solution.canonical_form import hashes
 from grader.metrics import registry
 from grader.metrics.python_metric import PythonSettings
@@ -14,7 +14,7 @@ from grader.models import Split
 from grader.scored_files import read_for_metric
 from grader.services.competitions.metric import MetricChoice, NamedMetric, Rules
 from grader.services.solutions import assessment, groups, intake
-from grader.services.solutions.assessment import Assessed, LiveSolution, UnusableSolution
+from grader.services.solutions.assessment import LiveSolution, UnusableSolution
 from grader.services.solutions.truth import Truth
 from grader.services.submissions.scoring_jobs import Claim, Scores
 from grader.storage.stores import LocalStorage
@@ -27,13 +27,13 @@ TWO = frozenset({"f1", "mcc"})
 OF_CLASSES = frozenset({"accuracy", "balanced_accuracy", "macro_f1", "kappa", "quadratic_kappa", *TWO})
 
 
-def metric_of(name: str, **chosen) -> NamedMetric:
+def metric_of(name, **chosen):
     columns = ("a", "b") if name.startswith("mean_") else ()
     usual = {"quadratic_kappa": {"classes": CLASSES[:3]}} | {each: {"positive": "dog"} for each in TWO}
     return NamedMetric(name=name, columns=columns, **(usual.get(name, {}) | chosen))
 
 
-def true_values(name: str, rng) -> list[str]:
+def true_values(name, rng):
     if name in OF_CLASSES or name == "multi_class_log_loss":
         return list(rng.choice(CLASSES[: 2 if name in TWO else 3], ROWS))
     if name == "map_at_k":
@@ -42,7 +42,7 @@ def true_values(name: str, rng) -> list[str]:
     return [repr(each) for each in values.tolist()]
 
 
-def solution_of(name: str, usage: bool = True) -> bytes:
+def solution_of(name, usage=True):
     rng = np.random.default_rng(len(name))
     names = metric_of(name).columns or ("target",)
     columns = {"id": rng.permutation(ROWS * 9)[:ROWS].tolist()}
@@ -54,32 +54,24 @@ def solution_of(name: str, usage: bool = True) -> bytes:
     return "\n".join([",".join(columns), *lines, ""]).encode()
 
 
-def read(name: str, data: bytes, metric: NamedMetric | None = None) -> Solution:
+def read(name, data, metric=None):
     metric = metric or metric_of(name)
     guessed = {each.name: each.role for each in guess_columns(data)}
     roles = assessment.roles_for(metric, guessed, None)
     return assessment.read(io.BytesIO(data), metric, roles)[0]
 
 
-def assess(
-    name: str,
-    data: bytes,
-    metric: NamedMetric | None = None,
-    *,
-    key: bytes = b"key",
-    least: int = 25,
-    live: LiveSolution | None = None,
-) -> Assessed:
+def assess(name, data, metric=None, *, key=b"key", least=25, live=None):
     metric = metric or metric_of(name)
     choice = MetricChoice(min_class_rows=least, metric=metric)
     return assessment.assess(read(name, data, metric), choice=choice, split_key=key, live=live)
 
 
-def live_of(assessed: Assessed) -> LiveSolution:
+def live_of(assessed):
     return LiveSolution(assessed.row_ids, assessed.truth, Rules(metric=assessed.rules.metric))
 
 
-def submission_of(name: str, row_ids, wanted) -> bytes:
+def submission_of(name, row_ids, wanted):
     rng = np.random.default_rng(7)
     lines = []
     for row_id in row_ids:
@@ -96,7 +88,7 @@ def submission_of(name: str, row_ids, wanted) -> bytes:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_a_competition_scores_as_the_command_line_does(name: str, tmp_path):
+def test_a_competition_scores_as_the_command_line_does(name, tmp_path):
     data = solution_of(name)
     reported = tuple({"rmse": ("mae", "r2"), "log_loss": ("roc_auc", "brier"), "mcc": ("f1",)}.get(name, ()))
     assessed = assess(name, data, metric_of(name, reported=reported))
@@ -143,7 +135,7 @@ def test_a_reported_metric_that_is_undefined_in_a_split_is_a_problem_of_the_solu
 
 
 @pytest.mark.parametrize("name", ["rmse", "macro_f1", "map_at_k", "mean_rmse"])
-def test_a_stored_solution_is_equal_after_reading_and_has_the_same_commitment(name: str):
+def test_a_stored_solution_is_equal_after_reading_and_has_the_same_commitment(name):
     assessed = assess(name, solution_of(name))
     truth = Truth.from_bytes(assessed.truth.to_bytes())
     assert truth.classes == assessed.truth.classes
@@ -157,7 +149,7 @@ def test_a_stored_solution_is_equal_after_reading_and_has_the_same_commitment(na
 
 
 @pytest.mark.parametrize("name", ["rmse", "accuracy", "mean_rmse"])
-def test_rows_without_a_split_are_divided_in_half_by_target_and_group(name: str):
+def test_rows_without_a_split_are_divided_in_half_by_target_and_group(name):
     assessed = assess(name, solution_of(name, usage=False))
     sizes = {split: assessed.truth.rows(split).size for split in Split}
     assert sizes == {Split.PUBLIC: ROWS // 2, Split.PRIVATE: ROWS // 2}
@@ -182,7 +174,7 @@ def test_groups_with_enough_rows_enter_the_score_and_others_say_why_not():
     assert [term.name for term in assessed.rules.scorer.describe().terms] == ["overall"]
 
 
-def solution_with_one_class_in_the_north() -> bytes:
+def solution_with_one_class_in_the_north():
     lines = solution_of("f1").decode().splitlines()
     return "\n".join([line.replace(",dog,north", ",cat,north") for line in lines] + [""]).encode()
 
@@ -214,7 +206,7 @@ def test_settings_that_need_a_group_in_the_score_are_refused_without_one():
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
-def test_groups_in_the_score_of_a_metric_in_python_need_a_declared_range(nonnegative: bool):
+def test_groups_in_the_score_of_a_metric_in_python_need_a_declared_range(nonnegative):
     python = PythonSettings(nonnegative=nonnegative).as_dict()
     metric = NamedMetric(name="python", source="0" * 64, python=python, weight=0.5)
     assert [each.startswith("Metric of the organizers can be negative") for each in metric.problems()] == (

@@ -11,7 +11,6 @@ from grader import db
 from grader.files import read_solution
 from grader.models import (
     AuditEntry,
-    Competition,
     DataCheckState,
     DataFile,
     JobState,
@@ -38,27 +37,27 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def table(solution_csv) -> pd.DataFrame:
+def table(solution_csv):
     """The solution of the fixture `service`, with its rows in another order."""
     return pd.read_csv(io.BytesIO(solution_csv()), dtype=str).sample(frac=1, random_state=1)
 
 
 @pytest.fixture
-def clean(table: pd.DataFrame) -> bytes:
+def clean(table):
     """A file without any hidden values."""
     return csv(table[["id"]].assign(text="hello"))
 
 
-def csv(table: pd.DataFrame) -> bytes:
+def csv(table):
     return str(table.to_csv(index=False)).encode()
 
 
-def add(service, competition: Competition, data: bytes, name: str = "test.csv"):
+def add(service, competition, data, name="test.csv"):
     blob = service.storage.put(data)
     service.act(data_files.add, competition=competition, name=name, blob=blob, actor=SHELL)
 
 
-def jobs(service) -> list[OrganizerJob]:
+def jobs(service):
     with service.database.read() as session:
         kind = OrganizerJob.kind == OrganizerJobKind.DATA
         return list(session.scalars(select(OrganizerJob).where(kind).order_by(OrganizerJob.id)))
@@ -70,21 +69,21 @@ def work(service):
         OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
 
 
-def file(service, competition: Competition, name: str = "test.csv") -> DataFile:
+def file(service, competition, name="test.csv"):
     with service.database.read() as session:
         return data_files.get(session, competition=competition, name=name)
 
 
-def allow(service, competition: Competition, **options):
+def allow(service, competition, **options):
     service.act(data_files.allow, competition=competition, name="test.csv", actor=SHELL, **options)
 
 
-def audited(service, action: str) -> list[AuditEntry]:
+def audited(service, action):
     with service.database.read() as session:
         return list(session.scalars(select(AuditEntry).where(AuditEntry.action == action)))
 
 
-def test_solution_as_a_data_file_is_never_released(service, table: pd.DataFrame):
+def test_solution_as_a_data_file_is_never_released(service, table):
     competition = service.competition()
     user = service.user("ada")
     with service.database.write() as session:
@@ -111,7 +110,7 @@ def test_solution_as_a_data_file_is_never_released(service, table: pd.DataFrame)
         assert [mail.to_address for mail in session.scalars(select(Mail))] == ["ada@example.org"]
 
 
-def test_file_without_hidden_values_is_released_after_its_check(service, clean: bytes):
+def test_file_without_hidden_values_is_released_after_its_check(service, clean):
     competition = service.competition()
     add(service, competition, clean)
     assert not data_files.is_given_out(competition, file(service, competition))
@@ -130,9 +129,7 @@ def test_file_without_hidden_values_is_released_after_its_check(service, clean: 
     ],
 )
 @on_sqlite
-def test_single_column_is_held_back_until_its_release(
-    service, table: pd.DataFrame, column: str, consequence: str
-):
+def test_single_column_is_held_back_until_its_release(service, table, column, consequence):
     competition = service.competition()
     add(service, competition, csv(table[[column, "id"]].rename(columns={column: "x"})))
     work(service)
@@ -148,7 +145,7 @@ def test_single_column_is_held_back_until_its_release(
 
 
 @on_sqlite
-def test_confirmation_covers_only_the_same_findings(service, table: pd.DataFrame):
+def test_confirmation_covers_only_the_same_findings(service, table):
     competition = service.competition()
     add(service, competition, csv(table[["id", "muslim"]]))
     work(service)
@@ -178,9 +175,7 @@ def test_unreadable_file_needs_the_organizers_confirmation(service):
     assert data_files.is_given_out(competition, file(service, competition))
 
 
-def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(
-    service, table: pd.DataFrame, solution_csv
-):
+def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(service, table, solution_csv):
     with service.database.write() as session:
         settings = CompetitionSettings(
             title="Next", contact="a@b.org", closes_at=service.now + timedelta(days=60)
@@ -226,7 +221,7 @@ def test_rescoring_checks_the_files_against_its_solution(service, solution_csv):
 
 
 @on_sqlite
-def test_all_files_are_released_after_the_solution_is_published(service, table: pd.DataFrame):
+def test_all_files_are_released_after_the_solution_is_published(service, table):
     competition = service.competition()
     add(service, competition, csv(table))
     work(service)
@@ -237,9 +232,7 @@ def test_all_files_are_released_after_the_solution_is_published(service, table: 
 
 
 @on_sqlite
-def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_called_checked(
-    service, clean: bytes
-):
+def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_called_checked(service, clean):
     competition = service.competition()
     add(service, competition, b"PAR1" + clean)
     sha256 = file(service, competition).sha256
@@ -257,9 +250,7 @@ def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_call
 
 @on_sqlite
 @pytest.mark.parametrize("kind", ["labels", "unreadable"])
-def test_content_that_was_replaced_without_a_check_is_not_released(
-    service, table: pd.DataFrame, clean: bytes, kind: str
-):
+def test_content_that_was_replaced_without_a_check_is_not_released(service, table, clean, kind):
     competition = service.competition()
     add(service, competition, clean)
     work(service)
@@ -289,7 +280,7 @@ def test_file_whose_check_fails_is_held_back_and_not_retried_forever(service):
 
 
 @on_sqlite
-def test_file_replaced_during_its_check_is_checked_again(service, table: pd.DataFrame, clean: bytes):
+def test_file_replaced_during_its_check_is_checked_again(service, table, clean):
     competition = service.competition()
     add(service, competition, clean)
     add(service, competition, csv(table))
@@ -301,23 +292,23 @@ def test_file_replaced_during_its_check_is_checked_again(service, table: pd.Data
 class Unreliable:
     """A storage whose reads fail halfway, like those from a bad disk, until `is_mended` is set."""
 
-    def __init__(self, storage, error: Exception):
+    def __init__(self, storage, error):
         self._storage, self._error = storage, error
         self.is_mended = False
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name):
         return getattr(self._storage, name)
 
-    def open(self, sha256: str):
+    def open(self, sha256):
         return self._storage.open(sha256) if self.is_mended else Stopping(self._error)
 
 
 class Stopping(io.BytesIO):
-    def __init__(self, error: Exception):
+    def __init__(self, error):
         super().__init__(b"id,text\n")
         self._error = error
 
-    def read(self, size: int | None = -1) -> bytes:
+    def read(self, size=-1):
         if data := super().read(size):
             return data
         raise self._error

@@ -31,7 +31,7 @@ def score(solution, submission, row_id_column_name):
 """
 
 
-def checked(source: str, sample: bytes | None = SAMPLE):
+def checked(source, sample=SAMPLE):
     table = PythonTable.read(DATA)
     read = None if sample is None else PythonTable.read(sample)
     settings = settings_of(table, read, PythonSettings())
@@ -83,13 +83,13 @@ def test_check_without_a_sample_predicts_the_columns_of_the_solution():
         (MEAN, "With the sample submission"),
     ],
 )
-def test_check_reports_what_makes_a_metric_unusable(source: str, words: str):
+def test_check_reports_what_makes_a_metric_unusable(source, words):
     if source is MEAN:
         source = MEAN.replace('["target"]', '["label"]')
     assert any(words in each for each in checked(source)[2])
 
 
-def test_check_of_an_endless_loop_ends(monkeypatch: pytest.MonkeyPatch):
+def test_check_of_an_endless_loop_ends(monkeypatch):
     monkeypatch.setattr(python_solution, "CHECK_SECONDS", 1)
     assert checked(LOOP)[2] == ["With the sample submission, the metric takes too long.\n"]
 

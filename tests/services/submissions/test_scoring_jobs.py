@@ -12,7 +12,6 @@ from sqlalchemy import func, select
 from grader.files import read_solution
 from grader.models import Score, ScoringJob, Split, Submission, SubmissionStatus
 from grader.services.submissions import scoring_jobs as jobs
-from grader.services.submissions.scoring_jobs import Claim
 
 pytestmark = pytest.mark.both_databases
 
@@ -22,11 +21,11 @@ SECOND = timedelta(seconds=1)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def claim(service, job_id: int, *, after: timedelta = timedelta()) -> Claim | None:
+def claim(service, job_id, *, after=timedelta()):
     return service.act(jobs.claim, job_id=job_id, lease=LEASE, after=after)
 
 
-def job(service, job_id: int) -> ScoringJob:
+def job(service, job_id):
     with service.database.read() as session:
         return session.get_one(ScoringJob, job_id)
 
@@ -36,7 +35,7 @@ def accepted(service):
     return service.submit(service.competition())
 
 
-def jigsaw_terms(is_positive, predictions, mentions: list[Any]) -> dict[str, float]:
+def jigsaw_terms(is_positive, predictions, mentions):
     """Return the score's four terms, computed with scikit-learn's AUC on each term's rows."""
 
     def mean_auc(keeps: Callable[[Any], Any]) -> float:
@@ -53,7 +52,7 @@ def jigsaw_terms(is_positive, predictions, mentions: list[Any]) -> dict[str, flo
 
 
 def test_scored_submission_has_the_scores_of_an_independent_computation(
-    service, solution_csv: Callable[..., bytes], predictions_csv: Callable[..., bytes]
+    service, solution_csv, predictions_csv
 ):
     accepted = service.submit(service.competition())
     service.score(accepted)

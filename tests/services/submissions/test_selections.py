@@ -13,7 +13,7 @@ from grader.services.competitions import acting, lookup, phases
 from grader.services.site.log import Actor
 from grader.services.submissions import selections
 from grader.services.submissions.refusal import CompetitionClosed
-from grader.services.submissions.selections import CurrentSelection, Reason
+from grader.services.submissions.selections import Reason
 from tests.fixtures.refusals import refused
 
 MINUTE = timedelta(minutes=1)
@@ -22,7 +22,7 @@ TESTS = Actor(None, "tests")
 SECOND = timedelta(seconds=1)
 
 
-def send(service, competition, *skills: float) -> list[int]:
+def send(service, competition, *skills):
     """Upload and score files of increasing skill; return their submissions' ids."""
     accepted = [
         service.submit(competition, seed=place, skill=skill, after=place * MINUTE)
@@ -32,7 +32,7 @@ def send(service, competition, *skills: float) -> list[int]:
     return [each.submission.id for each in accepted]
 
 
-def pick(service, submission_id: int, *, user: str = "ada", now: datetime | None = None, **options):
+def pick(service, submission_id, *, user="ada", now=None, **options):
     person = service.user(user)
     with service.database.write() as session:
         own = session.get_one(Submission, submission_id).competition
@@ -40,7 +40,7 @@ def pick(service, submission_id: int, *, user: str = "ada", now: datetime | None
         return selections.select(act, submission_id=submission_id, **options)
 
 
-def choice(service, competition, submission_id: int) -> CurrentSelection:
+def choice(service, competition, submission_id):
     with service.database.read() as session:
         team = session.get_one(Submission, submission_id).team
         own = service.reload(competition)
@@ -127,7 +127,7 @@ def test_too_many_selections_after_a_merge_are_reported_and_the_best_compete(ser
 
 
 @pytest.mark.parametrize(("scored", "waiting", "shown"), [(1, 2, 1), (0, 3, 2), (2, 1, 0), (3, 1, 0)])
-def test_pending_selections_beyond_the_free_slots_do_not_wait(service, scored: int, waiting: int, shown: int):
+def test_pending_selections_beyond_the_free_slots_do_not_wait(service, scored, waiting, shown):
     competition = service.competition()
     best, *_ = picked = send(service, competition, 3.0, 2.0, 1.0)
     picked = picked[:scored]
@@ -141,7 +141,7 @@ def test_pending_selections_beyond_the_free_slots_do_not_wait(service, scored: i
     assert would.excess == scored + waiting - 2
 
 
-def reopen(service, competition, until: datetime, *, now: datetime):
+def reopen(service, competition, until, *, now):
     with service.database.write() as session:
         act = acting.begin(session, competition=competition, actor=Actor.shell(), now=now)
         selections.reopen(act, until=until, reason="A mail was late.")

@@ -16,7 +16,7 @@ from grader.services.teams import divisions, mergers, teams
 from tests.fixtures.refusals import refused
 
 
-def division_of(service, name: str) -> str | None:
+def division_of(service, name):
     with service.database.read() as session:
         return session.scalars(select(Team.division).where(Team.name == name)).one()
 
@@ -130,7 +130,7 @@ def test_ranks_and_changes_inside_a_division_count_only_its_teams(service):
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize(("name", "left"), [("Students", ["Students", "B"]), ("B", ["B"])])
-def test_a_division_with_teams_is_renamed_or_merged_into_another(service, act, name: str, left: list[str]):
+def test_a_division_with_teams_is_renamed_or_merged_into_another(service, act, name, left):
     competition = service.competition(divisions="A\nB")
     for leader, division in (("ada", "A"), ("bob", "B")):
         act(teams.create, competition, leader, name=f"Team {leader}")

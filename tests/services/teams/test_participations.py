@@ -18,19 +18,19 @@ from tests.fixtures.refusals import refused
 DAY = timedelta(days=1)
 
 
-def join(service, competition, user: str = "ada", *, after=timedelta(), **given):
+def join(service, competition, user="ada", *, after=timedelta(), **given):
     who = service.user(user)
     return service.act(participations.join, competition=competition, user=who, **given, after=after)
 
 
-def decide(service, competition, user: str, *, admits: bool):
+def decide(service, competition, user, *, admits):
     who = service.user(user)
     return service.act(
         participations.decide, competition=competition, user=who, admits=admits, actor=Actor(None, "tests")
     )
 
 
-def require(service, competition, user: str = "ada", *, after=timedelta()) -> Team:
+def require(service, competition, user="ada", *, after=timedelta()):
     who = service.user(user)
     with service.database.write() as session:
         locked = lookup.lock(session, competition_id=competition.id)
@@ -48,7 +48,7 @@ def require(service, competition, user: str = "ada", *, after=timedelta()) -> Te
         )
 
 
-def state(service, competition, user: str = "ada") -> EntryState:
+def state(service, competition, user="ada"):
     with service.database.read() as session:
         found = participations.find(session, competition=competition, user=service.user(user))
         return participations.state(service.reload(competition), found)
@@ -151,7 +151,7 @@ def test_participant_may_send_the_first_file_after_the_entry_deadline(service):
 
 
 @pytest.mark.parametrize("takes_late", [True, False])
-def test_users_can_join_after_the_reveal_if_late_files_are_accepted(service, takes_late: bool):
+def test_users_can_join_after_the_reveal_if_late_files_are_accepted(service, takes_late):
     competition = service.competition(takes_late_submissions=takes_late)
     service.reveal(competition)
     if takes_late:

@@ -25,7 +25,7 @@ def site(arena):
     return arena
 
 
-def add(arena, name: str, data: bytes):
+def add(arena, name, data):
     blob = arena.storage.put(data)
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -34,7 +34,7 @@ def add(arena, name: str, data: bytes):
         )
 
 
-def hold(arena, name: str):
+def hold(arena, name):
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         files.get(session, competition=competition, name=name).check_state = DataCheckState.HELD

@@ -19,13 +19,13 @@ DAY = timedelta(days=1)
 SENTENCE = "One sentence that is here and long enough to be kept alone by itself."
 
 
-def button(page: str) -> tuple[str, str]:
+def button(page):
     found = re.search(r'<div class="next-step">\s*<a class="button" href="([^"]*)">([^<]*)</a>', page)
     assert found is not None
     return found[2], found[1]
 
 
-def words(page: str) -> str:
+def words(page):
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
@@ -65,7 +65,7 @@ def test_a_visitor_logs_in_to_home_with_its_first_steps(arena):
 
 
 @pytest.mark.parametrize("feedback", Feedback)
-def test_the_state_of_the_teams_files_is_shown_as_the_feedback_mode_allows(arena, feedback: Feedback):
+def test_the_state_of_the_teams_files_is_shown_as_the_feedback_mode_allows(arena, feedback):
     arena.competition(feedback=feedback, closes_at=arena.now() + 9 * DAY)
     ann = arena.person("Ann")
     for noise in (2, 9, 3):
@@ -172,7 +172,7 @@ def test_the_list_search_matches_all_words(arena):
         (SENTENCE + " " + "word " * 60, SENTENCE),
     ],
 )
-def test_the_summary_is_the_first_paragraph(overview: str, line: str):
+def test_the_summary_is_the_first_paragraph(overview, line):
     assert first_line(overview) == line
 
 

@@ -22,7 +22,7 @@ def root(arena):
 
 
 @pytest.mark.parametrize("name", [LATE, "2030-01-31T12:00:00+00:00"])
-def test_a_team_name_that_looks_like_a_time_is_shown_unchanged(arena, root, name: str):
+def test_a_team_name_that_looks_like_a_time_is_shown_unchanged(arena, root, name):
     with arena.database.read() as session:
         team = session.scalars(select(Team)).first()
     assert root.confirm(f"{DESK}/teams/{team.id}/name", {"name": name, "reason": "x"}).status_code == 303
@@ -40,7 +40,7 @@ def test_a_team_name_that_looks_like_a_time_is_shown_unchanged(arena, root, name
 
 
 @pytest.mark.parametrize("time", [LATE, EARLY])
-def test_a_time_outside_the_calendar_is_reported(arena, root, time: str):
+def test_a_time_outside_the_calendar_is_reported(arena, root, time):
     sent = [
         ("PATCH", f"{API}/settings", {"closes_at": time}),
         ("PATCH", f"{API}/settings", {"opens_at": time}),

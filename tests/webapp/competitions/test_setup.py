@@ -27,12 +27,12 @@ def root(arena):
     return arena.person("Root", is_admin=True)
 
 
-def settings_of(arena, slug: str = "toxicity"):
+def settings_of(arena, slug="toxicity"):
     with arena.database.read() as session:
         return settings.of(lookup.get(session, slug=slug))
 
 
-def form_of(page: str) -> dict[str, str]:
+def form_of(page):
     """Return the values that a browser would send for a page's unchanged settings form."""
     form = page[page.index('<form id="settings"') :].partition("</form>")[0]
     values = {}
@@ -45,15 +45,15 @@ def form_of(page: str) -> dict[str, str]:
     return values | {name: html.unescape(text) for name, text in texts}
 
 
-def make(root, slug: str = "toxicity", **form: str):
+def make(root, slug="toxicity", **form):
     return root.post("/competitions/new", {"title": "Toxicity", "slug": slug, **form})
 
 
-def save(root, **changed: str):
+def save(root, **changed):
     return root.post(SAVE, form_of(root.browser.get(PAGE).text) | changed)
 
 
-def field_of(page: str, name: str) -> str:
+def field_of(page, name):
     """Return the part of the page from a field on."""
     return html.unescape(page[page.index(f'id="{name}"') :][:2500])
 
@@ -137,7 +137,7 @@ def test_an_empty_field_never_hides_a_default_date(arena, root):
         ("organizer", "revealed only by an organizer"),
     ],
 )
-def test_the_confirmation_of_the_publication_states_all_dates(arena, root, rule: str, sentence: str):
+def test_the_confirmation_of_the_publication_states_all_dates(arena, root, rule, sentence):
     arena.competition()
     make(root, slug="next", source="toxicity", with_solution="yes")
     here = "/competitions/next/organize"
@@ -305,7 +305,7 @@ def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, 
 
 
 @pytest.mark.parametrize("is_published", [False, True])
-def test_the_first_screen_of_a_section_has_at_most_150_words_and_25_actions(arena, root, is_published: bool):
+def test_the_first_screen_of_a_section_has_at_most_150_words_and_25_actions(arena, root, is_published):
     if is_published:
         arena.competition(closes_at=arena.now() + 30 * DAY, rules="Be fair.")
     else:

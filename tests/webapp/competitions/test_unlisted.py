@@ -1,7 +1,6 @@
 """Unlisted competitions: who finds and reads them."""
 
 import pytest
-from flask.testing import FlaskClient
 
 from grader.models import Role
 from grader.visibility import Visibility
@@ -31,17 +30,17 @@ def site(arena):
     return arena
 
 
-def codes(browser: FlaskClient) -> set[int]:
+def codes(browser):
     return {browser.get(path).status_code for path in PATHS}
 
 
-def listed(site, person) -> list[str]:
+def listed(site, person):
     found = site.app.test_client().get(API, headers=person.bearer).json
     return sorted(each["slug"] for each in found["competitions"])
 
 
 @pytest.mark.parametrize("is_revealed", [False, True])
-def test_only_participants_and_organizers_find_and_read_it(site, is_revealed: bool):
+def test_only_participants_and_organizers_find_and_read_it(site, is_revealed):
     if is_revealed:
         site.reveal()
     visitor = site.app.test_client()

@@ -1,6 +1,5 @@
 """Uploaded files: forms and whole bodies, their hashes and their limit."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from tempfile import TemporaryFile
@@ -16,7 +15,7 @@ LARGE = b"1,0.5\r\n--b-" * 100_000
 
 
 @contextmanager
-def received(content_type: str) -> Iterator[FairboardRequest]:
+def received(content_type):
     """Yield a request with a large file, whose body the server has stored on disk."""
     body = PART % LARGE if content_type == FORM else LARGE
     with TemporaryFile() as stream:
@@ -28,7 +27,7 @@ def received(content_type: str) -> Iterator[FairboardRequest]:
 
 
 @pytest.mark.parametrize("content_type", [FORM, "text/csv"])
-def test_a_large_file_is_received_completely(content_type: str):
+def test_a_large_file_is_received_completely(content_type):
     with received(content_type) as request:
         file = request.sent_file
         assert file is not None and sha256_of(file) == sha256(LARGE).hexdigest()

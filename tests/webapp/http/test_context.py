@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from io import BytesIO
 from typing import Any
 
@@ -21,7 +20,7 @@ API = "/api/v1/competitions/toxicity"
 
 
 @pytest.fixture
-def before_writing(arena, monkeypatch: pytest.MonkeyPatch):
+def before_writing(arena, monkeypatch):
     """Run a function just before the next request opens its write transaction."""
 
     def prepare(happens):
@@ -51,7 +50,7 @@ def organizer(arena):
     return edda
 
 
-def add_edda(session, now: datetime):
+def add_edda(session, now):
     competition = lookup.get(session, slug="toxicity")
     user = names.get_user(session, name="Edda")
     act = acting.begin(session, competition=competition, actor=Actor.shell(), now=now)
@@ -64,7 +63,7 @@ def remove_edda(session):
     organizers.remove(acting.begin(session, competition=competition, actor=Actor.shell()), user=user)
 
 
-def state_of(arena) -> tuple[Any, ...]:
+def state_of(arena):
     """Return what the tested actions would change."""
     tables = (AnnouncedUpload, DataFile, Figure, OrganizerJob, Submission)
     with arena.database.read() as session:
@@ -73,12 +72,12 @@ def state_of(arena) -> tuple[Any, ...]:
         return lookup.get(session, slug="toxicity").paused_at, names, counts
 
 
-def by_page(arena, person, path: str, sent: dict[str, Any], method: str):
+def by_page(arena, person, path, sent, method):
     form = {"csrf_token": arena.form_token(person.browser, "/account"), **sent}
     return person.browser.post(f"{HERE}{path}", data=form)
 
 
-def by_api(arena, person, path: str, sent: dict[str, Any], method: str):
+def by_api(arena, person, path, sent, method):
     given = "data" if "file" in sent else "json"
     client = arena.app.test_client()
     return client.open(f"{API}{path}", method=method, headers=person.bearer, **{given: sent})
@@ -96,7 +95,7 @@ BOTH_WAYS = pytest.mark.parametrize("send", [by_page, by_api])
     ],
 )
 def test_an_organizer_removed_during_the_request_changes_nothing(
-    arena, organizer, before_writing, send, path: str, sent: dict[str, Any], method: str
+    arena, organizer, before_writing, send, path, sent, method
 ):
     before = state_of(arena)
     before_writing(remove_edda)
@@ -108,7 +107,7 @@ def test_an_organizer_removed_during_the_request_changes_nothing(
     assert state_of(arena) != before
 
 
-def transactions(sent) -> list[str]:
+def transactions(sent):
     return [line for line in sent.lines if line in ("read", "write")]
 
 
@@ -134,7 +133,7 @@ def test_a_user_logged_out_during_a_request_changes_nothing(arena, organizer, be
 @BOTH_WAYS
 @pytest.mark.parametrize("path", ["data", "figures", "solution", "data/baseline"])
 def test_no_file_of_an_organizer_removed_during_the_request_is_stored(
-    arena, organizer, before_writing, send, path: str
+    arena, organizer, before_writing, send, path
 ):
     name = "figure" if path == "figures" and send is by_page else "file"
     before = state_of(arena)
@@ -144,14 +143,14 @@ def test_no_file_of_an_organizer_removed_during_the_request_is_stored(
     assert (answer.status_code, state_of(arena)) == (403, before), answer.text
 
 
-def file_for(arena, path: str) -> tuple[BytesIO, str]:
+def file_for(arena, path):
     if path == "figures":
         return BytesIO(png(1, 1)), "picture.png"
     content = arena.truth.solution() if path == "solution" else arena.truth.predictions(seed=1)
     return BytesIO(content), "file.csv"
 
 
-def announce_by_kaggle(arena, person, *_: object):
+def announce_by_kaggle(arena, person, *_):
     path = "/api/v1/competitions.CompetitionApiService/StartSubmissionUpload"
     sent = {"competitionName": "toxicity", "fileName": "file.csv", "contentLength": 10}
     return arena.app.test_client().post(path, json=sent, headers=person.bearer)
@@ -161,7 +160,7 @@ def announce_by_kaggle(arena, person, *_: object):
     ("send", "path"), [(by_page, "/submit"), (by_api, "/submissions"), (announce_by_kaggle, "")]
 )
 def test_a_file_of_a_user_logged_out_during_the_upload_is_not_stored(
-    arena, organizer, before_writing, send, path: str
+    arena, organizer, before_writing, send, path
 ):
     bea, before = arena.person("Bea"), state_of(arena)
 
@@ -183,12 +182,7 @@ def test_a_file_of_a_user_logged_out_during_the_upload_is_not_stored(
     ],
 )
 def test_a_read_with_a_lost_connection_or_an_exceeded_limit_returns_503(
-    failing: str,
-    sentence: str,
-    logged: str,
-    arena,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    failing, sentence, logged, arena, monkeypatch, caplog
 ):
     find = organizers.competition_and_role
 

@@ -1,7 +1,6 @@
 """OpenAPI document: validity, models, enums, parameters, replays."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,13 +13,13 @@ SCORE = re.compile(r"(\w+_)?score(_before|_after)?")
 
 
 @pytest.fixture(scope="module")
-def described(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def described(tmp_path_factory):
     app = create_app(Settings(data_dir=tmp_path_factory.mktemp("site")))
     found: dict[str, Any] = app.test_client().get("/api/openapi.json").json
     return found
 
 
-def parts(part) -> Iterator[dict[str, Any]]:
+def parts(part):
     """Yield all objects in a part of the document."""
     if isinstance(part, dict):
         yield part
@@ -30,24 +29,24 @@ def parts(part) -> Iterator[dict[str, Any]]:
             yield from parts(each)
 
 
-def operations(described) -> dict[str, Any]:
+def operations(described):
     return {one["operationId"]: one for methods in described["paths"].values() for one in methods.values()}
 
 
-def fields_of(schema: dict[str, Any]) -> list[tuple[str, Any]]:
+def fields_of(schema):
     return [*schema.get("properties", {}).items()]
 
 
-def model_of(schema: dict[str, Any]) -> str:
+def model_of(schema):
     return schema["$ref"].rpartition("/")[2]
 
 
-def kinds(schema: dict[str, Any]) -> list[dict[str, Any]]:
+def kinds(schema):
     """Return the alternatives that a property allows."""
     return schema.get("anyOf", [schema])
 
 
-def models_of(part, schemas: dict[str, Any]) -> set[str]:
+def models_of(part, schemas):
     """Return the names of all models that a part of the document refers to."""
     found: set[str] = set()
     todo = [part]

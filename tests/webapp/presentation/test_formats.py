@@ -15,7 +15,7 @@ from webapp.presentation import formats
     ("size_bytes", "text"),
     [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (61_300_000, "61.3 MB"), (2 * 10**9, "2 GB")],
 )
-def test_sizes(size_bytes: int, text: str):
+def test_sizes(size_bytes, text):
     assert formats.size(size_bytes) == text
 
 
@@ -23,7 +23,7 @@ def test_sizes(size_bytes: int, text: str):
     ("name", "shown"),
     [("psychiatric_or_mental_illness", "psychiatric or mental illness"), ("a__b_", "a b"), ("_", "_")],
 )
-def test_column_names_are_shown_with_spaces(name: str, shown: str):
+def test_column_names_are_shown_with_spaces(name, shown):
     assert formats.column_name(name) == shown
 
 
@@ -40,7 +40,7 @@ def test_column_names_are_shown_with_spaces(name: str, shown: str):
         ("", "", ""),
     ],
 )
-def test_digits_of_numbers_are_grouped_and_only_decimals_are_shortened(text: str, exact: str, short: str):
+def test_digits_of_numbers_are_grouped_and_only_decimals_are_shortened(text, exact, short):
     assert (formats.number(text), formats.number(text, 6)) == (exact, short)
 
 
@@ -57,7 +57,7 @@ def test_digits_of_numbers_are_grouped_and_only_decimals_are_shortened(text: str
         (1013, "1,013th"),
     ],
 )
-def test_ordinals(number: int, text: str):
+def test_ordinals(number, text):
     assert formats.ordinal(number) == text
 
 
@@ -70,7 +70,7 @@ def test_ordinals(number: int, text: str):
         (timedelta(seconds=-5), "0 s"),
     ],
 )
-def test_durations(duration: timedelta, text: str):
+def test_durations(duration, text):
     assert formats.span(duration) == text
 
 
@@ -93,7 +93,7 @@ def test_counts_include_their_noun():
     ("value", "shade"),
     [(None, "undefined"), (0.0, "h0"), (0.49, "h0"), (0.5, "h1"), (0.93, "h7"), (0.98, "h9"), (1.0, "h10")],
 )
-def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str):
+def test_a_weaker_cell_has_a_stronger_shade(value, shade):
     assert formats.shade(value) == shade
 
 
@@ -109,7 +109,7 @@ def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str):
         ("Ülkü é", "ÜÉ"),
     ],
 )
-def test_initials_are_the_first_characters_of_the_first_and_last_word(name: str, letters: str):
+def test_initials_are_the_first_characters_of_the_first_and_last_word(name, letters):
     assert formats.initials(name) == letters
 
 

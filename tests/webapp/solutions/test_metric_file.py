@@ -34,20 +34,20 @@ SAMPLE = "\n".join(["id,price,kind", *(f"{row},2.5,k1" for row, *_ in ROWS), ""]
 
 
 @pytest.fixture
-def olga(arena) -> Desk:
+def olga(arena):
     desk = Desk(arena.person("Olga", is_admin=True))
     desk("POST", f"{API}/competitions", json={"slug": "next", "title": "Next"}, expect=201)
     return desk
 
 
-def upload(desk: Desk, source: str = MAE, *, sample: str | None = SAMPLE, expect: int = 200, **fields):
+def upload(desk, source=MAE, *, sample=SAMPLE, expect=200, **fields):
     data = {"file": (io.BytesIO(source.encode()), "metric.py"), **fields}
     if sample is not None:
         data["sample"] = io.BytesIO(sample.encode()), "sample.csv"
     return desk("POST", f"{DESK}/metric-file", data=data, expect=expect).json
 
 
-def accept_solution(olga: Desk):
+def accept_solution(olga):
     begun = olga("POST", f"{DESK}/solution", data=SOLUTION, content_type="text/csv", expect=202)
     olga.work()
     found = olga("GET", begun.json["url"]).json
@@ -55,13 +55,13 @@ def accept_solution(olga: Desk):
     return found, olga("POST", f"{begun.json['url']}/accept").json
 
 
-def scores(arena) -> dict[str, float]:
+def scores(arena):
     with arena.database.read() as session:
         rows = session.scalars(select(Score).order_by(Score.scoring_version_id))
         return {each.split.value: each.score for each in rows}
 
 
-def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga: Desk):
+def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga):
     stored = upload(olga, direction="lowest", title="Priced", arguments='{"extra": 2}', decimals="3")
     assert (stored["job"], stored["is_in_use"]) == (None, True)
     found, _ = accept_solution(olga)
@@ -115,7 +115,7 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga:
     )
 
 
-def test_only_administrators_may_upload_by_default(olga: Desk, monkeypatch: pytest.MonkeyPatch):
+def test_only_administrators_may_upload_by_default(olga, monkeypatch):
     arena = olga.arena
     ed = Desk(arena.person("Ed"))
     olga("POST", f"{DESK}/organizers", json={"name": "Ed", "role": "editor"}, expect=201)
@@ -132,7 +132,7 @@ def test_only_administrators_may_upload_by_default(olga: Desk, monkeypatch: pyte
     assert "Only administrators" in answers[HostMetrics.ADMINISTRATORS]["message"]
 
 
-def test_settings_cannot_name_another_file(olga: Desk):
+def test_settings_cannot_name_another_file(olga):
     stored = upload(olga)
     metric = olga("GET", f"{DESK}/settings").json["settings"]["metric"]
     olga("PATCH", f"{DESK}/settings", json={"metric": metric, "overview": "Hello."})
@@ -142,7 +142,7 @@ def test_settings_cannot_name_another_file(olga: Desk):
     assert olga("GET", f"{DESK}/settings").json["settings"]["metric"]["source"] == stored["sha256"]
 
 
-def test_check_reports_a_metric_that_fails_and_the_page_shows_the_upload(olga: Desk):
+def test_check_reports_a_metric_that_fails_and_the_page_shows_the_upload(olga):
     settings = "/competitions/next/organize/settings"
     files = {
         "file": (io.BytesIO(MAE.replace('["price"]', '["cost"]').encode()), "metric.py"),

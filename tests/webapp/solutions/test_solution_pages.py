@@ -2,9 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
 
 import pytest
 
@@ -17,7 +15,7 @@ HERE = "/competitions/next/organize/solution"
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any]):
+def site(make_arena):
     """A draft that Olga owns and Vera can view; Eve has no role in it."""
     arena = make_arena()
     arena.olga, arena.vera, arena.eve = (arena.person(name) for name in ("Olga", "Vera", "Eve"))
@@ -29,14 +27,14 @@ def site(make_arena: Callable[..., Any]):
     return arena
 
 
-def upload(arena, csv: bytes, *, here: str = HERE, test: bytes | None = None, by=None):
+def upload(arena, csv, *, here=HERE, test=None, by=None):
     data = {"file": (io.BytesIO(csv), "truth.csv")}
     if test is not None:
         data["test"] = (io.BytesIO(test), "test.csv")
     return (by or arena.olga).post(here, data)
 
 
-def checked(arena, csv: bytes, **options) -> str:
+def checked(arena, csv, **options):
     answer = upload(arena, csv, **options)
     assert answer.status_code == 303, answer.text
     arena.work()
@@ -127,18 +125,18 @@ def test_a_corrected_solution_shows_its_changes_and_exports_them_as_csv(site):
 PAGE = "/competitions/next/organize/settings"
 
 
-def ticked(page: str) -> list[str]:
+def ticked(page):
     """Return the identities whose boxes are ticked."""
     boxes = re.findall(r'<input type="checkbox" name="identities" value="([^"]+)"([^>]*)>', page)
     return [name for name, rest in boxes if " checked" in rest]
 
 
-def select(arena, page: str, names: list[str]):
+def select(arena, page, names):
     version = re.findall(r'name="version" value="(\w+)"', page)[0]
     return arena.olga.post(f"{PAGE}/save", {"version": version, "ticked": "yes", "identities": ["", *names]})
 
 
-def in_use(arena) -> tuple[str, ...]:
+def in_use(arena):
     with arena.database.read() as session:
         return settings.of(lookup.get(session, slug="next")).identities
 

@@ -1,8 +1,6 @@
 """Comparison page: own submissions, benchmarks, and other teams' files after the reveal."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -17,11 +15,11 @@ WHERE = f"{HERE}/submissions/compare"
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]):
+def arena(make_arena):
     return make_arena()
 
 
-def entered(arena, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
+def entered(arena, feedback=Feedback.OPEN):
     """Create a competition in which Ann has two scored submissions, the second one worse."""
     arena.competition()
     with arena.database.write() as session:
@@ -35,7 +33,7 @@ def entered(arena, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
     return ids[0], ids[1]
 
 
-def benchmark(arena) -> int:
+def benchmark(arena):
     """Add a benchmark that is visible on the leaderboard."""
     root = arena.person("Root", is_admin=True)
     submission_id: int = arena.submit(root, arena.truth.predictions(noise=2.5, seed=3), description="n-grams")

@@ -1,7 +1,6 @@
 """Summary of a submission: score, change, rank, losses."""
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
@@ -69,19 +68,13 @@ BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "be
         ),
     ],
 )
-def test_the_first_figures(known: dict[str, int], change: tuple[str, str], rank: tuple[str, str] | None):
+def test_the_first_figures(known, change, rank):
     found = {each.label: (each.value, each.note) for each in figures(Overview(public=RESULT, **known))}
     assert found["Public score"] == ("0.93412", "Standard error 0.003; weakest term: BPSN")
     assert (found["Change"], found.get("Rank")) == (change, rank)
 
 
-def diagnosed(
-    aucs: Sequence[tuple[float | None, float | None, float | None]],
-    *,
-    error: float = 0.001,
-    settings: MetricSettings | None = None,
-    **terms: float,
-) -> SplitResult:
+def diagnosed(aucs, *, error=0.001, settings=None, **terms):
     """Return the result of a score with these Subgroup, BPSN and BNSP AUCs of the identities a, b, c, ..."""
     metric, cells = BiasMetric((), settings or MetricSettings()), ("subgroup_auc", "bpsn_auc", "bnsp_auc")
     about = metric.describe()
@@ -135,9 +128,7 @@ SAME = (0.9, 0.9, 0.9)
         ),
     ],
 )
-def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(
-    cell: str, row: tuple[float, float, float], words: str
-):
+def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(cell, row, words):
     found = diagnosed([SAME, row, SAME], overall_auc=0.99, **{cell: 0.79})
     view = waterfall(found)
     loss = next(each for each in found.losses if each.group)
@@ -151,14 +142,14 @@ def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(
     assert [each.term.name for each in shown_terms(found) if each.is_weakest] == [cell]
 
 
-def waterfall(result: SplitResult) -> WaterfallView:
+def waterfall(result):
     view = WaterfallView.of(result, CLASSES)
     assert view is not None
     return view
 
 
 @pytest.mark.parametrize("error", [0.0015, 0.25])
-def test_the_displayed_bars_lead_from_the_best_score_to_the_score(error: float):
+def test_the_displayed_bars_lead_from_the_best_score_to_the_score(error):
     aucs = [(0.9 + place / 200, 0.85 - place / 300, 0.95) for place in range(14)]
     view = waterfall(diagnosed(aucs, error=error, subgroup_auc=0.93, bpsn_auc=0.82, bnsp_auc=0.95))
     left = {"term": Decimal(view.best), "part": Decimal(view.best)}

@@ -1,9 +1,7 @@
 """Analysis of a team's own submissions: losses."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from markupsafe import escape
@@ -16,7 +14,7 @@ HERE = "/competitions/toxicity"
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]):
+def arena(make_arena):
     return make_arena()
 
 

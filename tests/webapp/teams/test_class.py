@@ -16,7 +16,7 @@ STUDENTS = 300
 SECTIONS = ("North", "East", "South", "West")
 
 
-def roster() -> str:
+def roster():
     rows = [
         f"{number:05d};Student {number};s{number}@example.org;{SECTIONS[number % 4]}"
         for number in range(STUDENTS)
@@ -24,20 +24,20 @@ def roster() -> str:
     return "\r\n".join(["Student ID;Name;E-mail;Section;Phone", *(f"{row};1" for row in rows)])
 
 
-def grades(desk: Desk, query: str = "") -> list[dict[str, str]]:
+def grades(desk, query=""):
     text = desk("GET", f"{DESK}/exports/grades.csv{query}").text
     return list(csv.DictReader(io.StringIO(text)))
 
 
 @pytest.fixture
-def olga(arena) -> Desk:
+def olga(arena):
     arena.competition()
     olga = Desk(arena.person("Olga"))
     arena.give_role(olga.person, Role.OWNER)
     return olga
 
 
-def test_a_class_with_divisions_and_grades(olga: Desk):
+def test_a_class_with_divisions_and_grades(olga):
     arena, truth = olga.arena, olga.arena.truth
     sent = {"file": (io.BytesIO(roster().encode("utf-16")), "roster.csv"), "sections": "divisions"}
     page = olga.person.confirm(f"{PAGE}/students", sent)
@@ -63,7 +63,7 @@ def test_a_class_with_divisions_and_grades(olga: Desk):
     check(olga, active, "private")
 
 
-def check(olga: Desk, active: list[str], split: str):
+def check(olga, active, split):
     """Compare the grades with ranks that are derived from the stored scores."""
     with olga.arena.database.read() as session:
         query = select(Team.name, Standing.score_units, Standing.submitted_at)
@@ -87,7 +87,7 @@ def check(olga: Desk, active: list[str], split: str):
         assert float(row["percentile"]) == round(100 * (len(order) - place) / len(order), 1)
 
 
-def test_only_owners_and_editors_see_students_and_grades(olga: Desk):
+def test_only_owners_and_editors_see_students_and_grades(olga):
     olga("POST", f"{DESK}/students", json={"students": ["name,e-mail", "=Eve,eve@example.org"]}, expect=201)
     paths = (f"{DESK}/exports/grades.csv", f"{DESK}/exports/grades.json")
     for role, status in ((Role.VIEWER, 403), (Role.EDITOR, 200)):
@@ -104,13 +104,13 @@ def test_only_owners_and_editors_see_students_and_grades(olga: Desk):
     assert "example.org" not in stranger.text
 
 
-def test_grades_are_safe_for_spreadsheets(olga: Desk):
+def test_grades_are_safe_for_spreadsheets(olga):
     olga("POST", f"{DESK}/students", json={"students": ["name,section", "Eve,=1+1"]}, expect=201)
     text = olga("GET", f"{DESK}/exports/grades.csv?bom=1").data.decode()
     assert (text[0], "'=1+1" in text) == ("\ufeff", True)
 
 
-def test_a_new_student_signs_up_and_returns_to_the_invitation(olga: Desk):
+def test_a_new_student_signs_up_and_returns_to_the_invitation(olga):
     answer = olga("POST", f"{DESK}/students", json={"students": ["Fay", " Gus ", ""]}, expect=201)
     made = answer.json["invitations"]
     assert [each["student"] for each in made] == ["Fay", "Gus"]
@@ -125,7 +125,7 @@ def test_a_new_student_signs_up_and_returns_to_the_invitation(olga: Desk):
     assert browser.get(path).status_code == 404
 
 
-def test_the_page_shows_a_preview_first_and_the_secrets_once(olga: Desk):
+def test_the_page_shows_a_preview_first_and_the_secrets_once(olga):
     refused = olga.person.post(f"{PAGE}/students", {"students": "Fay\nAdmin"})
     assert (refused.status_code, "Admin: The name" in refused.text, ">Import<" in refused.text) == (
         409, True, False
@@ -142,7 +142,7 @@ def test_the_page_shows_a_preview_first_and_the_secrets_once(olga: Desk):
     assert eva.post(f"{PAGE}/students", {"students": "Zoe"}).status_code == 403
 
 
-def test_the_largest_roster_is_previewed_and_imported(olga: Desk):
+def test_the_largest_roster_is_previewed_and_imported(olga):
     lines = [f"Student {number},{'s' * 40}{number}@example.org,{number:05d}" for number in range(5_000)]
     file = io.BytesIO("\n".join(["name,e-mail,student id", *lines]).encode())
     sent = {"file": (file, "roster.csv"), "own_accounts": "yes"}
@@ -150,7 +150,7 @@ def test_the_largest_roster_is_previewed_and_imported(olga: Desk):
     assert (page.status_code, "Added (5,000): " in page.text) == (201, True)
 
 
-def test_nothing_is_imported_if_the_confirmed_roster_has_changed(olga: Desk):
+def test_nothing_is_imported_if_the_confirmed_roster_has_changed(olga):
     lines = ["name,e-mail", "Fay,fay@example.org"]
     asked = olga("POST", f"{DESK}/students", json={"students": lines}, expect=409).json
     (question,) = asked["questions"]
@@ -160,7 +160,7 @@ def test_nothing_is_imported_if_the_confirmed_roster_has_changed(olga: Desk):
     assert grades(olga) == []
 
 
-def test_the_owner_prints_all_certificates_after_the_reveal(olga: Desk):
+def test_the_owner_prints_all_certificates_after_the_reveal(olga):
     page = "/competitions/toxicity/organize/teams/certificates"
     for name, noise in (("Ann", 1), ("Bob", 3)):
         olga.arena.submit(olga.arena.person(name), olga.arena.truth.predictions(noise=noise))
@@ -173,7 +173,7 @@ def test_the_owner_prints_all_certificates_after_the_reveal(olga: Desk):
     assert olga.arena.person("Eva").browser.get(page).status_code == 403
 
 
-def test_an_owner_copies_the_roster_to_the_next_competition(olga: Desk):
+def test_an_owner_copies_the_roster_to_the_next_competition(olga):
     olga("POST", f"{DESK}/students", json={"students": ["name,id", "Eve,7"]}, expect=201)
     for slug, copies in (("next", True), ("other", False)):
         sent = {"slug": slug, "title": slug, "source": "toxicity", "with_roster": copies}

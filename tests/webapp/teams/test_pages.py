@@ -34,7 +34,7 @@ def duo(arena):
     return ann, bob, cleo
 
 
-def link_of(leader) -> str:
+def link_of(leader):
     """Create an invitation link and return its path."""
     made = leader.post(f"{TEAM}/link")
     assert made.status_code == 201
@@ -43,7 +43,7 @@ def link_of(leader) -> str:
     return found[1]
 
 
-def buttons(page) -> set[str]:
+def buttons(page):
     main_part = page.text.partition("<main")[2]
     return set(re.findall(r"<button[^>]*>([^<]+)</button>", main_part))
 

@@ -33,12 +33,12 @@ def desk(arena):
     return arena
 
 
-def submission(desk, submission_id: int) -> Submission:
+def submission(desk, submission_id):
     with desk.database.read() as session:
         return session.get_one(Submission, submission_id)
 
 
-def fail(desk, submission_id: int):
+def fail(desk, submission_id):
     with desk.database.write() as session:
         job = session.scalars(select(ScoringJob).where(ScoringJob.submission_id == submission_id)).one()
         job.state, job.incident = JobState.FAILED, "7f3a"
@@ -137,7 +137,7 @@ def test_exports_that_run_at_the_same_time_are_limited(desk):
 
 
 @pytest.mark.parametrize("kind", ["submissions", "standings", "scores", "audit"])
-def test_every_export_is_available_in_both_formats(desk, kind: str):
+def test_every_export_is_available_in_both_formats(desk, kind):
     table = desk.vic.browser.get(f"{DESK}/exports/{kind}.csv")
     assert table.headers["Content-Disposition"] == f"attachment; filename=toxicity-{kind}.csv"
     assert len(table.text.splitlines()) >= 2
