@@ -72,6 +72,7 @@ NAME_NO_BLOB = {
     "roster_entry.student_id": "an id of a student",
     "roster_entry.section": "a name",
     "roster_entry.link_sha256": "hash of a link",
+    "roster_entry.original": "headings and cells",
 }
 
 
