@@ -601,7 +601,8 @@ class _Source:
         if sort == Sort.CHANGE and self.standings.split is Split.PRIVATE:
             before = replace(self.standings, split=Split.PUBLIC).ranked_teams().subquery()
             is_same = before.c.team_id == Standing.team_id
-            return query.add_columns((before.c.rank - rank).label("value")).outerjoin(before, is_same)
+            change = cast(before.c.rank - rank, Integer)
+            return query.add_columns(change.label("value")).outerjoin(before, is_same)
         if sort in list(Sort):
             return query.add_columns(cast(None, Integer).label("value"))
         return query.add_columns(self._term(sort).label("value")).join(Score, self._is_score)
