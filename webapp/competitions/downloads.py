@@ -105,7 +105,7 @@ def zipped(files: list[StoredFile], name: str) -> Response:
     answer = Response(iter(archive), mimetype=responses.BINARY, direct_passthrough=True)
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     answer.content_length = len(archive)
-    answer.set_etag(version_of(files))
+    answer.set_etag(version_of(files), weak=True)  # the archive contains the time of the download
     answer.last_modified = max(
         (file.created_at for file in files), default=None
     )  # the kaggle command needs it
