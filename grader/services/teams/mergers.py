@@ -202,6 +202,8 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     invitations.end(session, team=taken, now=now)
     _close_requests(session, taken)
     into.division, taken.division = into.division or taken.division, None
+    extensions = [each.extended_until for each in (taken, into) if each.extended_until is not None]
+    into.extended_until = max(extensions, default=None)
     taken.leader_id = None
     taken.merged_into_id = into.id
     session.flush()

@@ -301,3 +301,12 @@ def test_only_one_of_two_simultaneous_merges_of_a_team_succeeds(service, scene, 
     assert [isinstance(each, Exception) for each in answers].count(True) == 1
     with service.database.read() as session:
         assert session.scalar(select(func.count()).where(Team.merged_into_id.is_not(None))) == 1
+
+
+def test_a_merged_team_keeps_the_later_extension(service, scene, merge):
+    competition = scene(closes_at=service.now + 30 * DAY)
+    with service.database.write() as session:
+        for name, days in (("ada", 31), ("bob", 32)):
+            team = session.scalar(select(Team).where(Team.name == f"Team {name}"))
+            team.extended_until = service.now + days * DAY
+    assert merge(competition, "ada", "bob").extended_until == service.now + 32 * DAY
