@@ -147,7 +147,7 @@ def test_omitted_identities_and_values_are_listed_with_their_rows(solution, pred
     solution = replace(solution, identities={"some": some}, slices={"author": many}, usage=None)
     text = plain_text(analyse(Material(solution, {"toxic": predictions}, minimum_size=3)))
     assert "author = author 1: 43 rows" in text
-    assert "only the number of rows is shown: author = author 12 (42), author = author 13 (42)." in text
+    assert "number of rows is shown for: author = author 12 (42), author = author 13 (42)." in text
     small = analyse(Material(solution, minimum_size=44))
     assert small.facts[-1] == "Omitted because fewer than 44 rows mention them: some (43)"
 
