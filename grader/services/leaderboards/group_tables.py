@@ -12,7 +12,7 @@ from fairboard.interface import Description, Direction
 from fairboard.losses import mean_losses
 from grader.services.competitions.metric import NamedMetric
 
-OTHER_NAME = "other"
+OTHER_NAME = "(other)"  # not "other", which is a common name of a group
 Stored = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
@@ -21,7 +21,7 @@ class ShownGroup:
     """A group's value to three significant digits, and what is computed from the displayed values.
 
     `loss` is the share of the score that is lost, `behind` the distance from the best group of the column.
-    All groups that are too small to be named are one group with the name `other`.
+    All groups that are too small to be named are one group with the name `(other)`.
     """
 
     name: str
@@ -73,7 +73,7 @@ def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[G
     the best group of the column, plus the change of the power mean if the group were as good as that one.
     """
     is_lowest = direction is Direction.LOWEST
-    worst_of, best_of = (max, min) if is_lowest else (min, max)
+    worst_of, best_of, sign = (max, min, -1) if is_lowest else (min, max, 1)
     values = {(column, name): rounded(each["score"]) for column, name, each in _all(stored)}
     in_score = metric.scored_groups if metric.weight < 1 else ()
     scored = {(column, name): values[column, name] for column, name in in_score}
@@ -88,15 +88,13 @@ def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[G
         best = best_of(values[column, name] for name in named)
         worst = worst_of(named, key=lambda name: values[column, name])
         row_count = sum(each["rows"] for each in groups.values())
-        for name, each in groups.items():
-            key = column, name
+        for name in sorted(groups, key=lambda name: (name == OTHER, sign * values[column, name], name)):
+            key, each = (column, name), groups[name]
             loss = metric.weight * each["rows"] / row_count * abs(best - values[key])
             if key in scored:
                 loss += (1 - metric.weight) * abs(mean(scored | {key: best}) - mean(scored))
             behind = rounded(abs(best - values[key]))
             lines.append(ShownGroup(name or OTHER_NAME, each["rows"], values[key], rounded(loss), behind))
-        sign = -1 if is_lowest else 1
-        lines.sort(key=lambda line: (line.name == OTHER_NAME, sign * line.score, line.name))
         gap = rounded(abs(best - values[column, worst]))
         shown.append(GroupTable(column, worst or OTHER_NAME, gap, tuple(lines)))
     return tuple(shown)
@@ -136,7 +134,7 @@ def worst_of(stored: Stored, *, is_lowest_best: bool) -> WorstGroup | None:
 
 
 def values_with_errors(
-    tables: Sequence[GroupTable], about: Description, overall: float, error: float | None
+    stored: Stored, about: Description, overall: float, error: float | None
 ) -> dict[str, dict[str, GroupValue]]:
     """Return the values by column and group with estimated standard errors; empty if `error` is None.
 
@@ -147,17 +145,16 @@ def values_with_errors(
         return {}
     is_size = about.direction is Direction.LOWEST and overall > 0
     return {
-        table.column: {
-            each.name: GroupValue(
-                each.score,
+        column: {
+            name: GroupValue(
+                value := rounded(each["score"]),
                 error
-                * math.sqrt(sum(line.rows for line in table.groups) / each.rows)
-                * (max(1.0, each.score / overall) if is_size else 1.0),
+                * math.sqrt(sum(line["rows"] for line in groups.values()) / each["rows"])
+                * (max(1.0, value / overall) if is_size else 1.0),
             )
-            for each in table.groups
-            if each.name != OTHER_NAME
+            for name, each in groups.items()
         }
-        for table in tables
+        for column, groups in stored.items()
     }
 
 

@@ -219,7 +219,7 @@ def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field])
         parts = group_tables.loss_parts(tables, rules.metric, about, terms)
         error = errors.get("overall", errors.get("score"))
         overall = terms.get("overall", scale.value(units))
-        values = group_tables.values_with_errors(tables, about, overall, error)
+        values = group_tables.values_with_errors(score.groups if has_groups else {}, about, overall, error)
     return SplitResult(
         score=scale.text(units),
         score_units=units,

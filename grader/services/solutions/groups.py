@@ -296,7 +296,7 @@ def _groups(
 
 def _size_warnings(lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Warn about groups whose values are mostly chance, and which may disclose labels."""
-    for is_in_score, fate in ((True, "are in the score"), (False, 'are shown together as "other"')):
+    for is_in_score, fate in ((True, "are in the score"), (False, 'are shown together as "(other)"')):
         small = [
             f"{line['column']} = {line['value']}"
             for line in lines

@@ -170,7 +170,7 @@ def test_groups_with_enough_rows_enter_the_score_and_others_say_why_not():
     (line,) = [each for each in assessed.report["groups"] if each["value"] == "tiny"]
     assert "The minimum is 15" in line["why_not"] or "undefined" in line["why_not"]
     warnings = [each["message"] for each in assessed.report["findings"] if each["code"] == "small_groups"]
-    assert sum("region = tiny" in each and 'as "other"' in each for each in warnings) == 1
+    assert sum("region = tiny" in each and 'as "(other)"' in each for each in warnings) == 1
     assert [term.name for term in assessed.rules.scorer.describe().terms] == ["overall"]
 
 
