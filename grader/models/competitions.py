@@ -117,6 +117,7 @@ class Competition(_WithTexts, Base):
     A draft may lack dates and a live scoring version; `draft_metric` contains the metric settings with which
     its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
     Selections are frozen at the close, or at `selection_deadline` if an organizer has reopened them.
+    `extended_until` is the latest extension of a team, for which settling and the reveal wait.
     `section_use` is None for a competition without a roster. `saved_sections` contains the keys of the
     sections of the setup page that an organizer has saved.
 
@@ -199,6 +200,7 @@ class Competition(_WithTexts, Base):
     )
     reveals_at: Mapped[datetime | None]
     selection_deadline: Mapped[datetime | None]
+    extended_until: Mapped[datetime | None]
     section_use: Mapped[SectionUse | None] = mapped_column(
         stored_enum(SectionUse, name="section_use", is_checked=False)
     )

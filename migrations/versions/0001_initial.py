@@ -100,6 +100,7 @@ def upgrade() -> None:
         ),
         sa.Column("reveals_at", TIME),
         sa.Column("selection_deadline", TIME),
+        sa.Column("extended_until", TIME),
         sa.Column("section_use", sa.String(16)),
         sa.Column("paused_at", TIME),
         sa.Column("pause_message", sa.Text(), nullable=False, server_default=""),

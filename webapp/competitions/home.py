@@ -88,7 +88,7 @@ def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelect
 
 def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelection | None) -> NextStep | None:
     """Return the step that leads to the final selection, while that is open and not full."""
-    if choice is None or not selections.is_open(situation.competition, situation.now):
+    if choice is None or not selections.is_open(situation.competition, situation.now, situation.team):
         return None
     if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():
         return None
@@ -192,8 +192,8 @@ def read(
         "files": files,
         "first_steps": _first_steps(session, view, participant, files.latest) if participant else None,
         "allowance": participant.allowance if participant and view.is_open else None,
-        "can_select": selections.is_open(competition, now),
-        "selection_closes_at": selections.closes_at(competition),
+        "can_select": selections.is_open(competition, now, team),
+        "selection_closes_at": selections.closes_at(competition, team),
     }
 
 

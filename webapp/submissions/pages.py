@@ -65,7 +65,8 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     rescored = mail.of_team(
         session, competition=competition, team=submission.team, submission_ids=[submission.id]
     )
-    can_select = selections.is_open(competition, now) and not submission.team.is_disqualified
+    is_open = selections.is_open(competition, now, submission.team)
+    can_select = is_open and not submission.team.is_disqualified
     choice = None
     if found.is_own and can_select:
         choice = selections.would_count(session, competition=competition, team=submission.team, now=now)

@@ -74,7 +74,7 @@ def door(state: Situation, refused: ParticipantError | None, view: CompetitionVi
 
 def _can_select(state: Situation) -> bool:
     is_out = state.team is not None and state.team.is_disqualified
-    return selections.is_open(state.competition, state.now) and not is_out
+    return selections.is_open(state.competition, state.now, state.team) and not is_out
 
 
 OWN = Surface(blueprint, tag=TAG, role=Access.USER)
@@ -103,7 +103,7 @@ def _of_page(ask: Ask, _page: SubmissionList) -> dict[str, Any]:
         "results": {each.submission_id: each for each in outcome.lines} if outcome else {},
         "reason_words": REASONS,
         "can_select": _can_select(state),
-        "selection_closes_at": selections.closes_at(competition),
+        "selection_closes_at": selections.closes_at(competition, team),
         **context(state, ask.problem),
     }
 

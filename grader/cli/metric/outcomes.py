@@ -165,7 +165,8 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
         for column, each in groups.items():
             ordered = sorted(each.items(), key=lambda item: (item[0] == OTHER, sign * item[1]["score"]))
             table += [
-                [split, column, name or "(other)", "score", row["rows"], row["score"]] for name, row in ordered
+                [split, column, name or "(other)", "score", row["rows"], row["score"]]
+                for name, row in ordered
             ]
             if values := [row["score"] for name, row in each.items() if name != OTHER]:
                 gaps.append(f"{split}, {column}: gap {max(values) - min(values):.{about.decimals}f}")

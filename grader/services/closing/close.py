@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
@@ -193,14 +193,15 @@ def _state(competition: Competition) -> dict[str, Any]:
 
 
 def _selection_is_over(now: datetime) -> ColumnElement[bool]:
-    return or_(Competition.selection_deadline.is_(None), Competition.selection_deadline <= now)
+    ends = Competition.selection_deadline, Competition.extended_until
+    return and_(*(or_(end.is_(None), end <= now) for end in ends))
 
 
 def _settle(session: Session, competition: Competition, now: datetime) -> None:
     until = phases.selection_open_until(competition, now)
     if until is not None:
         message = (
-            f"Teams can change their final selection until {until:%-d %b %Y, %H:%M} UTC. The private "
+            f"Final selections can be changed until {until:%-d %b %Y, %H:%M} UTC. The private "
             "leaderboard cannot be revealed before then."
         )
         raise OrganizerRefusal("selection_open", ErrorKind.CONFLICT, message)

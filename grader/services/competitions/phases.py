@@ -68,13 +68,13 @@ def takes_divisions(competition: Competition, now: datetime) -> bool:
 
 
 def selection_open_until(competition: Competition, now: datetime) -> datetime | None:
-    """Return the deadline of a reopened selection that has not yet ended, or None."""
-    until = competition.selection_deadline
-    return until if until is not None and now < until else None
+    """Return the last deadline of a reopened selection or an extension that has not yet ended, or None."""
+    ends = competition.selection_deadline, competition.extended_until
+    return max((end for end in ends if end is not None and now < end), default=None)
 
 
 def is_settled(competition: Competition) -> bool:
     """Return whether the private standings have been computed since the last close or selection."""
     settled_at = competition.settled_at
-    ends = (competition.closes_at, competition.selection_deadline)
+    ends = (competition.closes_at, competition.selection_deadline, competition.extended_until)
     return settled_at is not None and all(end is None or settled_at >= end for end in ends)

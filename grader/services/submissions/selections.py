@@ -2,13 +2,15 @@
 
 A team selects up to N submissions. After the close, its best submissions by exact public score fill the
 remaining slots. The selection can be changed until the close, or until a later deadline if organizers
-reopened it, but never after the reveal. A merger keeps the selections of both teams, which may exceed N.
+reopened it or gave the team an extension, but never after the reveal. A merger keeps the selections of both
+teams, which may exceed N.
 """
 
 import enum
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import func
 from sqlalchemy import select as select_rows
 from sqlalchemy.orm import Session
 
@@ -65,8 +67,8 @@ def select(
     """
     session, competition = act.session, act.competition
     submission = accepting.get_own(session, user=act.user, submission_id=submission_id)
-    if not is_open(competition, act.now):
-        raise _closed(competition)
+    if not is_open(competition, act.now, submission.team):
+        raise _closed(competition, submission.team)
     session.refresh(submission)
     if is_selected and not submission.is_selected:
         if not is_selectable(submission):
@@ -86,32 +88,31 @@ def select(
     return submission
 
 
-def is_open(competition: Competition, now: datetime) -> bool:
-    """Return whether the selection can be changed at `now`."""
+def is_open(competition: Competition, now: datetime, team: Team | None) -> bool:
+    """Return whether a team can change its selection at `now`."""
     match phases.phase(competition, now):
         case Phase.SCHEDULED | Phase.OPEN:
             return True
         case Phase.CLOSED:
-            return competition.selection_deadline is not None and now < competition.selection_deadline
+            until = closes_at(competition, team)
+            return until is not None and now < until
         case _:
             return False
 
 
-def closes_at(competition: Competition) -> datetime | None:
-    """Return the time at which the selection closes: the competition's close, or a later deadline."""
-    moments = (competition.closes_at, competition.selection_deadline)
+def closes_at(competition: Competition, team: Team | None) -> datetime | None:
+    """Return the time at which a team's selection closes: the competition's close, or a later deadline."""
     if competition.closes_at is None:
         return None
-    return max(moment for moment in moments if moment is not None)
+    later = competition.selection_deadline, team and team.extended_until
+    return max([competition.closes_at, *(moment for moment in later if moment)])
 
 
 def reopen(act: Act, *, until: datetime, reason: str) -> None:
     """Reopen the selection until a later time, delaying an earlier reveal; raise OrganizerRefusal."""
     competition = act.competition
-    _require_later(act, until, "final selection")
+    _delay_reveal(act, until, "final selection")
     before, competition.selection_deadline = competition.selection_deadline, until
-    if competition.reveals_at is not None and competition.reveals_at < until:
-        competition.reveals_at = until
     act.record(
         "selection.reopen",
         "final selection",
@@ -122,31 +123,35 @@ def reopen(act: Act, *, until: datetime, reason: str) -> None:
     )
 
 
-def _require_later(act: Act, until: datetime, what: str) -> None:
-    """Raise OrganizerRefusal unless a deadline can move to this time."""
-    message = ""
-    if phases.phase(act.competition, act.now) is Phase.REVEALED:
+def _delay_reveal(act: Act, until: datetime, what: str) -> None:
+    """Delay an earlier reveal until a deadline; raise OrganizerRefusal if it cannot move to this time."""
+    competition, message = act.competition, ""
+    if phases.phase(competition, act.now) is Phase.REVEALED:
         message = f"The private leaderboard is revealed, so the {what} cannot be extended."
-    elif act.competition.closes_at is None:
+    elif competition.closes_at is None:
         message = f"The competition has no closing date, so the {what} cannot be extended."
-    elif until <= max(act.now, act.competition.closes_at):
+    elif until <= max(act.now, competition.closes_at):
         message = (
             f"The {what} cannot be extended until {until:%-d %b %Y, %H:%M} UTC. Choose a time in the future "
             "and after the close."
         )
     if message:
         raise OrganizerRefusal("selection_stays", ErrorKind.CONFLICT, message)
+    if competition.reveals_at is not None and competition.reveals_at < until:
+        competition.reveals_at = until
 
 
 def extend(act: Act, *, team: Team, until: datetime, reason: str) -> None:
-    """Let a team submit files until a later time, delaying the reveal; raise OrganizerRefusal."""
+    """Let a team submit and select files until a later time, delaying the reveal; raise OrganizerRefusal."""
+    competition = act.competition
     if team.is_organizers or team.merged_into_id is not None:
         message = f"The team {team.name} does not compete, so it cannot get an extension."
         raise OrganizerRefusal("selection_stays", ErrorKind.CONFLICT, message)
-    _require_later(act, until, "deadline of the team")
-    if act.competition.selection_deadline is None or act.competition.selection_deadline < until:
-        reopen(act, until=until, reason=reason)
+    _delay_reveal(act, until, "deadline of the team")
     before, team.extended_until = team.extended_until, until
+    act.session.flush()
+    own = Team.competition_id == competition.id, Team.merged_into_id.is_(None)
+    competition.extended_until = act.session.scalar(select_rows(func.max(Team.extended_until)).where(*own))
     act.record(
         "team.extend",
         f"team {log.mention(team)}",
@@ -208,8 +213,8 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> l
     ]
 
 
-def _closed(competition: Competition) -> Refusal:
-    closed_at = closes_at(competition)
+def _closed(competition: Competition, team: Team) -> Refusal:
+    closed_at = closes_at(competition, team)
     when = f" at {closed_at:%-d %b %Y, %H:%M:%S} UTC" if closed_at else ""
     with_it = "" if closed_at != competition.closes_at else " with the competition"
     return Refusal("selection_closed", ErrorKind.FORBIDDEN, f"The final selection closed{with_it}{when}.")

@@ -184,7 +184,7 @@ def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal
         act = acting.begin(session, competition=competition, actor=TESTS, now=after)
         selections.reopen(act, until=close + 2 * DAY, reason="Rescored.")
     current = service.reload(competition)
-    assert selections.is_open(current, close + DAY) and not phases.is_settled(current)
+    assert selections.is_open(current, close + DAY, None) and not phases.is_settled(current)
     with service.database.write() as session:
         own = acting.as_person(session, competition, service.user("ada"), now=close + DAY)
         picked = selections.select(own, submission_id=1)

@@ -154,9 +154,9 @@ def test_reopened_selection_ends_at_its_deadline_and_not_after_it(service):
     end = close + 60 * MINUTE
     reopen(service, competition, end, now=close)
     reopened = service.reload(competition)
-    assert selections.is_open(reopened, end - timedelta(microseconds=1))
-    assert not selections.is_open(reopened, end)
-    assert selections.closes_at(reopened) == end
+    assert selections.is_open(reopened, end - timedelta(microseconds=1), None)
+    assert not selections.is_open(reopened, end, None)
+    assert selections.closes_at(reopened, None) == end
     assert phases.selection_open_until(reopened, end - timedelta(microseconds=1)) == end
     assert phases.selection_open_until(reopened, end) is None
     pick(service, only, now=end - timedelta(microseconds=1))
@@ -193,8 +193,8 @@ def test_only_scores_of_the_live_version_determine_automatic_choices(service, pr
 def test_a_team_with_an_extension_submits_later_and_its_grade_states_the_delay(service):
     competition = service.competition(closes_at=service.now + MINUTE)
     close, until = competition.closes_at, competition.closes_at + 3 * DAY
-    sent = service.submit(competition)
-    service.score(sent, service.submit(competition, user="bob"))
+    sent, others = service.submit(competition), service.submit(competition, user="bob")
+    service.score(sent, others)
     with service.database.write() as session:
         team = session.get_one(Submission, sent.submission.id).team
         original = [["SIS ID", "a1"], ["score", "7"]]
@@ -209,10 +209,14 @@ def test_a_team_with_an_extension_submits_later_and_its_grade_states_the_delay(s
     for moment in (close, service.now - MINUTE):
         with refused("selection_stays"):
             extend(moment)
+    extend(until + 9 * DAY)
     extend(until)
     late = service.submit(competition, skill=9.0, after=DAY + 2 * MINUTE)
     assert late.submission.kind is SubmissionKind.NORMAL
     service.score(late)
+    pick(service, late.submission.id, now=service.now + DAY + 2 * MINUTE)
+    with refused("selection_closed"):
+        pick(service, others.submission.id, user="bob", now=service.now + DAY + 2 * MINUTE)
     for name, after in (("bob", DAY), ("ada", 3 * DAY + 2 * MINUTE)):
         with pytest.raises(CompetitionClosed):
             service.submit(competition, user=name, seed=7, after=after)
