@@ -203,7 +203,7 @@ def _mail_link(template: str, purpose: LinkPurpose) -> ResponseReturnValue:
         with _constant_time(), site.database.write() as session:
             now = db.now(session)
             if site.settings.rate_limits:
-                limits.count_for_address(session, address=address, now=now)
+                limits.count_for_address(session, address=address, purpose=purpose, now=now)
             then = auth.safe_target(request.args.get("next"))
             one_time_links.ask(session, purpose=purpose, address=address, then=then, now=now)
     except ParticipantError as error:

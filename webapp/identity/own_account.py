@@ -217,9 +217,9 @@ def change_email(act: Act, sent: AddressRequest) -> str:
     if not address or not settings.sends_mail():
         email_addresses.note(act.session, user=act.user, address=address)
         return "E-mail address saved." if address else "E-mail address removed."
-    if settings.rate_limits:
-        limits.count_for_address(act.session, address=address, now=act.now)
     purpose = LinkPurpose.VERIFY_EMAIL
+    if settings.rate_limits:
+        limits.count_for_address(act.session, address=address, purpose=purpose, now=act.now)
     one_time_links.ask(act.session, purpose=purpose, user=act.user, address=address, now=act.now)
     return f"We sent a link to {address}. Open it to confirm the address."
 

@@ -314,18 +314,18 @@ def _invite(
     Also return the students whose addresses have reached their limit; they get no link.
     """
     session, now, invited, limited = act.session, act.now, list[RosterEntry](), list[RosterEntry]()
+    purpose, lifetime = LinkPurpose.SIGN_UP, one_time_links.HANDED_FOR[LinkPurpose.SIGN_UP]
     _revoke(session, entries)
     # All imports count the addresses in the same order, so their locks cannot form a cycle.
     for entry in sorted(entries, key=lambda each: addresses.key(each.email or "")):
         limits.count_student_invitation(session, by=act.actor.user, now=now)
         try:
             if by_mail and entry.email:
-                limits.count_for_address(session, address=entry.email, now=now)
+                limits.count_for_address(session, address=entry.email, purpose=purpose, now=now)
             invited.append(entry)
         except limits.TooMuchMail:
             limited.append(entry)
     made = []
-    purpose, lifetime = LinkPurpose.SIGN_UP, one_time_links.HANDED_FOR[LinkPurpose.SIGN_UP]
     for entry in sorted(invited, key=entries.index):
         address = entry.email if by_mail else None
         token = one_time_links.create(session, purpose=purpose, address=address, lifetime=lifetime, now=now)

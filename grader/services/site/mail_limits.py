@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import Team, User
+from grader.models import LinkPurpose, Team, User
 from grader.services.site import counting
 from grader.services.site import mail_addresses as addresses
 from grader.services.site.counting import DAY, HOUR, RateLimit
@@ -30,12 +30,15 @@ class TooMuchMail(ParticipantError):
         super().__init__(f"{message} You can send the next one {counting.when(free_at, now)}.")
 
 
-def count_for_address(session: Session, *, address: str, now: datetime) -> None:
-    """Count an e-mail that sends a link to an address; raise InvalidAddress or TooMuchMail."""
+def count_for_address(session: Session, *, address: str, purpose: LinkPurpose, now: datetime) -> None:
+    """Count an e-mail that sends a link to an address; raise InvalidAddress or TooMuchMail.
+
+    Each purpose has its own limit, so that invitations to a class cannot delay a password reset.
+    """
     key = addresses.key(addresses.clean_address(address))
     whose = hashlib.sha256(key.encode()).hexdigest()
     sentence = "This address has reached its limit of {} e-mails with a link in {}."
-    _count(session, "mail.address", whose, TO_ADDRESS, sentence, now)
+    _count(session, f"mail.{purpose}", whose, TO_ADDRESS, sentence, now)
 
 
 def count_student_invitation(session: Session, *, by: User | None, now: datetime) -> None:

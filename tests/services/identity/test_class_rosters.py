@@ -10,6 +10,7 @@ from grader.models import (
     CompetitionState,
     EntryMode,
     Identity,
+    LinkPurpose,
     Mail,
     Participation,
     RequestState,
@@ -168,6 +169,8 @@ def test_every_letter_counts_for_its_address(service, load):
     made, notes = load(competition, by_mail=True, renew_links=True)
     assert ([each.entry.name for each in made], mails(service)) == (["Cem"], sent)
     assert "Ada and Bob" in notes[-1]
+    reset = {"address": "ada@example.org", "purpose": LinkPurpose.RESET_PASSWORD}
+    service.act(limits.count_for_address, **reset)
 
 
 def test_invitations_and_renewals_count_for_the_person_who_sends_them(service, load, monkeypatch):
