@@ -1,13 +1,12 @@
 """Step chart of the teams' best public scores over time.
 
-Only displayed values are used, so the chart reveals no more than the table below it. If there are too many
-teams for individual lines, a band shows the range of the best scores of 80 % of the other teams.
+Only displayed values are used, so the chart reveals no more than the table below it.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from grader.charts.svg import (
     NARROW,
@@ -18,7 +17,6 @@ from grader.charts.svg import (
     Plot,
     circle,
     levels,
-    points,
     polyline,
     robust_floor,
     stairs,
@@ -34,8 +32,6 @@ COLOURS = 10
 SMALLEST_SPREAD = 200
 SHORTEST = timedelta(minutes=10)
 POINTED_TEAMS = 3  # maximum number of teams for which each step also has a point
-LINES = 14  # maximum number of other teams that have individual faint lines
-BAND_TIMES = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,69 +44,30 @@ class Steps:
     steps: Sequence[TeamEntry]
 
 
-@dataclass(frozen=True, slots=True)
-class BandLevel:
-    """The band of the other teams' best scores at one time, in units."""
-
-    at: datetime
-    low: int
-    middle: int
-    high: int
-
-
-@dataclass(frozen=True, slots=True)
-class StepChart:
-    """A step chart in both widths; scores below `floor`, if not None, appear at the bottom edge.
-
-    `band` contains the band of the other teams if there are too many for individual lines.
-    """
+class StepChart(NamedTuple):
+    """A step chart in both widths; scores below `floor`, if not None, appear at the bottom edge."""
 
     svg: str
     narrow_svg: str
     floor: str | None
-    band: tuple[BandLevel, ...] = ()
 
 
-def step_chart(
-    teams: Sequence[Steps],
-    *,
-    until: datetime,
-    others: Sequence[Sequence[TeamEntry]] = (),
-    scale: Scale = SCALE,
-) -> StepChart | None:
-    """Render the step chart until a time; return None if there are no teams.
-
-    `teams` must be sorted, best first. The `others` appear as faint lines, or as a band if there are many.
-    """
+def step_chart(teams: Sequence[Steps], *, until: datetime, scale: Scale = SCALE) -> StepChart | None:
+    """Render the step chart of teams, sorted best first, until a time; return None if there are no teams."""
     if not teams:
         return None
     until = max(until, *(team.steps[-1].submitted_at for team in teams))
-    firsts = [steps[0] for steps in (*(team.steps for team in teams), *others)]
+    firsts = [team.steps[0] for team in teams]
     start = min(*(first.submitted_at for first in firsts), until - SHORTEST)
-    band = _band(others, start, until) if len(others) > LINES else ()
-    x = Axis("", start.timestamp(), until.timestamp())
-    y = _score_axis(teams, others, scale)
-    wide, narrow = (
-        _drawn(Plot.fitting(frame, x, y), teams, others, band, start, until) for frame in (WIDE, NARROW)
-    )
+    x, y = Axis("", start.timestamp(), until.timestamp()), _score_axis(teams, scale)
+    wide, narrow = (_drawn(Plot.fitting(frame, x, y), teams, start, until) for frame in (WIDE, NARROW))
     lowest = min(first.score_units for first in firsts)
-    return StepChart(wide, narrow, scale.text(int(y.low)) if lowest < y.low else None, band)
+    return StepChart(wide, narrow, scale.text(int(y.low)) if lowest < y.low else None)
 
 
-def _drawn(
-    plot: Plot,
-    teams: Sequence[Steps],
-    others: Sequence[Sequence[TeamEntry]],
-    band: Sequence[BandLevel],
-    start: datetime,
-    until: datetime,
-) -> str:
+def _drawn(plot: Plot, teams: Sequence[Steps], start: datetime, until: datetime) -> str:
     right = plot.frame.area.right
     parts = [*levels(plot.y, plot.frame.area), *_times(plot, start, until)]
-    if band:
-        parts += _drawn_band(band, plot)
-    else:
-        parts += [polyline("step other", stairs(_places(steps, plot), right)) for steps in others]
     places = [_places(team.steps, plot) for team in teams]
     heights = plot.frame.heights([each[-1][1] for each in places])
     lines = enumerate(zip(teams, places, heights, strict=True))
@@ -128,39 +85,14 @@ def _drawn(
     return plot.frame.picture("chart", description, parts)
 
 
-def _band(others: Sequence[Sequence[TeamEntry]], start: datetime, until: datetime) -> tuple[BandLevel, ...]:
-    """Return the 10 %, 50 % and 90 % quantiles of the teams' best scores at evenly spaced times."""
-    times = [[entry.submitted_at for entry in steps] for steps in others]
-    levels = []
-    for number in range(BAND_TIMES + 1):
-        at = start + (until - start) * (number / BAND_TIMES)
-        places = [bisect_right(each, at) for each in times]
-        units = sorted(
-            steps[place - 1].score_units for steps, place in zip(others, places, strict=True) if place
-        )
-        if units:
-            low, middle, high = (units[round(share * (len(units) - 1))] for share in (0.1, 0.5, 0.9))
-            levels.append(BandLevel(at, low, middle, high))
-    return tuple(levels)
-
-
-def _drawn_band(band: Sequence[BandLevel], plot: Plot) -> Iterator[str]:
-    low, middle, high = (
-        [plot.place(level.at.timestamp(), getattr(level, name)) for level in band]
-        for name in ("low", "middle", "high")
-    )
-    yield f'<polygon class="band" points="{points([*high, *reversed(low)])}"/>'
-    yield polyline("band-middle", middle)
-
-
 def _places(steps: Iterable[TeamEntry], plot: Plot) -> list[Place]:
     return [plot.place(step.submitted_at.timestamp(), step.score_units) for step in steps]
 
 
-def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[TeamEntry]], scale: Scale) -> Axis:
+def _score_axis(teams: Sequence[Steps], scale: Scale) -> Axis:
     """Return an axis that separates the teams' latest scores despite very low first scores."""
-    top = max(team.steps[-1].score_units for team in teams)
-    ends = [steps[-1].score_units for steps in (*(team.steps for team in teams), *others)]
+    ends = [team.steps[-1].score_units for team in teams]
+    top = max(ends)
     if len(ends) <= SHOWN_VALUES:
         ends = [entry.score_units for team in teams for entry in team.steps]
     floor = round(robust_floor(ends, least=SMALLEST_SPREAD))

@@ -17,7 +17,6 @@ from webapp.presentation.formats import column_name
 from webapp.presentation.terms import NAMES
 
 TEAM_COUNT = 5
-BAND_LINES = 8  # maximum number of rows in the table below the chart
 
 
 @dataclass
@@ -82,26 +81,16 @@ def has_frontier(board: Board) -> bool:
 def steps(
     rows: Sequence[ShownRow],
     histories: Mapping[int, Sequence[TeamEntry]],
-    sample: Mapping[int, Sequence[TeamEntry]],
     board: Board,
     *,
     own_team_id: int | None,
     end: datetime,
 ) -> dict[str, Any] | None:
-    """Return the step chart of these teams until a time, and its tables; None if there are no teams."""
+    """Return the step chart of these teams until a time, and its table; None if there are no teams."""
     teams = [
         Steps(row.rank or 0, row.team, row.team_id == own_team_id, tuple(histories[row.team_id]))
         for row in rows
         if histories[row.team_id]
     ]
-    crowd = [tuple(each) for team_id, each in sample.items() if each and team_id not in histories]
-    chart = step_chart(teams, until=end, others=crowd, scale=board.scale)
-    if chart is None:
-        return None
-    return {
-        "chart": chart,
-        "teams": teams,
-        "band": chart.band[::-1][:: max(1, len(chart.band) // BAND_LINES)],
-        "others": len(crowd),
-        "is_sample": len(teams) + len(crowd) < board.team_count,
-    }
+    chart = step_chart(teams, until=end, scale=board.scale)
+    return None if chart is None else {"chart": chart, "teams": teams}

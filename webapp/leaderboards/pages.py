@@ -257,9 +257,8 @@ def _steps(
     end = min(now, competition.closes_at) if competition.closes_at else now
 
     def draw() -> dict[str, Any] | None:
-        sample = keep("sample", lambda: score_history.sample(session, competition=competition))
         histories = score_history.of_teams(session, competition=competition, team_ids=ids)
-        return charts.steps(top, histories, sample, board, own_team_id=own_id, end=end)
+        return charts.steps(top, histories, board, own_team_id=own_id, end=end)
 
     return keep(("steps", *ids, own_id), draw)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import and_, case, false, func, select, true
+from sqlalchemy import and_, case, false, select, true
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
@@ -28,8 +28,6 @@ from grader.services.leaderboards.group_tables import worst_of
 from grader.services.leaderboards.ranks import Standings
 from grader.visibility import Field, Viewer
 
-SAMPLE_COUNT = 60
-
 
 def unranked(team_id: int) -> Refusal:
     """Return the error that a team is on no leaderboard."""
@@ -46,15 +44,6 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
     if version is None or not Standings(session, version.id, Split.PUBLIC).entry_of(team_id):
         raise unranked(team_id)
     return team, competition
-
-
-def sample(session: Session, *, competition: Competition) -> dict[int, list[TeamEntry]]:
-    """Return the steps of all teams, or of a sample evenly spaced by rank."""
-    ranked = Standings(session, lookup.live(competition).id, Split.PUBLIC).ranked_teams().subquery()
-    count = select(func.count()).select_from(ranked).scalar_subquery()
-    every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
-    ids = session.scalars(select(ranked.c.team_id).where(ranked.c.rank % every == 0)).all()
-    return of_teams(session, competition=competition, team_ids=ids)
 
 
 def of_teams(
