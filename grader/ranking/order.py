@@ -126,14 +126,14 @@ class Scale:
 
     def value(self, units: int) -> float:
         """Return the score with these units, or the change of a score by these units."""
-        return float(self._exact(units))
+        return float(self.exact(units))
 
     def text(self, units: int) -> str:
         """Return a score as text, such as ``0.93412``, or ``1.00000e+12`` for 2^53 units or more."""
         if abs(units) >= LARGEST_UNITS:
-            return f"{self._exact(units):.5e}"
+            return f"{self.exact(units):.5e}"
         decimals = self.decimals if self.shown_decimals is None else self.shown_decimals
-        return f"{self._exact(units):.{decimals}f}"
+        return f"{self.exact(units):.{decimals}f}"
 
     def difference(self, one: int, other: int) -> int:
         """Return the units of the difference of two scores."""
@@ -147,7 +147,7 @@ class Scale:
 
     def signed_text(self, units: int) -> str:
         """Return a change of a displayed score with its sign, such as ``+0.00120``."""
-        return f"{'+' if self._exact(units) > 0 else ''}{self.text(units)}"
+        return f"{'+' if self.exact(units) > 0 else ''}{self.text(units)}"
 
     @property
     def worse(self) -> str:
@@ -159,18 +159,19 @@ class Scale:
         step_units = max(round(step * 10.0**self.decimals), 1)
         return units if abs(units) >= LARGEST_UNITS else units // step_units * step_units
 
-    @property
-    def _limit(self) -> float:
-        """The score of 2^53 units."""
-        return LARGEST_UNITS / 10.0**self.decimals
-
-    def _exact(self, units: int) -> Decimal:
+    def exact(self, units: int) -> Decimal:
+        """Return a displayed score, or the change of a score, as an exact number."""
         signed = -units if self.is_lowest_best else units
         if abs(units) < LARGEST_UNITS:
             return Decimal(signed).scaleb(-self.decimals)
         bits = abs(units) - LARGEST_UNITS + _bits(self._limit)
         (size,) = struct.unpack("<d", struct.pack("<q", bits))
         return Decimal(size).copy_sign(Decimal(signed))
+
+    @property
+    def _limit(self) -> float:
+        """The score of 2^53 units."""
+        return LARGEST_UNITS / 10.0**self.decimals
 
 
 def _bits(value: float) -> int:
@@ -185,6 +186,12 @@ SCALE = Scale()
 def term_text(value: float, decimals: int) -> str:
     """Return a term as text; a huge one has an exponent, as scores have."""
     return f"{value:.5e}" if abs(value) * 10**decimals >= LARGEST_UNITS else f"{value:.{decimals}f}"
+
+
+def change_text(change: Decimal) -> str:
+    """Return a change of a displayed score with its sign, such as ``+0.00120``."""
+    digits = f"{change:.5e}" if abs(change) >= LARGEST_UNITS else f"{change:f}"
+    return f"+{digits}" if change > 0 else digits
 
 
 def error_text(error: float) -> str:

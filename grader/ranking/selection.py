@@ -104,6 +104,10 @@ class Boards:
     rankings: Mapping[str, Ranking]
     choices: Mapping[int, tuple[Competitor, ...]]
 
+    def competing(self, team_id: int) -> set[int]:
+        """Return the ids of a team's submissions that compete on the private leaderboards."""
+        return {choice.submission_id for choice in self.choices.get(team_id, ())}
+
 
 def compute(
     scored: Iterable[Scored],

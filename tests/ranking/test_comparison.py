@@ -1,12 +1,14 @@
 """Differences between scoring versions, for random leaderboards and small examples."""
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.ranking import selection
+from grader.ranking import order, selection
 from grader.ranking.comparison import ScorePair, compare
+from grader.ranking.order import SCALE, Scale
 from grader.ranking.selection import MAIN_BOARD, Scored, SubmissionKind
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -67,7 +69,7 @@ def test_both_sides_equal_the_computed_leaderboards(drawn, out, selection_count)
 def test_version_has_no_difference_from_itself(drawn, out):
     same = [ScorePair(each.known, each.known) for each in pairs_of(drawn)]
     found = compare(same, disqualified=out)
-    assert found.is_nothing and not found.largest
+    assert found.is_nothing and found.largest == 0
     assert all(before == after for before, after in (board.leaders for board in found.boards[MAIN_BOARD]))
 
 
@@ -76,33 +78,49 @@ def test_reverse_comparison_exchanges_the_sides(drawn, out):
     pairs = pairs_of(drawn)
     there = compare(pairs, disqualified=out)
     back = compare([ScorePair(each.after, each.before) for each in pairs], disqualified=out)
-    assert there.changed == back.changed and len(there.largest) == len(back.largest)
+    assert (there.changed, there.largest, there.selections) == (back.changed, back.largest, back.selections)
     for one, other in zip(there.boards[MAIN_BOARD], back.boards[MAIN_BOARD], strict=True):
         assert one.leaders == other.leaders[::-1]
-        assert {(t.team_id, t.rank_change) for t in one.moved if t.rank_change} == {
-            (t.team_id, -t.rank_change) for t in other.moved if t.rank_change
+        assert {(t.team_id, t.before, t.after) for t in one.moved} == {
+            (t.team_id, t.after, t.before) for t in other.moved
         }
-    swapped = [(each.team_id, each.leaving, each.entering) for each in back.selections]
-    assert [(each.team_id, each.entering, each.leaving) for each in there.selections] == swapped
 
 
 def test_changes_of_ranks_scores_and_leaders_are_correct_in_an_example():
-    found = compare(simple((1, 90, 70), (2, 80, 80), (3, 60, 60)))
+    found = compare(simple((1, 90, 70), (2, 80, 80), (3, 60, 60), (4, 50, 55)))
     public, private = found.boards[MAIN_BOARD]
-    changes = {team.team_id: (team.rank_change, team.score_change) for team in public.teams}
-    assert changes == {2: (1, 0), 1: (-1, -20), 3: (0, 0)}
+    assert [(team.team_id, team.before.rank, team.after.rank) for team in public.teams] == [
+        (2, 2, 1),
+        (1, 1, 2),
+        (3, 3, 3),
+        (4, 4, 4),
+    ]
     assert [team.team_id for team in private.moved] == [2, 1]
+    assert [team.team_id for team in private.changed] == [2, 1, 4]
     assert public.leaders == (1, 2)
-    assert (found.scored_before, found.scored_after, found.changed) == (3, 3, 1)
-    assert [each.known.submission_id for each in found.largest] == [0]
-    assert found.largest[0].changes == (-20, -20)
+    assert (found.scored_before, found.scored_after, found.changed) == (4, 4, 2)
+    assert found.largest == Decimal("0.00020")
+
+
+def test_displayed_scores_are_compared_across_scales_and_beyond_2_to_the_53():
+    error, accuracy = Scale(2, is_lowest_best=True), Scale(3)
+    old, new = (
+        Scored(1, 1, NOON, scale.units(score), scale.units(score), shown_units=0)
+        for scale, score in ((error, 0.25), (accuracy, 0.875))
+    )
+    pair = ScorePair(old, new, (error, accuracy))
+    assert pair.changes == (Decimal("0.625"),) * 2
+    assert compare([pair]).largest == Decimal("0.625")
+    sizes = [SCALE.units(size) for size in (3e20, 1e20)]
+    one, other = (Scored(1, 1, NOON, units, units, shown_units=units) for units in sizes)
+    assert order.change_text(ScorePair(one, other).changes[0]) == "-2.00000e+20"
 
 
 def test_automatic_selection_changes_and_a_selected_submission_stays():
     pairs = simple((1, 90, 50), (1, 80, 80), (1, 70, 70))
     found = compare(pairs, selection_count=1)
-    assert [(each.team_id, each.entering, each.leaving) for each in found.selections] == [(1, (1,), (0,))]
-    team = found.boards[MAIN_BOARD].private.teams[0]
+    assert found.selections == (1,)
+    team = found.boards[MAIN_BOARD][1].teams[0]
     assert (team.before.entry.submission_id, team.after.entry.submission_id) == (0, 1)
     picked = [pair(0, (1, SubmissionKind.NORMAL, True, 0, (90, 90), (50, 50))), *pairs[1:]]
     assert compare(picked, selection_count=1).selections == ()
@@ -110,7 +128,7 @@ def test_automatic_selection_changes_and_a_selected_submission_stays():
 
 def test_team_without_scores_in_the_new_version_is_listed_as_gone():
     found = compare([*simple((1, 90, 90)), pair(1, (2, SubmissionKind.NORMAL, False, 0, (95, 95), None))])
-    stays, gone = found.boards[MAIN_BOARD].public.teams
+    stays, gone = found.boards[MAIN_BOARD][0].teams
     assert (stays.team_id, gone.team_id) == (1, 2)
-    assert (gone.after, gone.rank_change, gone.score_change) == (None, None, None)
-    assert found.boards[MAIN_BOARD].public.moved == (stays, gone)
+    assert gone.after is None and gone.has_moved
+    assert found.boards[MAIN_BOARD][0].moved == (stays, gone)

@@ -7,7 +7,7 @@ from pydantic import Field
 from grader.models import MAIN_BOARD, ScoringVersion, ScoringVersionState
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules, StoredMetric
-from grader.services.rescoring.difference import Changes, Preview
+from grader.services.rescoring.difference import Preview
 from grader.services.rescoring.preparation import JobProgress
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
@@ -136,8 +136,9 @@ class DifferenceAnswer(Answer):
     public: BoardDifference
     private: BoardDifference
     selection_count: int
-    term_changes: Annotated[
-        dict[str, dict[str, float]], Field(description="The mean change of each term, by split.")
+    mean_changes: Annotated[
+        dict[str, dict[str, float]],
+        Field(description="The mean changes of the terms and of the scores of the groups, by split."),
     ]
     table: Annotated[str, Field(description="The URL of the CSV file with the scores of all submissions.")]
 
@@ -158,13 +159,13 @@ def details(version: ScoringVersion, progress: JobProgress, gaps: Any) -> Scorin
 
 def difference(found: Preview, *, table: str) -> DifferenceAnswer:
     """Return the changes that a version makes as the API model."""
-    summary, changes = Changes.of(found), found.difference
+    changes = found.difference
     public, private = changes.boards[MAIN_BOARD]
     return DifferenceAnswer(
         before=found.versions.before.number,
         after=found.versions.after.number,
-        sentences=list(summary.sentences),
-        digest=summary.digest,
+        sentences=list(found.sentences()),
+        digest=found.digest,
         is_complete=found.gaps.unfinished == 0,
         unfinished=found.gaps.unfinished,
         lost=found.gaps.lost,
@@ -173,9 +174,9 @@ def difference(found: Preview, *, table: str) -> DifferenceAnswer:
         public=_board(found, public),
         private=_board(found, private),
         selection_count=len(changes.selections),
-        term_changes={
-            split: {term: after - before for term, (before, after) in means.items()}
-            for split, means in found.term_means.items()
+        mean_changes={
+            split: {name: after - before for name, (before, after) in means.items()}
+            for split, means in found.means.items()
         },
         table=table,
     )
@@ -186,14 +187,14 @@ def _board(found: Preview, board: BoardChange) -> BoardDifference:
     return BoardDifference(
         team_count=len(board.teams),
         moved_count=len(board.moved),
-        moved=[_move(found, team) for team in board.changed[:MOST_MOVED]],
+        moved=[_move(found, board, team) for team in board.changed[:MOST_MOVED]],
         leader_changes=before != after,
     )
 
 
-def _move(found: Preview, team: TeamChange) -> TeamMove:
+def _move(found: Preview, board: BoardChange, team: TeamChange) -> TeamMove:
     before, after = team.before, team.after
-    old, new = found.versions.scales
+    old, new = board.scales
     return TeamMove(
         team=found.teams[team.team_id],
         rank_before=before.rank if before else None,

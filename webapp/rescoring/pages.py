@@ -18,7 +18,7 @@ from grader.services.competitions.metric import NamedMetric, Rules, is_other_fil
 from grader.services.competitions.settings_model import Group
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import difference, mail, preparation, publication
-from grader.services.rescoring.difference import Changes, Compared, Preview
+from grader.services.rescoring.difference import Compared, Preview
 from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import asked_settings
@@ -315,7 +315,7 @@ def _switch(
         confirm(
             Question(
                 heading=heading,
-                sentences=changes.sentences,
+                sentences=tuple(changes.sentences()),
                 button=button,
                 back=scoring_version.url(slug=competition.slug, number=number),
                 state=f"{changes.digest} {sent.model_dump_json(exclude={FIELD})}",
@@ -370,12 +370,12 @@ def _preview(session: Any, competition: Competition, versions: Compared, act_num
 
 def summary(
     session: Any, competition: Competition, version: ScoringVersion, *, act_number: int
-) -> Changes | None:
-    """Return a summary of the changes that making a version live would cause; None if it is live."""
+) -> Preview | None:
+    """Return the changes that making a version live would cause; None if it is live."""
     if competition.live_scoring_version_id == version.id:
         return None
     versions = Compared(lookup.live(competition), version)
-    return Changes.of(_preview(session, competition, versions, act_number))
+    return _preview(session, competition, versions, act_number)
 
 
 def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:

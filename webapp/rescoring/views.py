@@ -1,17 +1,16 @@
 """Texts and tables of the rescoring pages: progress, settings, difference, suggested message."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from grader.models import ScoringVersion, Split
+from grader.models import ScoringVersion
 from grader.services.competitions.metric import Rules, of_version
-from grader.services.rescoring.difference import Means, Preview
+from grader.services.rescoring.difference import Preview
 from grader.services.rescoring.preparation import JobProgress
 from webapp.presentation import formats
 
-SHOWN_SELECTIONS = 50
 SHOWN_DIGITS = 12  # of the hash of a metric.py
 
 
@@ -61,50 +60,29 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
     yield "Reported metrics", ", ".join(metric.reported)
 
 
-def _mean_lines(
-    means: Means[Any], name_of: Callable[[Any], str]
-) -> list[tuple[str, float, list[tuple[str, float, float, str]]]]:
-    """Return each split with the end of its bars, 1 or the largest mean, and the means with their names."""
-    return [
-        (
-            split.value,
-            max([1.0, *(mean for pair in means[split].values() for mean in pair)]),
-            [
-                (name_of(key), before, after, _signed(after - before))
-                for key, (before, after) in means[split].items()
-            ],
-        )
-        for split in Split
-        if means.get(split)
-    ]
-
-
-def _signed(change: float) -> str:
-    return "0" if not round(change, 4) else f"{change:+.4f}"
-
-
 def difference_tables(found: Preview) -> dict[str, Any]:
     """Return the tables of the difference page beside the read model."""
-    versions, changes = found.versions, found.difference
+    versions = found.versions
     specs = of_version(versions.after).describe().terms
     names = {spec.name: spec.heading or spec.title for spec in specs}
-    # The value of predictions that are not related to the target, if the terms have the same one.
-    chance = {spec.chance for spec in specs}
-    before, after = versions.scales
+    scales = versions.before.scale, versions.after.scale
     return {
-        "before_text": before.text,
-        "text": after.text,
-        "change_text": lambda units: "" if units is None else versions.scale.signed_text(units),
-        "score_texts": [lambda score, own=own: own.text(own.units(score)) for own in (before, after)],
+        "score_texts": [lambda score, own=own: own.text(own.units(score)) for own in scales],
         "settings": changed(versions.before, Rules.of(versions.after)),
         "has_identities": Rules.of(versions.after).metric.takes_identities,
-        "chance": f"{chance.pop():g}" if len(chance) == 1 and None not in chance else None,
-        "terms": _mean_lines(found.term_means, names.__getitem__),
-        "groups": _mean_lines(found.group_means, " = ".join),
-        "selections": changes.selections[:SHOWN_SELECTIONS],
-        "largest": changes.largest,
-        "teams": found.teams,
+        "means": [
+            (
+                split,
+                [(names.get(name, name), *pair, _signed(*pair)) for name, pair in means.items()],
+            )
+            for split, means in found.means.items()
+            if means
+        ],
     }
+
+
+def _signed(before: float, after: float) -> str:
+    return f"{after - before:+.4f}" if round(after - before, 4) else "0"
 
 
 def suggested_notice(version: ScoringVersion, competition_title: str) -> str:

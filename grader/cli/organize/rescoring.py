@@ -168,9 +168,9 @@ def _difference(desk: Organizer, number: int) -> CommandOutput:
         lines.append(f"Incomplete: {counted(found['unfinished'], 'submission')} not scored yet.")
     if found["lost"]:
         lines.append(f"Would lose their score: {counted(found['lost'], 'submission')}.")
-    for split, changes in found["term_changes"].items():
-        words = ", ".join(f"{term} {change:+.4f}" for term, change in changes.items())
-        lines.append(f"Mean change of each term on the {split} rows: {words}.")
+    for split, changes in found["mean_changes"].items():
+        words = ", ".join(f"{name} {change:+.4f}" for name, change in changes.items())
+        lines.append(f"Mean changes on the {split} rows: {words}.")
     return CommandOutput(found, [*lines, *found["sentences"]])
 
 

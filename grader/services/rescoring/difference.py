@@ -6,15 +6,14 @@ submissions as well as those of disqualified teams.
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.models import (
-    MAIN_BOARD,
     Competition,
     JobState,
     Score,
@@ -28,20 +27,18 @@ from grader.models import (
     Team,
 )
 from grader.ranking import comparison
-from grader.ranking.comparison import BoardChange, ScorePair, VersionDifference
-from grader.ranking.order import Scale
-from grader.ranking.selection import Scored
+from grader.ranking.comparison import ScorePair, VersionDifference
+from grader.ranking.order import change_text
 from grader.services.competitions import boards, lookup, metric
 from grader.services.leaderboards import shown_scores
 from grader.services.rescoring import preparation
 from grader.services.site import leased_rows
-from grader.text import counted, csv_lines
+from grader.text import counted, csv_lines, iso
 
 CHUNK = 2_000
 MOST_GROUPS = 50
 
-Key = TypeVar("Key")
-Means = Mapping[Split, Mapping[Key, tuple[float, float]]]
+Means = Mapping[Split, Mapping[str, tuple[float, float]]]
 Value = tuple[str, str | tuple[str, ...]]  # a column of scores and the path in its JSON
 
 
@@ -50,19 +47,6 @@ class Compared(NamedTuple):
 
     before: ScoringVersion
     after: ScoringVersion
-
-    @property
-    def scales(self) -> tuple[Scale, Scale]:
-        """The score scales of both versions, with units of the same size."""
-        scales = [version.scale for version in self]
-        decimals = max(each.decimals for each in scales)
-        before, after = (replace(each, decimals=decimals, shown_decimals=each.decimals) for each in scales)
-        return before, after
-
-    @property
-    def scale(self) -> Scale:
-        """The scale of the changes from one version to the other."""
-        return replace(self.scales[1], shown_decimals=None)
 
 
 class Gaps(NamedTuple):
@@ -76,18 +60,53 @@ class Gaps(NamedTuple):
 class Preview:
     """The complete differences between two versions, with team names.
 
-    `term_means` and `group_means` contain the mean of each term, and of the score in each of the first
-    groups, before and after, over the submissions scored under both versions. `named` contains the names
-    of the named leaderboards by key.
+    `means` contains the mean of each term, and of the score in each of the first groups, before and after,
+    over the submissions scored under both versions. `named` contains the names of the named leaderboards by
+    key.
     """
 
     versions: Compared
     difference: VersionDifference
     teams: Mapping[int, str]
-    term_means: Means[str]
+    means: Means
     gaps: Gaps
-    group_means: Means[tuple[str, str]] = field(default_factory=dict)
-    named: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """A value that changes with the versions, the ranks of teams that move, the leaders or the scores."""
+        difference = self.difference
+        boards = list(chain.from_iterable(difference.boards.values()))
+        parts = [
+            [version.id for version in self.versions],
+            [[board.moved, board.leaders] for board in boards],
+            [difference.selections, difference.changed, difference.largest, self.gaps.lost],
+        ]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the changes of ranks, leaders, scores and selections as sentences."""
+        difference = self.difference
+        if difference.is_nothing:
+            yield "Nothing changes: every submission keeps its displayed scores, and every team its rank."
+            return
+        for key, sides in difference.boards.items():
+            for split, board in zip(Split, sides, strict=True):
+                moved, teams = len(board.moved), counted(len(board.teams), "team")
+                name = f"{split} leaderboard{key and ' ' + self.named[key]}"
+                old, new = (self.teams.get(each or 0, "no team") for each in board.leaders)
+                leader = "stays the same" if old == new else f"changes from {old} to {new}"
+                yield f"Rank changes on the {name}: {moved:,} of {teams}; the leader {leader}."
+        submissions, largest = counted(difference.scored_after, "submission"), change_text(difference.largest)
+        yield (
+            f"Changes of displayed scores: {difference.changed:,} of {submissions}; the largest change is "
+            f"{largest.lstrip('+')}."
+        )
+        if difference.scored_before != difference.scored_after:
+            before, after = difference.scored_before, difference.scored_after
+            yield f"Scored submissions: {before:,} before the rescoring, {after:,} after it."
+        if difference.selections:
+            yield f"Changes of final selections: {counted(len(difference.selections), 'team')}."
 
 
 def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
@@ -102,10 +121,10 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
 
 def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:
     """Compute all differences between two versions on the complete leaderboards."""
-    terms: dict[str, Value] = {term: ("terms", term) for term in metric.term_names(versions.after)}
-    lines = [line for line in versions.after.solution.report.get("groups", ()) if line["is_defined"]]
-    places = [(line["column"], line["value"]) for line in lines[:MOST_GROUPS]]
-    groups: dict[tuple[str, str], Value] = {place: ("groups", (*place, "score")) for place in places}
+    values: dict[str, Value] = {term: ("terms", term) for term in metric.term_names(versions.after)}
+    groups = [line for line in versions.after.solution.report.get("groups", ()) if line["is_defined"]]
+    for column, name in [(line["column"], line["value"]) for line in groups[:MOST_GROUPS]]:
+        values[f"{column} = {name}"] = ("groups", (column, name, "score"))
     return Preview(
         versions=versions,
         difference=comparison.compare(
@@ -114,9 +133,8 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
             selection_count=competition.selection_count,
         ),
         teams=_team_names(session, competition),
-        term_means=_means(session, competition, versions, terms),
+        means=_means(session, competition, versions, values),
         gaps=gaps(session, competition=competition, version=versions.after),
-        group_means=_means(session, competition, versions, groups),
         named={rule.key: rule.name for rule in boards.of(competition, versions.after)},
     )
 
@@ -127,8 +145,8 @@ def _team_names(session: Session, competition: Competition) -> dict[int, str]:
 
 
 def _means(
-    session: Session, competition: Competition, versions: Compared, values: Mapping[Key, Value]
-) -> dict[Split, dict[Key, tuple[float, float]]]:
+    session: Session, competition: Competition, versions: Compared, values: Mapping[str, Value]
+) -> Means:
     """Return the mean of each value before and after, unless one of the versions does not have it."""
     if not values:
         return {}
@@ -195,30 +213,17 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
 
 def _pairs(session: Session, versions: Compared) -> list[ScorePair]:
     """Return each submission that is scored under one of the versions, ordered by id."""
-    scales = versions.scales
     before, after = (
         {
-            each.submission_id: _enlarged(each, 10 ** (scales[0].decimals - version.scale.decimals))
+            each.submission_id: each
             for each in shown_scores.scored(
                 session, scoring_version_id=version.id, kinds=tuple(SubmissionKind)
             )
         }
         for version in versions
     )
-    sign = 1 if scales[0].is_lowest_best == scales[1].is_lowest_best else -1
-    return [ScorePair(before.get(each), after.get(each), sign) for each in sorted(before.keys() | after)]
-
-
-def _enlarged(scored: Scored, factor: int) -> Scored:
-    """Return a submission with its scores in units that are smaller by a factor."""
-    if factor == 1:
-        return scored
-    return replace(
-        scored,
-        public_units=scored.public_units * factor,
-        private_units=scored.private_units * factor,
-        shown_units=None if scored.shown_units is None else scored.shown_units * factor,
-    )
+    scales = versions.before.scale, versions.after.scale
+    return [ScorePair(before.get(each), after.get(each), scales) for each in sorted(before.keys() | after)]
 
 
 def submissions_csv(session: Session, *, competition: Competition, versions: Compared) -> Iterator[str]:
@@ -230,97 +235,24 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
         *(f"{split}_change" for split in Split),
     )
     yield csv_lines([header])
-    teams, (old, new), scale = _team_names(session, competition), versions.scales, versions.scale
-    pairs = _pairs(session, versions)
+    teams, pairs = _team_names(session, competition), _pairs(session, versions)
     for start in range(0, len(pairs), CHUNK):
-        yield csv_lines(
-            (
-                pair.known.submission_id,
-                pair.known.team_id,
-                teams[pair.known.team_id],
-                pair.known.kind.value,
-                "true" if pair.known.is_selected else "false",
-                pair.known.submitted_at.isoformat().replace("+00:00", "Z"),
-                pair.before and old.text(pair.before.public_units),
-                pair.after and new.text(pair.after.public_units),
-                pair.before and old.text(pair.before.private_units),
-                pair.after and new.text(pair.after.private_units),
-                *(None if change is None else scale.signed_text(change) for change in pair.changes),
-            )
-            for pair in pairs[start : start + CHUNK]
-        )
+        yield csv_lines([_csv_row(pair, teams) for pair in pairs[start : start + CHUNK]])
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """The changes of a publication, and a digest that changes with them.
-
-    The digest covers both versions, the ranks of all teams that move, the leaders and the largest change.
-    """
-
-    sentences: tuple[str, ...]
-    digest: str
-
-    @classmethod
-    def of(cls, preview: Preview) -> "Changes":
-        """Summarize the differences between two versions."""
-        difference = preview.difference
-        boards = list(chain.from_iterable(difference.boards.values()))
-        parts = [
-            [version.id for version in preview.versions],
-            [[(team.team_id, team.before, team.after) for team in board.moved] for board in boards],
-            [board.leaders for board in boards],
-            difference.selections,
-            _largest(difference),
-            preview.gaps.lost,
-        ]
-        return cls(tuple(_sentences(preview)), hashlib.sha256(repr(parts).encode()).hexdigest())
-
-
-def _sentences(preview: Preview) -> Iterator[str]:
-    difference = preview.difference
-    if difference.is_nothing:
-        yield "Nothing changes. Every submission keeps its displayed scores, and every team keeps its rank."
-        return
-    public, private = difference.boards[MAIN_BOARD]
-    moves = "No team changes rank on either leaderboard"
-    if public.moved or private.moved:
-        moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
-    leaders = [
-        f"the leader of the {split} leaderboard changes from {before} to {after}"
-        for split, board in zip(Split, (public, private), strict=True)
-        for before, after in [[preview.teams.get(each or 0, "no team") for each in board.leaders]]
-        if before != after
-    ]
-    yield f"{moves}; {'; '.join(leaders) or 'the leader stays the same on both leaderboards'}."
-    for key, (one, other) in difference.boards.items():
-        if key != MAIN_BOARD:
-            name = preview.named.get(key, key)
-            yield f"{name}: {_moving(one)} on the public leaderboard and {_moving(other)} on the private one."
-    yield _score_sentence(difference, preview.versions.scale)
-    if difference.selections:
-        competes = "competes" if len(difference.selections) == 1 else "compete"
-        yield f"{counted(len(difference.selections), 'team')} {competes} with different submissions."
-
-
-def _moving(board: BoardChange) -> str:
-    moved = len(board.moved)
-    return f"{moved:,} of {counted(len(board.teams), 'team')} {'changes' if moved == 1 else 'change'} rank"
-
-
-def _score_sentence(difference: VersionDifference, scale: Scale) -> str:
-    more, gained = difference.scored_after - difference.scored_before, ""
-    if more:
-        verb, side = "has" if abs(more) == 1 else "have", "after" if more > 0 else "before"
-        gained = f" {counted(abs(more), 'submission')} {verb} a score only {side} the rescoring."
-    if not difference.changed:
-        return f"No displayed score changes.{gained}"
-    verb = "gets" if difference.changed == 1 else "get"
+def _csv_row(pair: ScorePair, teams: Mapping[int, str]) -> tuple[object, ...]:
+    known, (old, new) = pair.known, pair.scales
+    changes = tuple(map(change_text, pair.changes)) or (None, None)
     return (
-        f"{difference.changed:,} of {counted(difference.scored_after, 'submission')} {verb} a different "
-        f"displayed score; the largest change is {scale.size_text(_largest(difference))}.{gained}"
+        known.submission_id,
+        known.team_id,
+        teams[known.team_id],
+        known.kind.value,
+        "true" if known.is_selected else "false",
+        iso(known.submitted_at),
+        pair.before and old.text(pair.before.public_units),
+        pair.after and new.text(pair.after.public_units),
+        pair.before and old.text(pair.before.private_units),
+        pair.after and new.text(pair.after.private_units),
+        *changes,
     )
-
-
-def _largest(difference: VersionDifference) -> int:
-    return max((abs(change or 0) for pair in difference.largest[:1] for change in pair.changes), default=0)

@@ -112,7 +112,7 @@ def test_three_directions_stay_right_through_a_rescoring_a_rollback_and_the_reve
     for board in BOARDS:
         before, after = ([team for team, _ in each[Split.PUBLIC, board]] for each in (first, second))
         moved = sum(after.index(team) != place for place, team in enumerate(before))
-        assert len(preview.difference.boards[board].public.moved) == moved
+        assert len(preview.difference.boards[board][0].moved) == moved
     service.act(close.settle, competition=competition, after=2 * HOUR)
     settled = assert_boards(service, competition, *Split)
     assert len({str(ranking) for (split, _), ranking in settled.items() if split is Split.PRIVATE}) > 2

@@ -26,7 +26,7 @@ def test_publishing_is_bound_to_its_changes_and_its_notice(
     arena.score_all()
     asked = eva.post(path, {"notice": 'Two <lines>,\nand "quotes".'})
     assert asked.status_code == 409
-    assert "2 of 2 submissions get a different displayed score; the largest change is 0." in asked.text
+    assert "Changes of displayed scores: 2 of 2 submissions; the largest change is 0." in asked.text
     fields = hidden_fields(asked.text)
     assert fields["notice"] == 'Two <lines>,\nand "quotes".'
     forged = eva.post(path, fields | {"confirm": "forged"})

@@ -86,8 +86,8 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people,
     assert "preparing<" not in ready + versions and "data-live" not in ready
     assert "The scores of Toxicity now use scoring version 2. Sixty labels were wrong." in ready
     effect = ready.partition('id="publish"')[0]
-    assert "2 of 2 submissions get" in effect and "Private leaderboard" in effect
-    assert "Changes by term" in effect and "of 2 teams" in effect and "toxicity" in ready
+    assert "2 of 2 submissions" in effect and "Private leaderboard" in effect
+    assert "Changes by term and group" in effect and "of 2 teams" in effect and "toxicity" in ready
     lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
     assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
     assert "Rescoring published" not in page(ann, "/competitions/toxicity")
