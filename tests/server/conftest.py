@@ -24,7 +24,7 @@ class Application:
         path = environ["PATH_INFO"]
         if (head := environ.get(HEAD)) is not None:
             self.heads.append(path)
-            if path != "/upload":
+            if path != "/upload" or int(environ.get("CONTENT_LENGTH", 0)) > 1_000_000:
                 start_response("401 Unauthorized", [("Content-Type", "text/plain"), ("Content-Length", "3")])
                 return [b"no\n"]
             head.limit_bytes = 1_000_000

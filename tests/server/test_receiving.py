@@ -1,8 +1,6 @@
 """Request reception: completeness, timeouts, declared length."""
 
-import dataclasses
 import time
-from contextlib import suppress
 
 import pytest
 
@@ -81,38 +79,26 @@ def test_ambiguous_request_is_rejected_and_closes_the_connection(running, head):
     answer = running.ask(head)
     status = answer.split(b" ", 2)[1]
     assert status in (b"400", b"501"), answer
-    assert b'"code": ' + status in answer
     assert answer.count(b"HTTP/1.1") + answer.count(b"HTTP/1.0") == 1
     assert running.application.asked == []
 
 
-def test_excessive_chunk_metadata_is_rejected(running):
+def test_chunks_with_more_headers_than_data_are_rejected(running):
     head = post(b"/upload", b"Transfer-Encoding: chunked")
-    assert running.ask(head + b"1;" + b"a" * 2_000).startswith(b"HTTP/1.1 400")
-    assert running.ask(head + b"0\r\n" + b"A: b\r\n" * 3_000).startswith(b"HTTP/1.1 400")
-    assert running.ask(head + b"zz\r\n").startswith(b"HTTP/1.1 400")
-    assert running.ask(head + b"1;=\r\n").startswith(b"HTTP/1.1 400")
-    assert running.ask(head + b"2\r\nabc\r\n0\r\n\r\n").startswith(b"HTTP/1.1 400")
-
-
-def test_body_of_tiny_chunks_is_rejected_and_closes_the_connection(running):
-    tiny = b"1\r\nx\r\n" * 400_000
-    for path, statuses in ((b"/upload", (b"400",)), (b"/other", (b"400", b"401"))):
-        answer = _answer_to(running, post(path, b"Transfer-Encoding: chunked", close=False), tiny)
-        assert not answer or answer.split()[1] in statuses
+    for body in (
+        b"1;" + b"a" * 10_000,
+        b"0\r\n" + b"A: b\r\n" * 3_000,
+        b"zz\r\n",
+        b"1;=\r\n",
+        b"2\r\nabc\r\n0\r\n\r\n",
+        b"1\r\nx\r\n" * 5_000,
+    ):
+        assert running.ask(head + body).startswith(b"HTTP/1.1 400")
     assert running.application.asked == []
     # A client may send each line of a file as a chunk.
     lines = b"".join(b"b\r\n%07d,0.5\r\n" % number for number in range(20_000))
-    answer = running.ask(post(b"/upload", b"Transfer-Encoding: chunked") + lines + b"0\r\n\r\n")
+    answer = running.ask(head + lines + b"0\r\n\r\n")
     assert answer.endswith(b"220000 of 220000")
-
-
-def _answer_to(running, head, body):
-    """Send a body until the server closes the connection; return the response unless it is lost."""
-    with running.connect(head) as client, suppress(ConnectionError):
-        client.sendall(body)
-        return client.recv(10_000)
-    return b""
 
 
 def test_oversized_head_is_rejected(running):
@@ -137,14 +123,16 @@ def test_application_decides_on_a_large_body_and_its_limit_is_enforced(running):
         body = b"x" * size
         answer = running.ask(post(b"/upload", b"Content-Length: %d" % size) + body)
         assert answer.endswith(b"POST /upload localhost %d of %d" % (size, size))
-    # The application receives the declared length, but no body.
     size = 1_000_001
     answer = running.ask(post(b"/upload", b"Content-Length: %d" % size) + b"x" * size)
-    assert answer.endswith(b"POST /upload localhost 0 of 1000001")
+    assert answer.startswith(b"HTTP/1.1 401")
     frames = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
-    answer = running.ask(post(b"/upload", b"Transfer-Encoding: chunked") + frames * 16 + b"0\r\n\r\n")
-    assert int(answer.rpartition(b" ")[2]) > 1_000_000 and b"localhost 0 of" in answer
+    answer = running.ask(
+        post(b"/upload", b"Transfer-Encoding: chunked") + frames * 15 + b"ffff\r\n" + b"x" * 16_961
+    )
+    assert answer.startswith(b"HTTP/1.1 413")  # All 1,000,001 bytes have been read.
     assert running.application.heads == ["/upload"] * 4
+    assert running.application.asked == ["/upload"] * 2
 
 
 def test_unwanted_large_body_is_discarded_and_its_sender_receives_the_reason(running):
@@ -161,37 +149,25 @@ def test_expect_100_continue_is_answered_with_continue_or_a_rejection(running):
         client.sendall(b"x" * 500_000)
         assert everything(client).endswith(b"500000 of 500000")
     assert running.ask(post(b"/elsewhere", *wait, close=False)).endswith(b"\r\n\r\nno\n")
-    huge = post(b"/upload", b"Expect: 100-continue", b"Content-Length: 5000000", close=False)
-    assert running.ask(huge).endswith(b"POST /upload localhost 0 of 5000000")
     with running.connect(post(b"/form", b"Expect: 100-continue", b"Content-Length: 2")) as client:
         assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         client.sendall(b"ab")
         assert everything(client).endswith(b"POST /form localhost 2 of 2")
 
 
-def test_far_too_large_body_is_not_read_to_the_end(make_running):
-    running = make_running(drained_bytes=2_000_000)
-    with running.connect(post(b"/upload", b"Content-Length: 900000000", close=False)) as client:
-        assert everything(client).endswith(b"POST /upload localhost 0 of 900000000")
-
-
 def test_silent_incomplete_and_stalled_requests_time_out(make_running):
     running = make_running(**QUICK)
-    assert b"408 Request Timeout" in running.ask(GET)
-    assert b"408 Request Timeout" in running.ask(post(b"/form", b"Content-Length: 100") + b"x")
-    assert b"408 Request Timeout" in running.ask(post(b"/upload", b"Content-Length: 500000") + b"x")
+    for sent in (
+        GET,
+        post(b"/form", b"Content-Length: 100") + b"x",
+        post(b"/upload", b"Content-Length: 500000") + b"x",
+    ):
+        with running.connect(sent) as client:
+            assert _has_ended(client)
     assert running.application.asked == []
     running.bound(**IDLE)
     assert running.ask(b"") == b""
-    # The connection is kept alive and then silent.
-    eventually(lambda: _answer_unless_late(running, GET + b"\r\n").startswith(b"HTTP/1.1 200 OK"))
-
-
-def _answer_unless_late(running, sent):
-    try:
-        return running.ask(sent)
-    except ConnectionError:
-        return b""
+    assert running.ask(GET + b"\r\n").startswith(b"HTTP/1.1 200 OK")  # kept alive and then silent
 
 
 def test_occasional_bytes_keep_no_head_or_body_alive(make_running):
@@ -199,13 +175,13 @@ def test_occasional_bytes_keep_no_head_or_body_alive(make_running):
     for beginning in (GET + b"X: ", post(b"/form", b"Content-Length: 1000")):
         with running.connect(beginning) as client:
             client.settimeout(0.1)
-            eventually(lambda client=client: _is_refused_after_a_byte(client))
+            eventually(lambda client=client: _is_closed_after_a_byte(client))
 
 
-def _is_refused_after_a_byte(client):
+def _is_closed_after_a_byte(client):
     try:
         client.sendall(b"x")
-        return b"408" in client.recv(1_000)
+        return client.recv(1_000) == b""
     except TimeoutError:
         return False
     except ConnectionError:
@@ -253,63 +229,42 @@ def test_client_that_does_not_read_holds_no_thread_and_is_disconnected(running):
     eventually(lambda: len(running.application.asked) == 4)  # The server has two threads.
     assert running.ask(GET + END).startswith(b"HTTP/1.1 200 OK")
     assert len(running.server.channels) >= 4
-    for channel in running.server.channels:
-        channel.bounds = dataclasses.replace(
-            channel.bounds, grace_seconds=0.3, slowest_bytes_per_second=1 << 30
-        )
+    running.bound(grace_seconds=0.3, slowest_bytes_per_second=1 << 30)
     eventually(lambda: not running.server.channels)
     for reader in readers:
         reader.close()
 
 
-def test_address_with_too_many_connections_loses_its_longest_waiting_ones(running):
+def test_waiting_connections_beyond_the_limit_of_an_address_are_closed(running):
     running.application.may_answer.clear()
     with running.connect(GET + END, address="127.0.1.1") as working:
         eventually(lambda: running.application.asked)
         with running.connect(address="127.0.1.2") as other:
-            crowd = [running.connect(GET, address="127.0.1.1") for _ in range(30)]
+            crowd = [running.connect(GET, address="127.0.1.1") for _ in range(25)]
             eventually(lambda: len(_of(running, "127.0.1.1")) == 20)
-            assert _has_ended(crowd[0])
-            crowd[-1].sendall(END)
+            assert _has_ended(crowd[-1])
+            crowd[0].sendall(END)
             running.application.may_answer.set()
-            assert everything(crowd[-1]).startswith(b"HTTP/1.1 200 OK")
+            for each in (crowd[0], working):
+                assert everything(each).startswith(b"HTTP/1.1 200 OK")
             other.sendall(GET + END)
             assert everything(other).startswith(b"HTTP/1.1 200 OK")
-        assert everything(working).startswith(b"HTTP/1.1 200 OK")
     for each in crowd:
-        each.close()
-
-
-def test_full_server_closes_connections_of_the_busiest_address(running):
-    crowd = [running.connect(GET, address=f"127.0.1.{1 + number % 4}") for number in range(40)]
-    few = running.connect(GET, address="127.0.2.1")
-    more = [running.connect(GET, address="127.0.3.1") for _ in range(3)]
-    eventually(lambda: len(running.server.channels) == 40)
-    for each in (few, *more):
-        each.sendall(END)
-        assert everything(each).startswith(b"HTTP/1.1 200 OK")
-    for each in (few, *more, *crowd):
         each.close()
 
 
 def test_clients_behind_a_trusted_proxy_are_counted_by_their_own_address(make_running):
     running = make_running(trusted_proxies=1, connections_per_address=5)
     named = GET.replace(b"/a", b"/form").replace(b"GET", b"POST") + b"Content-Length: 5\r\nX-Forwarded-For: "
-    many = [running.connect(named + b"10.0.0.%d\r\n\r\n" % number) for number in range(20)]
-    eventually(lambda: len(running.server.channels) == 20)
-    time.sleep(0.6)
-    assert len(running.server.channels) == 20
-    one = [running.connect(named + b"1.2.3.4, [2001:db8::%d]:9\r\n\r\n" % number) for number in range(8)]
-    eventually(lambda: _has_ended(one[2]))  # The three connections that have waited longest exceed the limit.
-    assert len(_of(running, "2001:db8::/64")) == 5
-    assert not _of(running, "1.2.3.4")
+    many = [running.connect(named + b"10.0.0.%d\r\n\r\n" % number) for number in range(10)]
     # An IPv6 customer has a /64 network.
-    six = [running.connect(named + b"2001:db8:0:1::%d\r\n\r\n" % number) for number in range(8)]
-    eventually(lambda: len(_of(running, "2001:db8:0:1::/64")) == 5 and len(running.server.channels) == 30)
+    one = [running.connect(named + b"1.2.3.4, [2001:db8::%d]:9\r\n\r\n" % number) for number in range(8)]
+    eventually(lambda: len(running.server.channels) == 15)
+    assert len(_of(running, "2001:db8::/64")) == 5
     for each in many:
         each.sendall(b"abcde")
         assert each.recv(100).startswith(b"HTTP/1.1 200 OK")
-    for each in (*one, *six, *many):
+    for each in (*one, *many):
         each.close()
 
 

@@ -15,6 +15,7 @@ from flask_compress import Compress
 from flask_limiter import Limiter, RequestLimit
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from redis.exceptions import RedisError
+from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader import logs
@@ -265,7 +266,10 @@ def _answer_early() -> ResponseReturnValue | None:
             refusal: ResponseReturnValue | None = current_app.ensure_sync(check)()
             if refusal is not None:
                 return refusal
-    head.limit_bytes = request.max_content_length
+    limit_bytes = request.max_content_length or 0
+    if (request.content_length or 0) > limit_bytes:
+        raise RequestEntityTooLarge
+    head.limit_bytes = limit_bytes
     return "", 204
 
 

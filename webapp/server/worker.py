@@ -2,6 +2,7 @@
 
 import logging
 import os
+import resource
 import tempfile
 import time
 from pathlib import Path
@@ -11,10 +12,12 @@ from gunicorn.workers.base import Worker as GunicornWorker
 
 from grader.settings import load
 from grader.worker.process.limits import end_with
-from webapp.server import connections
+from webapp.server.connections import Bounds
 from webapp.server.server import Server
 
 FOLDER = "receiving"
+MOST_OPEN_FILES = 65_536
+FILES_FOR_EACH = 4  # the connection, its body and its response, and a share of the database and the blobs
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +34,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
             self.wsgi,
             self._listener(),
             threads=self.cfg.threads,
-            bounds=connections.of_this_process(),
+            bounds=self._bounds(),
             trusted_proxies=settings.trusted_proxies,
         )
         while self.alive and os.getppid() == self.ppid:
@@ -46,6 +49,14 @@ class Worker(GunicornWorker):  # type: ignore[misc]
             self.notify()
             server.look()
             server.close_unused()
+
+    def _bounds(self) -> Bounds:
+        """Raise this process's limit on open files, and return the connection limits that it permits."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        open_files = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, hard))
+        connections = min(Bounds().connections, open_files // FILES_FOR_EACH)
+        return Bounds(connections=connections, connections_per_address=connections // 4)
 
     def _listener(self) -> Any:
         (listener,) = self.sockets
