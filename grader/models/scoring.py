@@ -20,6 +20,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Mapped, aliased, mapped_column
 
 from fairboard.interface import Direction
 from grader.db import Base, stored_enum
+from grader.files.solution.canonical_form import commitment_to
 from grader.metrics import registry
 from grader.models.submissions import Submission
 from grader.models.teams import Team
@@ -35,8 +36,8 @@ class Solution(Base):
     upload.
 
     `digest` is the SHA-256 of the canonical form. It is as secret as the content, because it would confirm
-    guessed labels. `commitment` is the SHA-256 of `nonce` (32 random bytes in hexadecimal) and that form. The
-    commitment is public; the nonce is published with the solution. A worker adds both to a copied solution.
+    guessed labels. The public commitment is the SHA-256 of `nonce` (32 random bytes in hexadecimal) and
+    the digest. The nonce is published with the solution.
     """
 
     __tablename__ = "solution"
@@ -52,10 +53,14 @@ class Solution(Base):
     public_row_count: Mapped[int]
     private_row_count: Mapped[int]
     digest: Mapped[str] = mapped_column(String(64))
-    nonce: Mapped[str | None] = mapped_column(String(64))
-    commitment: Mapped[str | None] = mapped_column(String(64))
+    nonce: Mapped[str] = mapped_column(String(64))
     report: Mapped[dict[str, Any]]
     uploaded_at: Mapped[datetime]
+
+    @property
+    def commitment(self) -> str:
+        """The public commitment to the content."""
+        return commitment_to(self.digest, self.nonce)
 
 
 class ScoringVersionState(enum.StrEnum):

@@ -43,7 +43,7 @@ class SplitReceipt:
 class Receipt:
     """One submission's score under one scoring version.
 
-    `commitment` is the SHA-256 of the nonce followed by the solution's canonical form. `nonce` consists of
+    `commitment` is the SHA-256 of the nonce and the digest of the canonical form. `nonce` consists of
     random bytes in hexadecimal. `label` and `identities` are the columns of the organizer's file from which
     the canonical form was created. The nonce and these names are None on a team's receipt until the solution
     is published. `exactness` and `decimals` are those of a metric other than that of bias.

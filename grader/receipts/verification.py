@@ -16,7 +16,7 @@ import numpy as np
 from fairboard.interface import Exactness, UnsuitablePredictions, UnsuitableTruth
 from grader.errors import OrganizerError
 from grader.files import FileRejected, Solution, guess_columns, read_solution, read_submission
-from grader.files.solution.canonical_form import canonical_solution, hashes
+from grader.files.solution.canonical_form import canonical_solution, commitment_to, digest_of
 from grader.files.solution.columns import SPLITS
 from grader.metrics import registry
 from grader.receipts.receipt import DECIMALS, UNREADABLE, InvalidReceipt, Receipt, SplitReceipt, shown
@@ -98,8 +98,8 @@ def verify(
         if registry.is_default(receipt.metric_settings):
             checks += _verify_bias(receipt, submission, solution, nonce)
         else:
-            commitment = hashlib.sha256(nonce + solution).hexdigest()
-            checks.append(_of_commitment(receipt, commitment))
+            digest = hashlib.sha256(solution).hexdigest()
+            checks.append(_of_commitment(receipt, digest, nonce))
             if submission is not None and can_recompute(receipt):
                 checks += _verify_named(receipt, submission, solution)
     except UNREADABLE as error:
@@ -112,8 +112,9 @@ def can_recompute(receipt: Receipt) -> bool:
     return not registry.is_python(receipt.metric_settings)
 
 
-def _of_commitment(receipt: Receipt, found: str) -> Recheck:
-    return Recheck("sha256 of the nonce and the solution", receipt.commitment, found)
+def _of_commitment(receipt: Receipt, digest: str, nonce: bytes) -> Recheck:
+    commitment = commitment_to(digest, nonce.hex())
+    return Recheck("sha256 of the nonce and the solution", receipt.commitment, commitment)
 
 
 def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce: bytes) -> Iterator[Recheck]:
@@ -121,7 +122,7 @@ def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce:
     solution = _solution(receipt, data)
     assert solution.usage is not None  # noqa: S101 (checked by `_solution`)
     content = solution.row_ids, solution.labels, solution.identities, solution.usage
-    yield _of_commitment(receipt, hashes(canonical_solution(*content), nonce=nonce)[1])
+    yield _of_commitment(receipt, digest_of(canonical_solution(*content)), nonce)
     if submission is None:
         return
     _require_version(receipt, METRIC_CODE_VERSION)

@@ -18,14 +18,14 @@ from grader.models import Announcement, Competition
 from grader.services.closing import close
 from grader.services.leaderboards import standard_errors
 from grader.services.site import backup_runs, organizer_jobs, outbox
-from grader.services.solutions import data_checks, publication
+from grader.services.solutions import data_checks
 from grader.services.submissions import retries
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker import python_turns
-from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
+from grader.worker.organizer_jobs.closing import write_missing_files
 from grader.worker.process.limits import end_process_after, keep_freed_memory, limit_memory
 from grader.worker.python_turns import PythonTurns
 from grader.worker.scheduled_tasks import check_storage, forget_records, forget_uploads, run_calendar
@@ -135,7 +135,6 @@ def all_lanes(settings: Settings) -> list[Lane]:
         Lane("texts", format_texts, lambda *_: or_(*_UNFORMATTED), pause),
         Lane("errors", _writing(standard_errors.request_due), _when(standard_errors.are_due), 15),
         Lane("data", _writing(data_checks.request_due), _data_checks_are_due, 15),
-        Lane("commitments", _with_storage(write_missing_commitments), _when(publication.is_uncommitted), 15),
         Lane("records", keep_records, lambda *_: True, 300),
         # Frequent restarts must not list the storage each time.
         Lane("storage", _with_storage(check_storage), lambda *_: True, 24 * 3600, 600),

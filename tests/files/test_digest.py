@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grader.files import read_solution
-from grader.files.solution.canonical_form import canonical_solution, hashes
+from grader.files.solution.canonical_form import canonical_solution, digest_of
 
 CSV = b"id,target,cat,dog,Usage\n10,1,0.5,,Public\n9,0.25,1,0,Private\nx,0,,1e-1,Ignored\n"
 CANONICAL = b"id,label,cat,dog,Usage\n10,1.0,0.5,,Public\n9,0.25,1.0,0.0,Private\nx,0.0,,0.1,Ignored\n"
@@ -19,7 +19,7 @@ def _content(data):
 
 
 def _digest(data):
-    return hashes(canonical_solution(*_content(data)), nonce=b"")[0]
+    return digest_of(canonical_solution(*_content(data)))
 
 
 def test_digest_is_the_sha256_of_the_canonical_file():

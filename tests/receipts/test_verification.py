@@ -14,7 +14,7 @@ import pytest
 from fairboard import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
 from grader.errors import FairboardError
 from grader.files import read_solution, read_submission
-from grader.files.solution.canonical_form import canonical_solution, hashes
+from grader.files.solution.canonical_form import canonical_solution, commitment_to, digest_of
 from grader.metrics import registry
 from grader.models import Split
 from grader.ranking import order
@@ -59,7 +59,7 @@ def parts():
         metric_settings={"identities": ["cat", "dog"], "metric": metric.as_dict()},
         metric_code_version=str(METRIC_CODE_VERSION),
         splits=splits,
-        commitment=hashes(canonical_solution(*content), nonce=NONCE)[1],
+        commitment=commitment_to(digest_of(canonical_solution(*content)), NONCE.hex()),
         nonce=NONCE.hex(),
         label="toxicity",
         identities=("cat", "dog"),
@@ -294,7 +294,7 @@ def named_parts(name, *, rows=280):
         metric_settings=settings,
         metric_code_version=metric.version,
         splits=splits,
-        commitment=hashes(truth.canonical(row_ids), nonce=NONCE)[1],
+        commitment=commitment_to(digest_of(truth.canonical(row_ids)), NONCE.hex()),
         nonce=NONCE.hex(),
         label=target.partition(",")[0],
         exactness=about.exactness.value,
@@ -433,7 +433,7 @@ def test_receipt_of_a_metric_in_python_is_compared_by_hashes_only(receipt):
         receipt,
         metric_settings={"name": "python", "source": "0" * 64, "python": {}},
         splits={"public": SplitReceipt("0.5", 0.5, {})},
-        commitment=hashlib.sha256(NONCE + solution).hexdigest(),
+        commitment=commitment_to(hashlib.sha256(solution).hexdigest(), NONCE.hex()),
     )
     checks = verify(python, submission=SUBMISSION, solution=solution)
     assert len(checks) == 2 and differing(checks) == []

@@ -28,7 +28,6 @@ NAME_NO_BLOB = {
     "data_file.allowed": "words",
     "data_file.check_key": "hash of the bytes and solutions",
     "data_file.findings": "sentences, and the hash of the file's own bytes",
-    "solution.commitment": "hash of a nonce and a solution",
     "solution.nonce": "a nonce",
     "account_link.token_sha256": "hash of a token",
     "backup_run.name": "name of a backup",

@@ -77,20 +77,15 @@ class SolutionCheck(Answer):
     are_guessed: bool
     report: dict[str, Any] | None
     changes: dict[str, Any] | None
-    commitment: str | None
+    is_stored: Annotated[bool, Field(description="Whether the solution can be scored and was stored.")]
     why_not: Annotated[str | None, Field(description="Null if the solution can be accepted.")]
 
     @property
     def state(self) -> tuple[str, str]:
         """The state as words, and the class of its pill."""
-        if self.job.state is JobState.DONE and not self.is_usable:
+        if self.job.state is JobState.DONE and not self.is_stored:
             return "problems to fix", "rejected"
         return STATES[self.job.state]
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether the worker has stored a solution."""
-        return self.commitment is not None
 
 
 class SolutionInUse(Answer):
@@ -99,7 +94,7 @@ class SolutionInUse(Answer):
     number: int
     scoring_version: int
     row_count: int
-    commitment: str | None
+    commitment: str
     report: dict[str, Any]
 
 
@@ -177,7 +172,7 @@ def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
         "has_identities": has_identities,
         "roles": [*ColumnRole] if has_identities else NAMED_ROLES,
         "clear": {c.name for c in columns if c.role in CLEAR and c.name not in missed},
-        "ticks": _ticks(ask) if shown.is_usable and shown.why_not is None else None,
+        "ticks": _ticks(ask) if shown.is_stored and shown.why_not is None else None,
         "rescoring": RESCORING if RESCORING in current_app.view_functions else None,
     }
 
@@ -232,7 +227,7 @@ def _check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
         are_guessed=result.get("are_guessed", False),
         report=result.get("report"),
         changes=result.get("changes"),
-        commitment=check_jobs.commitment(job),
+        is_stored=result.get("solution") is not None,
         why_not=check_jobs.why_not_acceptable(competition, job),
     )
 

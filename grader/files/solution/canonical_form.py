@@ -2,8 +2,8 @@
 
 The canonical form is itself a solution file, in UTF-8 with LF line endings and the header
 ``id,label,<identities>,Usage``. The `sha256sum` of a published solution is therefore its digest. A commitment
-hashes a secret nonce before the form, so it identifies a hidden solution without allowing anyone to test
-guesses of the labels.
+is the hash of a secret nonce and the digest, so it identifies a hidden solution without allowing anyone to
+test guesses of the labels.
 """
 
 import hashlib
@@ -17,16 +17,17 @@ USAGE_NAMES = ("Ignored", "Public", "Private")
 _LINES_AT_ONCE = 10_000
 
 
-def hashes(pieces: Iterable[bytes], *, nonce: bytes) -> tuple[str, str]:
-    """Return the SHA-256 of a canonical form, and that of the nonce followed by the form, in hexadecimal.
-
-    The nonce consists of random bytes that are as secret as the solution.
-    """
-    digest, commitment = hashlib.sha256(), hashlib.sha256(nonce)
+def digest_of(pieces: Iterable[bytes]) -> str:
+    """Return the SHA-256 of a canonical form in hexadecimal."""
+    digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
-        commitment.update(piece)
-    return digest.hexdigest(), commitment.hexdigest()
+    return digest.hexdigest()
+
+
+def commitment_to(digest: str, nonce: str) -> str:
+    """Return the SHA-256 of the bytes of a nonce and a digest; all are in hexadecimal."""
+    return hashlib.sha256(bytes.fromhex(nonce + digest)).hexdigest()
 
 
 def canonical_solution(

@@ -34,7 +34,7 @@ Commitment to the solution: {commitment}
 """
 PUBLISHED = """\
 solution.csv          the solution in its canonical form
-solution-nonce.txt    the nonce: the commitment is the sha256 of its bytes followed by solution.csv
+solution-nonce.txt    the nonce: the commitment is the sha256 of it and the sha256 of solution.csv
 """
 UNPUBLISHED = """
 The solution is not published. The exact results can disclose labels, so do not distribute them.
@@ -95,7 +95,7 @@ def _files(
                 metric=rules.about.title,
                 code_version=version.metric_code_version,
                 settings=json.dumps(rules.as_settings(), ensure_ascii=False, indent=2),
-                commitment=solution.commitment or "not computed yet",
+                commitment=solution.commitment,
             )
         ],
     )
@@ -104,4 +104,4 @@ def _files(
         yield f"{kind}.csv", pieces
     if is_published:
         yield "solution.csv", publication.canonical_pieces(storage, solution=solution)
-        yield "solution-nonce.txt", [solution.nonce or ""]
+        yield "solution-nonce.txt", [solution.nonce]

@@ -1,5 +1,6 @@
 """Creation of scoring versions from checked or copied solutions."""
 
+import secrets
 from dataclasses import replace
 
 from sqlalchemy import func, select
@@ -17,10 +18,11 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.solutions import check_jobs
 from grader.services.solutions import data_checks as checks
-from grader.services.solutions.intake import Commitment, StoredSolution
+from grader.services.solutions.intake import StoredSolution
 from grader.services.submissions import scoring_jobs as jobs
 
 CREATED_BY_MAX_LENGTH = 64
+NONCE_BYTES = 32
 # The fields that a stored solution and its row have in common.
 _COPIED = (
     "row_ids_sha256",
@@ -35,14 +37,15 @@ _COPIED = (
 
 
 def add(act: Act, *, solution: StoredSolution, reason: str, state: ScoringVersionState) -> ScoringVersion:
-    """Add the next solution and scoring version; reuse the commitment of an identical solution."""
+    """Add the next solution and scoring version; reuse the nonce of an identical solution."""
     session, competition = act.session, act.competition
-    commitment = _commitment_of_equal(session, competition, solution) or solution.commitment
+    same = select(Solution.nonce).where(
+        Solution.competition_id == competition.id, Solution.digest == solution.digest
+    )
     stored = Solution(
         competition_id=competition.id,
         number=_next_number(session, Solution, competition),
-        nonce=None if commitment is None else commitment.nonce,
-        commitment=None if commitment is None else commitment.value,
+        nonce=session.scalar(same.limit(1)) or secrets.token_hex(NONCE_BYTES),
         **{name: getattr(solution, name) for name in _COPIED},
         uploaded_at=act.now,
     )
@@ -106,22 +109,6 @@ def copy_solution(act: Act, *, draft: Competition) -> None:
         set_first(replace(act, competition=draft), solution=_as_stored(version))
 
 
-def _commitment_of_equal(
-    session: Session, competition: Competition, solution: StoredSolution
-) -> Commitment | None:
-    """Return the commitment of a stored identical solution of the competition, if any."""
-    row = session.execute(
-        select(Solution.nonce, Solution.commitment)
-        .where(
-            Solution.competition_id == competition.id,
-            Solution.digest == solution.digest,
-            Solution.commitment.is_not(None),
-        )
-        .limit(1)
-    ).first()
-    return None if row is None else Commitment(nonce=str(row.nonce), value=str(row.commitment))
-
-
 def _next_number(
     session: Session, model: type[Solution] | type[ScoringVersion], competition: Competition
 ) -> int:
@@ -135,7 +122,5 @@ def _as_stored(version: ScoringVersion) -> StoredSolution:
     return StoredSolution(
         rules=Rules.of(version),
         metric_code_version=version.metric_code_version,
-        # The commitment is not copied: identical commitments would disclose that the labels are identical.
-        commitment=None,
         **{name: getattr(version.solution, name) for name in _COPIED},
     )

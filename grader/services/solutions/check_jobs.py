@@ -160,12 +160,6 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
     return _stored(job)
 
 
-def commitment(job: OrganizerJob) -> str | None:
-    """Return the public commitment to the solution of a check, if it was stored."""
-    solution = (job.result or {}).get("solution")
-    return None if solution is None else str(solution["commitment"]["value"])
-
-
 def _stored(job: OrganizerJob) -> StoredSolution:
     return StoredSolution.from_dict(job.result["solution"])
 

@@ -1,13 +1,12 @@
-"""Storage of assessed solutions: blobs, public commitment, other labels."""
+"""Storage of assessed solutions: blobs, other labels."""
 
-import secrets
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.files import write_sample_submission
-from grader.files.solution.canonical_form import hashes
+from grader.files.solution.canonical_form import digest_of
 from grader.models import Solution as SolutionRow
 from grader.models import Split
 from grader.services.competitions.metric import Rules
@@ -16,30 +15,11 @@ from grader.services.solutions import report as solution_report
 from grader.services.solutions.assessment import Assessed, UnusableSolution
 from grader.storage.stores import Storage
 
-NONCE_BYTES = 32
-
-
-class Commitment(StoredJson):
-    """A commitment to a secret solution, which cannot be used to test guesses.
-
-    `value` is the SHA-256 of the nonce followed by the canonical form. The nonce, in hexadecimal, is secret
-    until the solution is published.
-    """
-
-    nonce: str
-    value: str
-
-
-def new_nonce() -> bytes:
-    """Return a new random nonce."""
-    return secrets.token_bytes(NONCE_BYTES)
-
 
 class StoredSolution(StoredJson):
     """An assessed and stored solution for which every cell of the score is defined.
 
-    `digest` is the SHA-256 of the canonical form, which is as secret as the content. If `commitment` is None,
-    because the solution was copied, a worker creates one.
+    `digest` is the SHA-256 of the canonical form, which is as secret as the content.
     """
 
     row_ids_sha256: str
@@ -52,7 +32,6 @@ class StoredSolution(StoredJson):
     metric_code_version: str
     report: dict[str, Any]
     digest: str
-    commitment: Commitment | None
 
 
 def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
@@ -60,8 +39,6 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
     if assessed.unscorable:
         raise UnusableSolution(assessed.unscorable)
     row_ids, truth = assessed.row_ids, assessed.truth
-    nonce = new_nonce()
-    digest, committed = hashes(truth.canonical(row_ids), nonce=nonce)
     return StoredSolution(
         row_ids_sha256=storage.put(row_ids.to_bytes()).sha256,
         prepared_sha256=storage.put(truth.to_bytes()).sha256,
@@ -72,8 +49,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
         rules=assessed.rules,
         metric_code_version=assessed.rules.scorer.version,
         report=assessed.report,
-        digest=digest,
-        commitment=Commitment(nonce=nonce.hex(), value=committed),
+        digest=digest_of(truth.canonical(row_ids)),
     )
 
 

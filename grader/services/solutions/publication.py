@@ -7,18 +7,15 @@ solution is published instead.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerRefusal, ParticipantError, Refusal
 from grader.files import RowIds
-from grader.files.solution.canonical_form import hashes
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
 from grader.services.competitions import acting, lookup
 from grader.services.site import organizer_jobs
 from grader.services.site.log import Actor
-from grader.services.solutions import intake
-from grader.services.solutions.intake import Commitment
 from grader.services.solutions.truth import Truth
 from grader.storage.stores import Storage
 
@@ -78,11 +75,8 @@ def digest(competition: Competition) -> str:
 
 
 def nonce(competition: Competition) -> str:
-    """Return the nonce of the published solution; raise Refusal or SolutionNotWritten."""
-    found = _published(competition).nonce
-    if found is None:
-        raise SolutionNotWritten
-    return found
+    """Return the nonce of the published solution; raise Refusal."""
+    return _published(competition).nonce
 
 
 def _published(competition: Competition) -> Solution:
@@ -120,34 +114,3 @@ def canonical_pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]
     truth = Truth.from_bytes(storage.read(solution.prepared_sha256))
     row_ids = RowIds.from_bytes(storage.read(solution.row_ids_sha256))
     return truth.canonical(row_ids)
-
-
-def committed(storage: Storage, *, solution: Solution) -> Commitment:
-    """Return a commitment to a stored solution with a new nonce."""
-    nonce = intake.new_nonce()
-    _, value = hashes(canonical_pieces(storage, solution=solution), nonce=nonce)
-    return Commitment(nonce=nonce.hex(), value=value)
-
-
-def without_commitment(session: Session) -> list[Solution]:
-    """Return the solutions without a commitment.
-
-    These solutions were copied. Only workers may read their blobs, so workers add the commitment later.
-    """
-    query = select(Solution).where(Solution.commitment.is_(None)).order_by(Solution.id)
-    return list(session.scalars(query))
-
-
-def is_uncommitted(_: datetime) -> ColumnElement[bool]:
-    """Return the condition that `without_commitment` returns a solution."""
-    return select(Solution.id).where(Solution.commitment.is_(None)).exists()
-
-
-def keep_commitment(session: Session, *, solution: Solution, commitment: Commitment) -> None:
-    """Store the commitment of a solution without replacing an existing one."""
-    session.execute(
-        update(Solution)
-        .where(Solution.id == solution.id, Solution.commitment.is_(None))
-        .values(nonce=commitment.nonce, commitment=commitment.value)
-        .execution_options(synchronize_session=False)
-    )

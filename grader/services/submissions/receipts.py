@@ -1,7 +1,6 @@
 """Score receipts: complete for organizers, shortened for teams until the solution is published."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -34,9 +33,6 @@ def visible_to(
         message = f"Submission #{submission.id} has no score and therefore no receipt."
         raise Refusal("no_receipt", ErrorKind.NOT_FOUND, message)
     solution = version.solution
-    if solution.commitment is None:  # of a cloned solution, which is still being computed
-        message = "The commitment to the solution is not ready yet. Try again in a minute."
-        raise Refusal("commitment_pending", ErrorKind.NOT_YET, message, retry_after=timedelta(seconds=30))
     is_whole = is_organizers or competition.solution_published_at is not None
     scorer = metric.of_version(version)
     about = None if isinstance(scorer, Recounted) else scorer.describe()

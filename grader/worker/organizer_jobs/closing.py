@@ -1,4 +1,4 @@
-"""Jobs for published solutions: the solution file and commitments."""
+"""Jobs for published solutions: the solution file."""
 
 import logging
 from typing import Any
@@ -21,20 +21,6 @@ def write_solution(work: Work) -> dict[str, Any]:
         solution = lookup.live(competition).solution
     work.storage.put(b"".join(publication.canonical_pieces(work.storage, solution=solution)))
     return {"solution": solution.digest}
-
-
-def write_missing_commitments(database: Database, storage: Storage) -> None:
-    """Store missing commitments of cloned solutions."""
-    with database.read() as session:
-        found = publication.without_commitment(session)
-    for solution in found:
-        try:
-            commitment = publication.committed(storage, solution=solution)
-        except (BlobMissing, BlobDamaged) as error:
-            logger.warning("Solution %s has no commitment: %s", solution.id, error)
-        else:
-            with database.write() as session:
-                publication.keep_commitment(session, solution=solution, commitment=commitment)
 
 
 def write_missing_files(database: Database, storage: Storage) -> None:

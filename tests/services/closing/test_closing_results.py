@@ -7,13 +7,13 @@ import zipfile
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
+from grader.files.solution.canonical_form import commitment_to
 from grader.models import (
     AuditEntry,
     JobState,
     OrganizerJob,
-    Solution,
     Submission,
 )
 from grader.receipts import Receipt
@@ -24,7 +24,7 @@ from grader.services.site.log import Actor
 from grader.services.solutions import publication
 from grader.services.submissions import receipts
 from grader.visibility import Phase, Viewer
-from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
+from grader.worker.organizer_jobs.closing import write_missing_files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.refusals import refused
 
@@ -102,23 +102,12 @@ def test_teams_receipt_has_hashes_and_shown_values_until_the_solution_is_publish
 
 
 @on_sqlite
-def test_receipt_needs_a_score_and_a_commitment(service):
+def test_receipt_needs_a_score(service):
     competition = service.competition()
     accepted = service.submit(competition)
     submission_id = accepted.submission.id
     with refused("no_receipt"):
         receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
-    service.score(accepted)
-    with service.database.write() as session:
-        session.execute(update(Solution).values(nonce=None, commitment=None))
-    with refused("commitment_pending"):
-        receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
-    write_missing_commitments(service.database, service.storage)
-    noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
-    assert noted.commitment == service.reload(competition).live_scoring_version.solution.commitment
-    # A receipt that was downloaded is never regenerated.
-    write_missing_commitments(service.database, service.storage)
-    assert receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN) == noted
 
 
 def bundled(service, competition):
@@ -150,7 +139,8 @@ def test_bundle_contains_the_tables_and_only_a_published_solution(service, close
     service.act(publication.publish, competition=closed, after=LATER)
     files = bundled(service, closed)
     nonce = bytes.fromhex(files["solution-nonce.txt"].decode())
-    assert hashlib.sha256(nonce + files["solution.csv"]).hexdigest() == solution.commitment
+    digest = hashlib.sha256(files["solution.csv"]).digest()
+    assert hashlib.sha256(nonce + digest).hexdigest() == solution.commitment
 
 
 @on_sqlite
@@ -171,8 +161,7 @@ def test_solution_is_published_once_after_the_reveal_and_publicly_logged(service
             publication.publish(session, competition=competition, actor=ACTOR, now=service.now + LATER)
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "solution.publish")).one()
         assert entry.is_public
-        nonce = bytes.fromhex(entry.after["nonce"])
-        assert hashlib.sha256(nonce + service.storage.read(digest)).hexdigest() == entry.after["commitment"]
+        assert commitment_to(digest, entry.after["nonce"]) == entry.after["commitment"]
         assert publication.nonce(competition) == entry.after["nonce"]
     service.storage.delete(digest)  # This happens after a restore from a backup.
     write_missing_files(service.database, service.storage)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.files import ColumnRole, FileRejected, guess_columns, read_submission
-from grader.files.solution.canonical_form import hashes
+from grader.files.solution.canonical_form import digest_of
 from grader.metrics import registry
 from grader.metrics.python_metric import PythonSettings
 from grader.metrics.registry import METRICS
@@ -145,7 +145,7 @@ def test_a_stored_solution_is_equal_after_reading_and_has_the_same_commitment(na
     assert forms[0] == forms[1]
     again = read(name, forms[0], assessed.rules.metric)
     form = Truth.of(again, again.usage).canonical(again.row_ids)
-    assert hashes(form, nonce=b"") == hashes([forms[0]], nonce=b"")
+    assert digest_of(form) == digest_of([forms[0]])
 
 
 @pytest.mark.parametrize("name", ["rmse", "accuracy", "mean_rmse"])

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from grader.files.solution.canonical_form import commitment_to
 from grader.models import Role
 from grader.services.competitions import lookup
 from grader.worker.scheduled_tasks import run_calendar
@@ -115,6 +116,6 @@ def test_the_published_solution_and_complete_receipts_are_public(scene):
     answer = scene.app.test_client().get(f"{HERE}/data/solution.csv")
     whole = json.loads(scene.ann.browser.get(receipt).data)
     nonce = scene.app.test_client().get(f"{HERE}/data/solution-nonce.txt").text
-    commitment = hashlib.sha256(bytes.fromhex(nonce) + answer.data).hexdigest()
+    commitment = commitment_to(hashlib.sha256(answer.data).hexdigest(), nonce.strip())
     assert commitment == whole["solution"]["commitment"] == own.json["solution"]["commitment"]
     assert f'href="{HERE}/data/solution.csv"' in scene.app.test_client().get(f"{HERE}/data").text
