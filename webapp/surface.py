@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, TypeVar
 
 from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
@@ -417,7 +417,7 @@ class _Declared:
         """Act in one transaction, which identifies the user and checks the role again."""
         others = {name: value for name, value in given.items() if name != "slug"}
         prepared = None if self.before is None else self.before(**given)
-        g.after_commit = []
+        g.after_commit, g.back = [], partial(self.back.url, **given)
         with writing() as session:
             if g.user is None:
                 raise _NotLoggedIn

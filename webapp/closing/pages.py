@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from flask import Blueprint, url_for
+from flask import Blueprint
 from pydantic import Field
 
 from grader.models import OrganizerJobKind, Role, SubmissionStatus
@@ -84,17 +84,6 @@ def closing_state(ask: Ask) -> CloseAnswer:
     )
 
 
-REVEAL = "Reveal the private leaderboard?"
-PUBLISH_SOLUTION = "Publish the solution?"
-EFFECTS = {
-    REVEAL: (
-        "The private leaderboard and the tables of both splits become visible to everyone, and an open "
-        "competition closes."
-    ),
-    PUBLISH_SOLUTION: "Everyone will see all labels.",
-}
-
-
 def _close_now(act: Act) -> Question:
     """Return the question for closing a competition early. Call this before the close."""
     view = CompetitionView(act.competition, act.now)
@@ -110,15 +99,8 @@ def _close_now(act: Act) -> Question:
             *([waiting] if count else []),
         ),
         button="Close now",
-        back=url_for("organize_close.index", slug=view.slug),
         state=repr(view.closes_at),
     )
-
-
-def _irreversible(slug: str, heading: str, button: str) -> Question:
-    """Return the question of an action that cannot be undone."""
-    back = url_for("organize_close.index", slug=slug)
-    return Question(heading, (EFFECTS[heading],), button, back, is_final=True, can_change=True)
 
 
 @CLOSE.act("/now", form="now", back=closing_state, done="The competition is closed.")
@@ -140,11 +122,16 @@ def reopen_selection(act: Act, sent: SelectionRequest) -> None:
 def reveal_standings(act: Act, sent: Confirmation) -> None:
     """Make the private leaderboard public, and close the competition if it is still open."""
     closing.reveal(act)
-    confirm(_irreversible(act.competition.slug, REVEAL, "Reveal"), act.session)
+    effect = (
+        "The private leaderboard and the tables of both splits become visible to everyone, and an open "
+        "competition closes."
+    )
+    confirm(Question("Reveal the private leaderboard?", (effect,), "Reveal", is_final=True), act.session)
 
 
 @CLOSE.act("/solution", form="publish_solution", back=closing_state, done="The solution is public.")
 def publish_solution(act: Act, sent: ConfirmedReason) -> None:
     """Publish the solution."""
     publication.publish(**act.parts, reason=sent.reason.strip())
-    confirm(_irreversible(act.competition.slug, PUBLISH_SOLUTION, "Publish the solution"))
+    effect, button = "Everyone will see all labels.", "Publish the solution"
+    confirm(Question("Publish the solution?", (effect,), button, is_final=True, can_change=True))

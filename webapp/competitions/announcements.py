@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint, request
 from pydantic import Field
 
 from grader.models import Announcement, Role
@@ -102,7 +102,6 @@ def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
                 heading=f"E-mail “{posted.title}” to all participants?",
                 sentences=("Sent e-mails cannot be recalled.",),
                 button="Post and send",
-                back=announcement_list.url(slug=act.competition.slug),
                 state=f"{posted.title}\n{posted.body}",
                 is_final=True,
                 can_change=True,
@@ -138,16 +137,5 @@ def edit_announcement(act: Act, sent: AnnouncementEdit, announcement_id: int) ->
 def withdraw_announcement(act: Act, sent: Confirmation, announcement_id: int) -> None:
     """Withdraw an announcement; e-mails already sent cannot be withdrawn."""
     announcements.withdraw(act, announcement_id=announcement_id)
-    sent_mail = ("E-mails already sent cannot be withdrawn.",)
-    confirm(
-        Question(
-            heading="Withdraw the announcement?",
-            sentences=(
-                "Participants will no longer see it.",
-                *(sent_mail if current_site().settings.sends_mail() else ()),
-            ),
-            button="Withdraw",
-            back=url_for("organize_announcements.index", slug=act.competition.slug),
-            is_final=True,
-        )
-    )
+    effect = "Participants will no longer see it. E-mails already sent cannot be withdrawn."
+    confirm(Question("Withdraw the announcement?", (effect,), "Withdraw", is_final=True))

@@ -10,7 +10,6 @@ from grader.services.competitions.acting import Act
 from grader.services.identity import names
 from webapp.competitions import checklist
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import reading
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
 from webapp.surface import Ask, Surface
 
@@ -66,22 +65,9 @@ def organizer_list(ask: Ask) -> OrganizerList:
     return OrganizerList(organizers=[OrganizerLine.of(each, name=each.user.name) for each in found])
 
 
-def _question(slug: str, user: User, role: Role | None) -> Question:
-    """Return the confirmation for removing an organizer or changing the user's own role."""
-    back, is_own = organizer_list.url(slug=slug), user.id == g.user.id
-    if role is not None:
-        sentence = f"As {role.value}, you {WHAT_ROLES_MAY[role]}. Only an owner can undo this change."
-        return Question(f"Change your role to {role.value}?", (sentence,), "Change my role", back)
-    who = "You lose" if is_own else f"{user.name} loses"
-    sentence = f"{who} all organizer rights here immediately. Only an owner can restore them."
-    return Question(f"Remove {'yourself' if is_own else user.name}?", (sentence,), "Remove organizer", back)
-
-
 def _removed(name: str, slug: str, **_: Any) -> tuple[str, str]:
-    """Return the message and the next page, the start page for users who are no longer organizers."""
-    with reading() as session:
-        role = organizers.competition_and_role(session, slug=slug, user=g.user)[1]
-    page = organizer_list.url(slug=slug) if role else url_for("competitions.index")
+    """Return the message and the next page, the start page for users who removed themselves."""
+    page = url_for("competitions.index") if name == g.user.name else organizer_list.url(slug=slug)
     return f"{name} is no longer an organizer.", page
 
 
@@ -100,7 +86,8 @@ def change_organizer(act: Act, sent: RoleRequest, user_id: int) -> None:
     user = _organizer(act, user_id)
     organizers.change(act, user=user, role=sent.role)
     if user.id == g.user.id:
-        confirm(_question(act.competition.slug, user, sent.role))
+        effect = f"As {sent.role}, you {WHAT_ROLES_MAY[sent.role]}. Only an owner can undo this change."
+        confirm(Question(f"Change your role to {sent.role}?", (effect,), "Change my role"))
 
 
 @ORGANIZERS.act(
@@ -110,7 +97,8 @@ def remove_organizer(act: Act, sent: Confirmation, user_id: int) -> str:
     """Remove an organizer."""
     user = _organizer(act, user_id)
     organizers.remove(act, user=user)
-    confirm(_question(act.competition.slug, user, None))
+    effect = "All organizer rights here end immediately. Only an owner can restore them."
+    confirm(Question(f"Remove {user.name}?", (effect,), "Remove organizer"))
     return user.name
 
 

@@ -62,13 +62,8 @@ def _publish_question(act: Act) -> Question:
             f"{readers} will be able to see it. Only a rescoring can then change its metric or solution.",
         ),
         button="Publish",
-        back=_here(act),
         is_final=True,
     )
-
-
-def _here(act: Act) -> str:
-    return url_for("organize_settings.show", slug=act.competition.slug, _anchor="publish")
 
 
 @STATE.act(
@@ -90,7 +85,7 @@ def archive_competition(act: Act, sent: ConfirmedReason) -> Publication:
     """Archive a competition, which stays readable but accepts no files."""
     lifecycle.archive(act, reason=sent.reason)
     words = "It will stay readable but accept no files. You can unarchive it later."
-    confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", _here(act)))
+    confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition"))
     return checklist.publication(act)
 
 
@@ -141,13 +136,6 @@ def delete_draft(act: Act, sent: Confirmation) -> str:
     """Delete a draft with all its data."""
     slug = act.competition.slug
     drafts.delete_draft(act)
-    confirm(
-        Question(
-            heading=f"Delete the draft {slug}?",
-            sentences=("All its data will be deleted, and its address becomes free.",),
-            button="Delete the draft",
-            back=organized_settings.url(slug=slug),
-            is_final=True,
-        )
-    )
+    effect = "All its data will be deleted, and its address becomes free."
+    confirm(Question(f"Delete the draft {slug}?", (effect,), "Delete the draft", is_final=True))
     return slug

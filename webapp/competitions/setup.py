@@ -299,7 +299,6 @@ def _takes_effect_soon(act: Act, doubtful: Sequence[Fault]) -> Question:
         else "Save a date that takes effect within a day?",
         sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(act.now)}."),
         button="Save",
-        back=url_for("organize_settings.show", slug=act.competition.slug),
         state=repr([(name, getattr(act.competition, name)) for name in names]),
         is_final=reveals,
         can_change=True,

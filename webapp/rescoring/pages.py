@@ -317,7 +317,6 @@ def _switch(
                 heading=heading,
                 sentences=tuple(changes.sentences()),
                 button=button,
-                back=scoring_version.url(slug=competition.slug, number=number),
                 state=f"{changes.digest} {sent.model_dump_json(exclude={FIELD})}",
                 can_change=True,
             ),
@@ -344,19 +343,12 @@ def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
     version = preparation.get(act.session, competition=act.competition, number=number)
     progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
     preparation.drop(act, number=number)
-    discarded = (
+    effect = (
         f"The scores of {counted(progress.finished, 'submission')} under this version will be discarded. "
         "The leaderboards stay unchanged."
     )
-    confirm(
-        Question(
-            heading=f"Cancel the rescoring with scoring version {number}?",
-            sentences=(discarded,),
-            button="Cancel this rescoring",
-            back=scoring_version.url(slug=act.competition.slug, number=number),
-            state=f"drop {version.id}",
-        )
-    )
+    heading = f"Cancel the rescoring with scoring version {number}?"
+    confirm(Question(heading, (effect,), "Cancel this rescoring", state=f"drop {version.id}"))
 
 
 def _preview(session: Any, competition: Competition, versions: Compared, act_number: int) -> Preview:

@@ -145,18 +145,6 @@ def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
     )
 
 
-def _release(slug: str, file: DataFile) -> Question:
-    """Return the question that the checkbox of the form confirms for the findings that it shows."""
-    return Question(
-        heading=f"Release {file.name}?",
-        sentences=(f"Participants get {data_checks.found_in(file).consequence}.",),
-        button=f"Release {file.name}",
-        back=url_for("organize_data.index", slug=slug),
-        state=f"{file.sha256} {file.check_key}",
-        is_final=True,
-    )
-
-
 def _stored(act: Act, name: str) -> DataFileStored:
     return DataFileStored(name=name, url=url_for("api.organized_data", slug=act.competition.slug))
 
@@ -190,14 +178,8 @@ def upload_data_file(act: Act, sent: DataFileForm, prepared: NamedBlob) -> DataF
 def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
     """Remove a data file, so that it can no longer be downloaded."""
     data_files.remove(act, name=name)
-    confirm(
-        Question(
-            heading=f"Remove {name}?",
-            sentences=("No one will be able to download it, and links to it will stop working.",),
-            button="Remove file",
-            back=url_for("organize_data.index", slug=act.competition.slug),
-        )
-    )
+    effect = "No one will be able to download it, and links to it will stop working."
+    confirm(Question(f"Remove {name}?", (effect,), "Remove file"))
 
 
 @DATA.act(
@@ -210,7 +192,9 @@ def remove_data_file(act: Act, sent: Confirmation, name: str) -> None:
 def allow_data_file(act: Act, sent: ReleaseRequest, name: str) -> None:
     """Release a data file that was held back."""
     file = data_files.allow(act, name=name, reason=sent.reason)
-    confirm(_release(act.competition.slug, file))
+    effect = f"Participants get {data_checks.found_in(file).consequence}."
+    state = f"{file.sha256} {file.check_key}"
+    confirm(Question(f"Release {name}?", (effect,), f"Release {name}", state=state, is_final=True))
 
 
 @DATA.act(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
 
-from flask import Blueprint, url_for
+from flask import Blueprint
 from pydantic import Field
 
 from grader.models import MAIN_BOARD, Competition, Role, SubmissionGrant, Team
@@ -285,7 +285,6 @@ def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
                 "You can reinstate the team later.",
             ),
             button="Disqualify the team",
-            back=url_for("organize_teams.show", slug=act.competition.slug, team_id=team_id),
             can_change=True,
         ),
         act.session,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from flask import Blueprint, url_for
+from flask import Blueprint
 from pydantic import Field
 
 from grader import models
@@ -246,7 +246,8 @@ def hand_over_team(act: Act, sent: NewLeader) -> None:
         f"Only {leader.name} will be able to rename the team, create its link and answer merge requests. "
         f"{leader.name} can make you the leader again."
     )
-    _ask(act, f"Make {leader.name} the leader of {own.name}?", [sentence], f"Make {leader.name} the leader")
+    heading = f"Make {leader.name} the leader of {own.name}?"
+    confirm(Question(heading, (sentence,), f"Make {leader.name} the leader"))
 
 
 @TEAM.act("/team/leave", form="leave", back=team, done="You left the team.")
@@ -259,7 +260,7 @@ def leave_team(act: Act, sent: Confirmation) -> None:
     sentence = f"You are the last member. {name} will be deleted, and others can use its name."
     if left:
         sentence = f"{name} continues without you, led by {left[0].user.name}."
-    _ask(act, f"Leave {name}?", [sentence], "Leave team")
+    confirm(Question(f"Leave {name}?", (sentence,), "Leave team"))
 
 
 @TEAM.act(
@@ -315,28 +316,15 @@ def answer_merger(act: Act, sent: Confirmation, request_id: int, verb: str) -> N
     if verb == "accept":
         asked, both = mergers.acceptable(act, request_id=request_id)
         into = team_names.shown(asked.from_team, act.competition)
+        effects = tuple(_merger_effects(asked, into, both, act.competition.selection_count))
         heading = f"Merge {asked.to_team.name} into {into}?"
-        _ask(
-            act,
-            heading,
-            _merger_consequences(asked, into, both, act.competition.selection_count),
-            "Merge teams",
-            is_final=True,
-        )
+        confirm(Question(heading, effects, "Merge teams", is_final=True))
         mergers.accept(act, request_id=request_id)
     else:
         (mergers.refuse if verb == "refuse" else mergers.withdraw)(act, request_id=request_id)
 
 
-def _ask(
-    act: Act, heading: str, sentences: Iterator[str] | list[str], button: str, *, is_final: bool = False
-) -> None:
-    """Ask for a confirmation bound to these sentences."""
-    back = url_for("teams.show", slug=act.competition.slug)
-    confirm(Question(heading, tuple(sentences), button, back, is_final=is_final))
-
-
-def _merger_consequences(asked: MergeRequest, into: str, both: Sum, selection_count: int) -> Iterator[str]:
+def _merger_effects(asked: MergeRequest, into: str, both: Sum, selection_count: int) -> Iterator[str]:
     """Describe the effects of a merger on members, limits and selections."""
     taken, division = asked.to_team, asked.from_team.division
     yield (

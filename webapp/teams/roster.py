@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint, request
 from pydantic import Field
 
 from grader.models import Role, SectionUse
@@ -174,7 +174,6 @@ def _ask(act: Act, sent: RosterRequest, plan: Plan, lines: Sequence[str], *, by_
             heading=f"Import {counted(len(plan.roster.students), 'student')}?",
             sentences=tuple(sentences),
             button="Import",
-            back=url_for("organize_roster.index", slug=slug),
             state=repr((sentences, columns, text, ids, sent.model_dump(exclude=VALUES))),
             template="teams/roster_preview.html",
             shown={"slug": slug, "plan": plan, "sent": sent, "text": text, "meanings": list(Meaning)},
