@@ -111,7 +111,6 @@ def upgrade() -> None:
             sa.Integer(),
             sa.ForeignKey("scoring_version.id", name=LIVE, use_alter=True),
         ),
-        sa.Column("saved_sections", sa.String(64), nullable=False, server_default=""),
         sa.Column("act_number", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("formatted", JSON),
     )

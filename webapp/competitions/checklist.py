@@ -1,10 +1,9 @@
-"""Sections of the setup page: missing items and suggestions of a draft, and whether each was saved."""
+"""Sections of the setup page: missing items and suggestions of a draft."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from flask import url_for
-from pydantic import Field
 
 from grader.models import CompetitionState
 from grader.services.competitions import drafts, lifecycle
@@ -26,9 +25,6 @@ class Publication(Answer):
     missing: list[FaultAnswer]
     suggestions: list[FaultAnswer]
     submission_count: int
-    saved_sections: Annotated[
-        list[str], Field(description="The sections of the setup page that were saved: text, data, dates.")
-    ]
 
 
 def publication(ask: Ask | Act) -> Publication:
@@ -45,7 +41,6 @@ def publication(ask: Ask | Act) -> Publication:
         missing=[organizing.fault(each) for each in missing],
         suggestions=[organizing.fault(each) for each in suggestions],
         submission_count=drafts.count_submissions(session, competition=competition),
-        saved_sections=competition.saved_sections.split(),
     )
 
 
@@ -57,7 +52,7 @@ class Lack(NamedTuple):
 
 
 class SectionState(NamedTuple):
-    """A section with its mark: `missing`, `open` if it was never saved, `advice`, `done` or empty."""
+    """A section with its mark: `missing`, `advice`, `done` or empty."""
 
     section: SettingsSection
     url: str
@@ -75,8 +70,7 @@ def sections(ask: Ask) -> list[SectionState]:
 def _section(section: SettingsSection, found: Publication, slug: str) -> SectionState:
     missing = tuple(_lacks(section, found.missing, slug))
     advice = tuple(_lacks(section, found.suggestions, slug))
-    is_saved = section.key in found.saved_sections
-    state = "missing" if missing else "open" if not is_saved else "advice" if advice else "done"
+    state = "missing" if missing else "advice" if advice else "done"
     is_marked = found.state is CompetitionState.DRAFT and section.names
     url = url_for("organize_settings.show", slug=slug, _anchor=section.key)
     return SectionState(section, url, state if is_marked else "", missing, advice)
