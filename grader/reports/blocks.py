@@ -1,7 +1,10 @@
-"""Report building blocks: sections with tables and charts, and value formats."""
+"""Report building blocks: sections with tables and charts, as text, JSON or HTML."""
 
+import base64
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
@@ -57,7 +60,6 @@ class Table:
     name: str
     caption: str
     frame: pd.DataFrame
-    notes: Sequence[str] = ()
     digits: int = 3
     svg: str = ""
     in_text: bool = True
@@ -107,9 +109,8 @@ class Section:
     tables: Sequence[Table]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the paragraphs and notes, and the tables by name, as JSON data."""
-        notes = [*self.texts, *(note for table in self.tables for note in table.notes)]
-        return {"notes": notes, **{table.name: table.records() for table in self.tables}}
+        """Return the paragraphs as `notes`, and the tables by name, as JSON data."""
+        return {"notes": list(self.texts), **{table.name: table.records() for table in self.tables}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +118,37 @@ class Analysis:
     """A report: its title, facts about the data, and sections."""
 
     title: str
-    facts: tuple[str, ...]
-    sections: tuple[Section, ...]
+    facts: Sequence[str]
+    sections: Sequence[Section]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data with the sections by key."""
         sections = {section.key: section.as_dict() for section in self.sections}
-        return {"title": self.title, "facts": list(self.facts), **sections}
+        return {"title": self.title, "facts": self.facts, **sections}
+
+
+def html_page(analysis: Analysis) -> str:
+    """Return a report as an HTML page with inline SVG charts and light and dark color schemes.
+
+    The file is self-contained. Its content security policy allows only its own style sheet, by hash.
+    """
+    from jinja2 import Environment  # which texts and JSON do not need
+
+    folder = files("grader.reports")
+    style, page = (folder.joinpath(name).read_text("utf-8") for name in ("report.css", "report.html"))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'"
+    template = Environment(autoescape=True, trim_blocks=True).from_string(page)
+    return template.render(analysis=analysis, style=style, policy=policy)
+
+
+def plain_text(analysis: Analysis) -> str:
+    """Return a report as text; only charts that no earlier table sums up are replaced with tables."""
+    parts = [analysis.title, *analysis.facts]
+    for section in analysis.sections:
+        parts += ["", section.title, "=" * len(section.title), *section.texts]
+        for table in section.tables:
+            if table.in_text:
+                lines = table.shown().to_string().split("\n") if len(table.frame) else []
+                parts += ["", table.caption, *map(str.rstrip, lines)]
+    return "\n".join(parts)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fairboard import BiasReport, MetricSettings
-from fairboard.bias.analysis import Background, Data
+from fairboard import BiasReport, bias_report
+from fairboard.bias.analysis import Data
 from fairboard.bias.analysis.association import (
     TENTHS,
     co_mentions,
@@ -21,10 +21,9 @@ from fairboard.bias.analysis.association import (
 from fairboard.bias.analysis.curve import aeg, equality_curve, widest
 from fairboard.bias.analysis.data import Predictions
 from fairboard.bias.analysis.distributions import score_histograms, score_moments
-from fairboard.bias.analysis.pairs import fuzzed_terms, pair_rates, role_scores, score_shifts
+from fairboard.bias.analysis.pairs import fuzzed_terms, pair_rates, role_scores
 from fairboard.bias.analysis.pinned_auc import NOT_ROBUST, pinned_auc
-from fairboard.bias.analysis.power_means import power_effect
-from fairboard.bias.analysis.table import CELLS, label_tables, metric_table, overall_aucs, undefined
+from fairboard.bias.analysis.table import CELLS, label_tables, metric_table, overall_aucs, power_effect
 from fairboard.bias.prepared import FloatArray
 from fairboard.bias.subgroups import BIAS_AUCS
 from grader.reports import charts
@@ -32,6 +31,11 @@ from grader.reports.blocks import Section, Table, heading, written
 
 BINS = 25
 COMBINED_GROUPS = 6
+IDENTITIES_TEXTS = [
+    "Each identity is compared with the rows that do not mention it; with an annotated background, without "
+    "the rows in which it is blank.",
+    "A dash means that one of the compared sets has no rows.",
+]
 COMPARISON_TEXT = (
     "Each difference is the candidate's value minus the baseline's value. It is positive if the candidate's "
     "value is higher."
@@ -55,11 +59,44 @@ ASSOCIATION_TEXT = (
     "they were independent. It is 0 if they occur together less often. PPMI over pairs compares labels, so a "
     "single label always has 0 or no value."
 )
+PAIRS_TEXT = (
+    "The rows of a pair differ in one respect. A rate of 50% means that anti and pro are scored equally, or "
+    "that the effects in different groups cancel out. Compare the groups separately."
+)
 Models = Mapping[str, FloatArray]
 
 
-def score_section(report: BiasReport) -> Section:
-    """Return the score and its terms."""
+def model_sections(data: Data, kept: Data, models: Models, lowest: int) -> list[Section]:
+    """Return the sections on the scored label, of one or two models; `kept` has the chosen identities."""
+    tables = {name: metric_table(kept, each) for name, each in models.items()}
+    predictions, table = next(iter(models.values())), next(iter(tables.values()))
+    found = list[Section]()
+    if data.background == "all":
+        labels = kept.labels[data.label]
+        found.append(_score(bias_report(labels, predictions, kept.identities, settings=data.settings)))
+    if table.empty:
+        return found
+    in_order = table.sort_values("mean_auc", kind="stable")
+    blocks = [Table("identities", "Identities, lowest mean AUC first", in_order)]
+    found.append(Section("identities", "Identities", IDENTITIES_TEXTS, blocks))
+    overall = overall_aucs(data, {data.label: predictions})[data.label]
+    effects = power_effect(overall, table, data.settings)[["score", *BIAS_AUCS]]
+    title = "Effect of the exponent"
+    found.append(Section("power", title, (), [charts.power_chart(title, effects)]))
+    if len(tables) > 1:
+        found.append(_comparison(tables))
+    least = in_order.dropna(subset="mean_auc").index[:lowest].tolist()
+    caption = "Expected pinned AUC: the weighted sum of four AUCs"
+    pinned = Table("expected", caption, pinned_auc(kept, predictions))
+    return [
+        *found,
+        _distributions(data, predictions, least),
+        _curves(data, predictions, least),
+        Section("pinned", "Pinned AUC (not robust)", [NOT_ROBUST], [pinned]),
+    ]
+
+
+def _score(report: BiasReport) -> Section:
     values = {heading(name): value for name, value in {**report.terms, "score": report.score}.items()}
     frame = pd.DataFrame({"value": values}, list(values), dtype=float).rename_axis("term")
     caption = f"{report.rows:,} rows, {report.positives:,} of them positive"
@@ -67,16 +104,6 @@ def score_section(report: BiasReport) -> Section:
     so = "The power means omit them" if report.score is not None else "There is no score"
     texts = [f"Undefined AUCs: {len(missing):,}. {so}:", *missing] if missing else []
     return Section("score", "Score", texts, [Table("terms", caption, frame, digits=5)])
-
-
-def _reasons(tables: pd.DataFrame) -> list[str]:
-    """Return a sentence for each reason why values are undefined, of one or several labels."""
-    names = dict[str, dict[str, None]]()
-    labels = tables.index.get_level_values("label").unique() if tables.index.nlevels > 1 else [None]
-    for label in labels:
-        for name, _, why in undefined(tables if label is None else tables.loc[label]).itertuples(index=False):
-            names.setdefault(why, {})[name if len(labels) == 1 else f"{name} x {label}"] = None
-    return [f"- {why.removesuffix('.')}: {', '.join(found)}." for why, found in names.items()]
 
 
 def _side_by_side(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -89,44 +116,17 @@ def _side_by_side(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     )
 
 
-def identities_section(table: pd.DataFrame, background: Background, lowest: int, order: str) -> Section:
-    """Return the five metrics of all identities and of the lowest identities."""
-    if table.empty:
-        return Section("identities", "Identities", ["There are no identities to compare."], ())
-    text = (
-        "Each identity is compared with all rows that do not mention it."
-        if background == "all"
-        else "Each identity is compared with the rows known not to mention it. Rows in which it is blank are "
-        "excluded. The score is not shown because it requires all rows as background."
-    )
-    what = "lowest mean AUC first" if order == "mean_auc" else f"by {heading(order)}"
-    in_order = table.rename_axis("name").sort_values(order, kind="stable").rename_axis("identity")
-    tables = [Table("identities", f"All identities, {what}", in_order, _reasons(in_order))]
-    if lowest and lowest < len(table):
-        least = table.dropna(subset="mean_auc").sort_values("mean_auc", kind="stable")[:lowest]
-        tables.insert(0, Table("lowest", f"Lowest {lowest} by mean AUC", least))
-    return Section("identities", "Identities", [text], tables)
-
-
-def power_section(overall: float | None, table: pd.DataFrame, settings: MetricSettings) -> Section:
-    """Return the effect of the exponent on the score and the power means."""
-    effects = power_effect(overall, table, settings)[["score", *BIAS_AUCS]]
-    title = "Effect of the exponent"
-    return Section("power", title, (), [charts.power_chart(title, effects)])
-
-
-def comparison_section(tables: Mapping[str, pd.DataFrame]) -> Section:
-    """Return the comparison of the candidate, which is the model of the report, with the baseline."""
+def _comparison(tables: Mapping[str, pd.DataFrame]) -> Section:
     (candidate, ours), (baseline, theirs) = tables.items()
     blocks = [
-        Table("both", f"{candidate} and {baseline} side by side", _side_by_side(tables), _reasons(ours)),
+        Table("both", f"{candidate} and {baseline} side by side", _side_by_side(tables)),
         Table("differences", f"{candidate} minus {baseline}", (ours - theirs)[list(CELLS)]),
     ]
     return Section("comparison", f"{candidate} compared with {baseline}", [COMPARISON_TEXT], blocks)
 
 
 def slices_section(
-    slices: Mapping[str, tuple[Data, Models]], hidden: Sequence[str], minimum_size: int
+    slices: Mapping[str, tuple[Data, Models]], minimum_size: int, notes: Sequence[str]
 ) -> Section:
     """Return a table for each slice of the data, like Table 6 in Borkan et al., of one or two models."""
     blocks = list[Table]()
@@ -136,16 +136,12 @@ def slices_section(
         overall = [overall_aucs(data, {data.label: each}).iloc[0] for each in models.values()]
         aucs = " / ".join(written("overall_auc", each) for each in overall)
         caption = f"{name}: {data.size:,} rows, overall AUC {aucs}"
-        notes = _reasons(next(iter(tables.values())))
-        blocks.append(Table(name, caption, _side_by_side(tables), notes))
-    few = f"Identities that fewer than {minimum_size:,} rows of a slice mention are omitted."
-    texts = [few] if minimum_size > 1 else []
-    texts += [f"Only the number of rows is shown for: {', '.join(hidden)}."] if hidden else []
-    return Section("slices", "Slices of the data", texts, blocks)
+        blocks.append(Table(name, caption, _side_by_side(tables)))
+    few = [f"Identities that fewer than {minimum_size:,} rows of a slice mention are omitted."]
+    return Section("slices", "Slices of the data", [*few[: minimum_size > 1], *notes], blocks)
 
 
-def distributions_section(data: Data, predictions: FloatArray, names: Sequence[str]) -> Section:
-    """Return the distributions of the predictions for each subgroup and background, by class."""
+def _distributions(data: Data, predictions: FloatArray, names: Sequence[str]) -> Section:
     moments = {name: score_moments(data, predictions, name) for name in names}
     table = pd.concat(moments, names=["identity", "of"]).reset_index("of") if names else pd.DataFrame()
     blocks = [Table("moments", "Predictions by class", table)]
@@ -155,8 +151,7 @@ def distributions_section(data: Data, predictions: FloatArray, names: Sequence[s
     return Section("distributions", "Distributions of predictions", [DISTRIBUTIONS_TEXT], blocks)
 
 
-def curves_section(data: Data, predictions: FloatArray, names: Sequence[str]) -> Section:
-    """Return the equality curves with their widest gaps marked; the area to the diagonal is the AEG."""
+def _curves(data: Data, predictions: FloatArray, names: Sequence[str]) -> Section:
     lines, blocks = [], list[Table]()
     for name in names:
         for of in ("negative", "positive"):
@@ -168,25 +163,6 @@ def curves_section(data: Data, predictions: FloatArray, names: Sequence[str]) ->
     frame = pd.DataFrame(lines).set_index("identity") if lines else pd.DataFrame()
     blocks.insert(0, Table("curves", "AEGs and the thresholds with the widest gaps", frame))
     return Section("curves", "Equality curves", [CURVE_TEXT], blocks)
-
-
-def pinned_section(data: Data, predictions: FloatArray, skew: Sequence[Table]) -> Section:
-    """Return the pinned AUCs with their decomposition and, if given, the skew experiment."""
-    caption = "Expected pinned AUC: the weighted sum of four AUCs"
-    tables = [*skew, Table("expected", caption, pinned_auc(data, predictions))]
-    return Section("pinned", "Pinned AUC (not robust)", [NOT_ROBUST], tables)
-
-
-def skew_tables(identity: str, skew: pd.DataFrame, trials: int) -> list[Table]:
-    """Return the pinned AUCs of all identities on original and skewed rows, and all metrics of one."""
-    pinned = skew.xs("pinned_auc", axis=1, level="metric")
-    models = list(pinned.columns.get_level_values("model").unique())
-    gap = (pinned[models[-1], "original"] - pinned[models[0], "original"]).abs()
-    pinned = pinned.loc[gap.sort_values(ascending=False, kind="stable").index].rename_axis(columns=[None] * 2)
-    caption = f"Pinned AUC with fewer negative rows of {identity}"
-    note = f"Half of its negative rows are removed at random; means and deviations of {trials} trials."
-    of_one = pd.DataFrame(skew.loc[identity].unstack("rows"))[["original", "skewed"]]
-    return [Table("skew", caption, pinned, [note]), Table("skewed", f"All metrics of {identity}", of_one)]
 
 
 def labels_section(data: Data, kept: Data, predictions: Predictions) -> Section:
@@ -201,7 +177,7 @@ def labels_section(data: Data, kept: Data, predictions: Predictions) -> Section:
     texts = [] if isinstance(predictions, Mapping) or len(overall) == 1 else [ONE_PREDICTION]
     if unpredicted := [label for label in data.labels if label not in overall]:
         texts.append(f"Not predicted: {', '.join(unpredicted)}.")
-    return Section("labels", "Labels and identities", [*texts, *_reasons(tables)], blocks)
+    return Section("labels", "Labels and identities", texts, blocks)
 
 
 def association_section(data: Data, predictions: Models) -> Section:
@@ -214,44 +190,32 @@ def association_section(data: Data, predictions: Models) -> Section:
 
 
 def pairs_section(
-    rows: tuple[Sequence[str], Sequence[str], Sequence[str] | None],
-    predictions: Models,
-    roles: tuple[str, str],
+    pairs: Sequence[str], roles: Sequence[str], groups: Sequence[str] | None, predictions: Models
 ) -> Section:
-    """Return how often the first role of a pair is scored higher; `rows` have pairs, roles and groups."""
-    rates = pair_rates(*rows, predictions, roles=roles)
-    scores = role_scores(*rows, predictions, roles=roles)
-    caption = f"Share of pairs in which {roles[0]} is scored higher than {roles[1]} (ties count as one half)"
+    """Return how often the row with the role anti of a pair is scored higher than the one with pro."""
+    rates = pair_rates(pairs, roles, groups, predictions)
+    scores = role_scores(pairs, roles, groups, predictions)
+    caption = "Share of pairs in which anti is scored higher than pro (ties count as one half)"
     blocks = [
         Table("rates", caption, rates.set_index("label")),
         Table("scores", "Predictions", scores.set_index("label")),
     ]
     if len(rates) and rates["group"].nunique() <= COMBINED_GROUPS:
         blocks.append(charts.rate_chart_of(caption, rates))
-    text = (
-        f"The rows of a pair differ in one respect. A rate of 50% means that {roles[0]} and {roles[1]} are "
-        "scored equally, or that the effects in different groups cancel out. Compare the groups separately."
-    )
-    return Section("pairs", "Counterfactual pairs", [text], blocks)
+    return Section("pairs", "Counterfactual pairs", [PAIRS_TEXT], blocks)
 
 
-def fuzzed_section(sets: Sequence[tuple[Data, Models]], minimum_size: int, *, are_twins: bool) -> Section:
-    """Return every metric on the original and on the fuzzed set, with the differences."""
-    kept = [data.mentioned_by(minimum_size) for data, _ in sets]
-    ours, theirs = (scores for _, scores in sets)
-    terms = fuzzed_terms(kept[0], ours, kept[1], theirs).reset_index("term")
+def fuzzed_section(one: tuple[Data, Models], other: tuple[Data, Models]) -> Section:
+    """Return the terms on the original and on the fuzzed set, and the differences of every metric."""
+    (original, ours), (fuzzed, theirs) = one, other
+    terms = fuzzed_terms(original, ours, fuzzed, theirs).reset_index("term")
     terms["term"] = terms["term"].map(heading)
-    blocks = [Table("terms", "Terms and score", terms, digits=5)]
-    original, fuzzed = (label_tables(data, scores) for data, (_, scores) in zip(kept, sets, strict=True))
-    both = original.index[original.index.isin(fuzzed.index)]
-    original, fuzzed = original.loc[both], fuzzed.loc[both]
-    for cell in CELLS:
-        parts = {"original": original[cell], "fuzzed": fuzzed[cell]}
-        long = pd.DataFrame({**parts, "difference": fuzzed[cell] - original[cell]}).reset_index("label")
-        blocks.append(Table(cell, heading(cell), long))
-    if are_twins and len(shifts := score_shifts(ours, theirs)):
-        blocks.append(Table("shifts", "Changes of the predictions", shifts.set_index("label")))
-    return Section("fuzzed", "Fuzzed set", _reasons(fuzzed), blocks)
+    changes = (label_tables(fuzzed, theirs) - label_tables(original, ours))[list(CELLS)].dropna(how="all")
+    blocks = [
+        Table("terms", "Terms and score", terms, digits=5),
+        Table("changes", "Fuzzed minus original", changes.reset_index("label")),
+    ]
+    return Section("fuzzed", "Fuzzed set", (), blocks)
 
 
 def audit_sections(data: Data) -> list[Section]:

@@ -65,20 +65,6 @@ def test_only_the_requested_identities_are_analyzed(folder):
     assert result.exit_code == 1 and "The table has no column 'newt'" in result.stderr
 
 
-def test_options_set_the_order_the_categories_and_the_skew_experiment(folder):
-    words = ("--sort", "name", "--category", "pets", "cat,dog", "--skew", "cat")
-    result = run(folder, "solution.csv", "ours.csv", *words)
-    assert result.exit_code == 0, result.output
-    assert "All identities, by name" in result.stdout
-    assert "pets" in result.stdout
-    assert "Pinned AUC with fewer negative rows of cat" in result.stdout
-    assert (
-        "unknown identities: cow."
-        in run(folder, "solution.csv", "ours.csv", "--category", "pets", "cow").stderr
-    )
-    assert "no identity 'cow'" in run(folder, "solution.csv", "ours.csv", "--skew", "cow").stderr
-
-
 def test_a_comparison_without_a_submission_is_a_usage_error(folder):
     result = run(folder, "solution.csv", "--against", "ours.csv")
     assert result.exit_code == 1

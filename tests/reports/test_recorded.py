@@ -35,13 +35,13 @@ ROLES = {
 }
 
 
-def solution(first="anti", second="pro"):
+def solution():
     """Return rows in fixed patterns; the first 40 form pairs and have the Usage `Ignored`."""
     lines = [",".join(ROLES)]
     for row in range(ROWS):
         pair, usage = ",,", "Public" if row % 2 else "Private"
         if row < 40:
-            pair, usage = f"{row // 2},{(first, second)[row % 2]},{'FM'[row % 4 // 2]}", "Ignored"
+            pair, usage = f"{row // 2},{('anti', 'pro')[row % 2]},{'FM'[row % 4 // 2]}", "Ignored"
         insult = (row * 7 % 10) / 10
         cat, dog = "" if row % 11 == 5 else int(row % 3 == 0), (row * 3 % 8) / 8
         size = ("long", "short", "tiny")[row % 7 % 3]
@@ -66,15 +66,6 @@ def _compared():
         fuzzed=Material(truth, {"toxic": np.round(ours * 0.9, 3), "insult": 1 - ours}),
         minimum_size=3,
         lowest=1,
-        skewed="cat",
-        categories={"cat": "felines"},
-    )
-
-
-def _twins():
-    truth = solution("original", "fuzzed")
-    return Material(
-        truth, {"toxic": _predictions(truth, 7)}, split="public", pair_columns=("role", None), lowest=2
     )
 
 
@@ -86,15 +77,12 @@ def _alone():
         {"toxic": np.full(ROWS, 0.5)},
         background="annotated",
         settings=MetricSettings(undefined="skip", power=-1),
-        order="name",
     )
 
 
 def _nobody():
     truth = solution()
-    return Material(
-        truth, {"toxic": np.full(ROWS, 1500.0)}, split="private", minimum_size=ROWS, roles=("pro", "anti")
-    )
+    return Material(truth, {"toxic": np.full(ROWS, 1500.0)}, split="private", minimum_size=ROWS)
 
 
 def _data():
@@ -113,7 +101,7 @@ def _data_without_identities():
 
 CASES: dict[str, Callable[[], Material]] = {
     each.__name__.strip("_"): each
-    for each in (_compared, _twins, _alone, _nobody, _data, _data_of_one_label, _data_without_identities)
+    for each in (_compared, _alone, _nobody, _data, _data_of_one_label, _data_without_identities)
 }
 
 

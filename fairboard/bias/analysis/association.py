@@ -4,16 +4,15 @@ Hann, Kalil and Payne, "Analyzing Identity Mention Bias in Toxic Comment Classif
 the means in section 4.2.
 """
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from fairboard.bias.analysis.data import Data, Predictions, by_label
 from fairboard.bias.analysis.distributions import mean
-from fairboard.bias.prepared import BoolArray, FloatArray, refuse_where
+from fairboard.bias.prepared import BoolArray, IndexArray, refuse_where
 
 Reading = Literal["fractions", "binarized"]
 Unit = Literal["comments", "pairs"]
@@ -43,9 +42,10 @@ def label_correlations(data: Data, reading: Reading = "fractions") -> pd.DataFra
     >>> label_correlations(data, "binarized")["toxic"].round(3).tolist()
     [1.0, nan]
     """
-    binary = reading == "binarized"
-    columns = {each: data.positive(each) if binary else values for each, values in data.labels.items()}
-    return _correlations(data, reading, columns)
+    labels = pd.DataFrame(data.labels)
+    if reading == "binarized":
+        labels = _binarized(labels, data.settings.label_threshold)
+    return _correlations(data, reading, labels)
 
 
 def prediction_correlations(
@@ -55,37 +55,25 @@ def prediction_correlations(
 
     The parameters are those of `label_correlations` and `label_tables`. Predictions are never binarized.
     """
-    return _correlations(data, reading, by_label(data, predictions))
+    scores = pd.DataFrame(by_label(data, predictions))
+    return _correlations(data, reading, scores.where(pd.DataFrame(data.labels)[list(scores)].notna()))
 
 
-def _correlations(
-    data: Data, reading: Reading, columns: Mapping[str, FloatArray | BoolArray]
-) -> pd.DataFrame:
+def _correlations(data: Data, reading: Reading, labels: pd.DataFrame) -> pd.DataFrame:
     if reading not in get_args(Reading):
         raise ValueError(f'`reading` must be "fractions" or "binarized", not {reading!r}.')
-
-    def correlation(identity: str, label: str) -> float:
-        kept = data.considered(identity) & data.labelled(label)
-        values = data.members[identity] if reading == "binarized" else data.identities[identity]
-        return _pearson(
-            np.nan_to_num(values[kept].astype(np.float64)), columns[label][kept].astype(np.float64)
-        )
-
-    return _matrix(data, columns, correlation)
-
-
-def _matrix(data: Data, labels: Mapping[str, Any], value: Callable[[str, str], float | None]) -> pd.DataFrame:
-    """Return the values of a function of an identity and a label."""
-    values = {label: [value(identity, label) for identity in data.identities] for label in labels}
-    index = pd.Index(list(data.identities), name="identity", dtype=object)
-    return pd.DataFrame(values, index, dtype=float).rename_axis(columns="label")
+    identities = pd.DataFrame(data.identities, labels.index)
+    if reading == "binarized":
+        identities = _binarized(identities, data.settings.identity_threshold)
+    if data.background == "all":
+        identities = identities.fillna(0)
+    both = pd.concat([identities, labels], axis=1, ignore_index=True).corr()
+    found = both.iloc[: len(data.identities), len(data.identities) :].round(12)  # 0 instead of 1e-17
+    return found.set_axis(_names(data)).set_axis(pd.Index(list(labels), name="label"), axis=1)
 
 
-def _pearson(first: FloatArray, second: FloatArray) -> float:
-    if first.size < 2 or first.min() == first.max() or second.min() == second.max():
-        return math.nan
-    scaled = (each / np.abs(each).max() for each in (first, second))  # squares do not overflow
-    return min(max(float(np.corrcoef(*scaled)[0, 1]), -1.0), 1.0)
+def _binarized(columns: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    return columns.ge(threshold).astype(float).where(columns.notna())
 
 
 def mean_scores(data: Data, predictions: Predictions) -> pd.DataFrame:
@@ -174,37 +162,37 @@ def ppmi(data: Data, unit: Unit = "comments") -> pd.DataFrame:
     """
     if unit not in get_args(Unit):
         raise ValueError(f'`unit` must be "comments" or "pairs", not {unit!r}.')
-
-    def of_comments(identity: str, label: str) -> float:
-        kept = data.considered(identity) & data.labelled(label)
-        mentions, has = data.members[identity] & kept, data.positive(label) & kept
-        both, counts = int((mentions & has).sum()), int(mentions.sum()) * int(has.sum())
-        return _positive_log(both * int(kept.sum()), counts)
-
-    if unit == "comments":
-        return _matrix(data, data.labels, of_comments)
-    meetings = _matrix(
-        data, data.labels, lambda name, label: float((data.members[name] & data.positive(label)).sum())
-    )
-    return ppmi_of_counts(meetings)
+    mentions, positive = _members(data), _counted(data.positive(label) for label in data.labels)
+    both = pd.DataFrame(mentions @ positive.T, _names(data), pd.Index(data.labels, name="label"))
+    if unit == "pairs":
+        return ppmi_of_counts(both)
+    considered = _counted(map(data.considered, data.identities))
+    labelled = _counted(map(data.labelled, data.labels))
+    return _ppmi(both, (mentions @ labelled.T) * (considered @ positive.T), considered @ labelled.T)
 
 
 def ppmi_of_counts(counts: pd.DataFrame) -> pd.DataFrame:
     """Compute the PPMI of pairs from the numbers of rows with each identity (rows) and label (columns)."""
-    meetings = counts.to_numpy(np.int64)
-    expected, total = np.outer(meetings.sum(axis=1), meetings.sum(axis=0)), int(meetings.sum())
-    values = [
-        [_positive_log(one * total, other) for one, other in zip(line, wanted, strict=True)]
-        for line, wanted in zip(meetings.tolist(), expected.tolist(), strict=True)
-    ]
-    return pd.DataFrame(values, counts.index, counts.columns, dtype=float)
+    return _ppmi(counts, np.outer(counts.sum(axis=1), counts.sum(axis=0)), counts.to_numpy().sum())
 
 
-def _positive_log(observed: int, expected: int) -> float:
-    """Return the logarithm of a ratio of integers, or 0 if the ratio is below 1; NaN for a divisor of 0."""
-    if not expected:
-        return math.nan
-    return math.log(observed / expected) if observed > expected else 0.0
+def _ppmi(counts: pd.DataFrame, expected: IndexArray, total: IndexArray) -> pd.DataFrame:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.maximum(np.log(counts.to_numpy() * total / expected), 0)
+    return pd.DataFrame(values, counts.index, counts.columns)
+
+
+def _names(data: Data) -> pd.Index:
+    return pd.Index(list(data.identities), name="identity", dtype=object)
+
+
+def _counted(masks: Iterable[BoolArray]) -> IndexArray:
+    """Return a row of integers for each mask."""
+    return np.array([*masks], np.int64)
+
+
+def _members(data: Data) -> IndexArray:
+    return _counted(data.members.values()).reshape(-1, data.size)
 
 
 def co_mentions(data: Data) -> pd.DataFrame:
@@ -218,9 +206,8 @@ def co_mentions(data: Data) -> pd.DataFrame:
     >>> co_mentions(Data.of({"toxic": [0] * 3}, {"cat": [1, 1, 0], "dog": [1, 0, 0]})).to_numpy().tolist()
     [[2, 1], [1, 1]]
     """
-    names = pd.Index(list(data.identities), name="identity", dtype=object)
-    table = np.array([each.astype(np.int64) for each in data.members.values()]).reshape(len(names), data.size)
-    return pd.DataFrame(table @ table.T, names, names.rename(None))
+    mentions, names = _members(data), _names(data)
+    return pd.DataFrame(mentions @ mentions.T, names, names.rename(None))
 
 
 def identities_per_row(data: Data) -> pd.Series:
@@ -229,11 +216,10 @@ def identities_per_row(data: Data) -> pd.Series:
     A row in which every identity is blank is not counted with the background ``"annotated"``, and mentions no
     identity with ``"all"``.
     """
-    per_row, counted = np.zeros(data.size, np.int64), np.full(data.size, data.background == "all")
-    for name, mentions in data.members.items():
-        per_row += mentions
+    counted = np.full(data.size, data.background == "all")
+    for name in data.identities:
         counted |= data.considered(name)
-    counts = np.bincount(per_row[counted], minlength=1)
+    counts = np.bincount(_members(data).sum(axis=0)[counted], minlength=1)
     return pd.Series(counts, name="rows").rename_axis("identities")
 
 
@@ -276,8 +262,5 @@ def sweep(data: Data, thresholds: Sequence[float] = TENTHS[1:]) -> pd.DataFrame:
     >>> sweep(Data.of({"toxic": [0, 0.04, 0.1, 0.5, 1, None]}, {}), [0.1, 0.5]).loc["toxic"].tolist()
     [3, 2]
     """
-    lines = {
-        name: [int(np.count_nonzero(values >= threshold)) for threshold in thresholds]
-        for name, values in {**data.labels, **data.identities}.items()
-    }
-    return pd.DataFrame.from_dict(lines, orient="index", columns=list(thresholds))
+    columns = pd.DataFrame({**data.labels, **data.identities})
+    return pd.DataFrame({threshold: columns.ge(threshold).sum() for threshold in thresholds})

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairboard.bias.analysis.data import Data
-from fairboard.bias.prepared import as_vector
+from fairboard.bias.analysis.data import Data, scores_of
 
 LabelClass = Literal["positive", "negative"]
 
@@ -53,7 +52,7 @@ def equality_curve(
     >>> equality_curve(data, [0.5, 0.9, 0.1], "cat", "positive")["equality_gap"].tolist()
     [-0.5, 0.5, 0.0]
     """
-    scores = as_vector("predictions", predictions, rows=data.size, finite=True)
+    scores = scores_of(data, predictions)
     kept = data.considered(name) & data.labelled(label)
     kept &= data.positive(label) if label_class == "positive" else ~data.positive(label)
     inside = data.members[name][kept]
@@ -85,11 +84,3 @@ def aeg(curve: pd.DataFrame) -> float:
 def widest(curve: pd.DataFrame) -> pd.Series:
     """Return the threshold with the largest absolute Equality Gap; ties go to the highest one."""
     return curve.iloc[int(curve["equality_gap"].abs().argmax())]
-
-
-def at_threshold(curve: pd.DataFrame, threshold: float) -> pd.Series:
-    """Return the rates at any threshold, which need not equal a prediction."""
-    passed = curve[curve["threshold"] >= threshold]
-    line = passed.iloc[-1].copy() if len(passed) else curve.iloc[0] * 0.0
-    line["threshold"] = float(threshold)
-    return line

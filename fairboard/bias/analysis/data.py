@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from decimal import localcontext
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +20,7 @@ from fairboard.bias.prepared import (
     is_table,
     refuse_where,
 )
-from fairboard.bias.score import EXACT, exact_mean, exact_score, rounded
-from fairboard.bias.subgroups import BIAS_AUCS, comparisons, overall_comparison
+from fairboard.bias.subgroups import comparisons
 
 Background = Literal["all", "annotated"]
 Predictions = Mapping[str, ArrayLike] | ArrayLike
@@ -144,7 +142,7 @@ def by_label(data: Data, predictions: Predictions) -> dict[str, FloatArray]:
     """
     given: Any = predictions
     if not is_table(given):
-        given = dict.fromkeys(data.labels, as_vector("predictions", given, rows=data.size, finite=True))
+        given = dict.fromkeys(data.labels, scores_of(data, given))
     if unknown := [str(name) for name in given if name not in data.labels]:
         known = ", ".join(data.labels)
         raise ValueError(f"`predictions` contains unknown labels: {', '.join(unknown)}. Labels: {known}.")
@@ -155,43 +153,28 @@ def by_label(data: Data, predictions: Predictions) -> dict[str, FloatArray]:
     }
 
 
-class PairComparisons(NamedTuple):
-    """The comparisons of all positive with all negative rows, and those of each identity.
-
-    Those of an identity are the five cells and ``"background_auc"``, within its background.
-    """
-
-    overall: Comparison
-    cells: Mapping[str, Mapping[str, Comparison]]
+def scores_of(data: Data, predictions: ArrayLike) -> FloatArray:
+    """Return predictions as an array; raise ValueError unless they are one finite number for each row."""
+    return as_vector("predictions", predictions, rows=data.size, finite=True)
 
 
-def count(data: Data, predictions: ArrayLike, label: str | None = None) -> PairComparisons:
-    """Count the pairs of all comparisons, as exact integers.
+def count(data: Data, predictions: ArrayLike, label: str | None = None) -> dict[str, dict[str, Comparison]]:
+    """Return the comparisons of each identity: the five cells and ``"background_auc"``, in its background."""
+    scores, positive, labelled = scores_of(data, predictions), data.positive(label), data.labelled(label)
 
-    Parameters
-    ----------
-    data : Data
-    predictions : array_like, shape (n,)
-        One finite number for each row.
-    label : str, optional
-        By default, the first one.
-    """
-    scores = as_vector("predictions", predictions, rows=data.size, finite=True)
-    positive, labelled = data.positive(label), data.labelled(label)
-
-    def counted(names: Collection[str], rows: BoolArray) -> PairCounts:
+    def counted(names: Collection[str], rows: BoolArray) -> list[tuple[PairCounts, IdentityCounts]]:
         members = tuple(np.flatnonzero(data.members[name][rows]) for name in names)
         split = PreparedSplit(positive[rows], tuple(names), (True,) * len(names), members)
-        return count_pairs(split, scores[rows])
+        counts = count_pairs(split, scores[rows])
+        return [(counts, identity) for identity in counts.identities]
 
-    whole = counted(data.identities if data.background == "all" else (), labelled)
     if data.background == "all":
-        pairs = [(whole, identity) for identity in whole.identities]
+        pairs = counted(data.identities, labelled)
     else:
-        each = [counted([name], labelled & data.considered(name)) for name in data.identities]
-        pairs = [(counts, counts.identities[0]) for counts in each]
-    cells = {identity.name: _comparisons(counts, identity) for counts, identity in pairs}
-    return PairComparisons(overall_comparison(whole), cells)
+        pairs = [
+            pair for name in data.identities for pair in counted([name], labelled & data.considered(name))
+        ]
+    return {identity.name: _comparisons(counts, identity) for counts, identity in pairs}
 
 
 def _comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[str, Comparison]:
@@ -200,14 +183,3 @@ def _comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[str, Comp
     background = Comparison(counts.overall_wins - inside, *sizes)
     cells: dict[str, Comparison] = {str(name): each for name, each in comparisons(counts, identity).items()}
     return {**cells, "background_auc": background}
-
-
-def exact_terms(data: Data, predictions: ArrayLike, label: str | None = None) -> dict[str, float | None]:
-    """Return the four terms and the score over all identities, computed from exact counts."""
-    counted = count(data, predictions, label)
-    with localcontext(EXACT):
-        exact = {"overall_auc": counted.overall.exact_auc}
-        for cell in BIAS_AUCS:
-            exact[cell] = exact_mean([each[cell].exact_auc for each in counted.cells.values()], data.settings)
-    exact["score"] = exact_score(exact, data.settings)
-    return {name: rounded(value) for name, value in exact.items()}

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairboard.bias.analysis.data import Data
-from fairboard.bias.prepared import BoolArray, FloatArray, as_vector
+from fairboard.bias.analysis.data import Data, scores_of
+from fairboard.bias.prepared import BoolArray, FloatArray
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -36,8 +36,7 @@ def even_edges(predictions: FloatArray, bins: int) -> FloatArray:
     elif lowest == highest:
         room = max(0.5, abs(lowest) * 2.0**-20)
         lowest, highest = max(lowest - room, -_LARGEST), min(highest + room, _LARGEST)
-    half = 1 if math.isfinite(highest - lowest) else 2
-    return half * np.linspace(lowest / half, highest / half, bins + 1)
+    return 2 * np.linspace(lowest / 2, highest / 2, bins + 1)  # The range may overflow.
 
 
 def _sets(data: Data, name: str, label: str | None) -> dict[str, BoolArray]:
@@ -67,7 +66,7 @@ def score_histograms(
     >>> score_histograms(data, [0.9, 0.4, 0.1], "cat", bins=2)["subgroup_negative"].tolist()
     [1, 0]
     """
-    scores = as_vector("predictions", predictions, rows=data.size, finite=True)
+    scores = scores_of(data, predictions)
     edges = even_edges(scores, bins)
     counts = {part: np.histogram(scores[rows], edges)[0] for part, rows in _sets(data, name, label).items()}
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], **counts})
@@ -75,7 +74,7 @@ def score_histograms(
 
 def score_moments(data: Data, predictions: ArrayLike, name: str, label: str | None = None) -> pd.DataFrame:
     """Return the rows, mean and population standard deviation of the sets of `score_histograms`."""
-    scores = as_vector("predictions", predictions, rows=data.size, finite=True)
+    scores = scores_of(data, predictions)
     lines = {
         part: [np.count_nonzero(rows), mean(scores[rows]), deviation(scores[rows], 0)]
         for part, rows in _sets(data, name, label).items()

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairboard.bias.analysis.data import Data, Predictions, by_label, exact_terms
+from fairboard.bias.analysis.data import Data, Predictions, by_label
 from fairboard.bias.analysis.distributions import deviation, mean
-from fairboard.bias.prepared import BoolArray, IndexArray, as_vector
+from fairboard.bias.analysis.table import metric_table, overall_aucs, power_effect
+from fairboard.bias.prepared import BoolArray, FloatArray, IndexArray, as_vector
 
 COMBINED = "combined"
 ORIGINAL_AND_FUZZED = ("original", "fuzzed")
@@ -179,37 +180,20 @@ def fuzzed_terms(
         The columns `original`, `fuzzed` and `difference` (fuzzed minus original), by label and term. The
         differences of all cells are those of the two `label_tables`.
     """
+    sets = [(original, predictions), (fuzzed, fuzzed_predictions)]
     names = [name for name in original.identities if name in fuzzed.identities]
-    ours, theirs = by_label(original, predictions), by_label(fuzzed, fuzzed_predictions)
-    values = {}
-    for label in (each for each in ours if each in theirs):
-        sets = ((original, ours), (fuzzed, theirs))
-        terms = [exact_terms(data.only(names), scores[label], label) for data, scores in sets]
-        for term, value in terms[0].items():
-            values[label, term] = [value, terms[1][term]]
-    index = pd.MultiIndex.from_tuples(values, names=["label", "term"]) if values else None
-    frame = pd.DataFrame(list(values.values()), index, list(ORIGINAL_AND_FUZZED), dtype=float)
+    columns = [_terms(data.only(names), by_label(data, scores)) for data, scores in sets]
+    frame = pd.concat(columns, axis=1, join="inner", keys=ORIGINAL_AND_FUZZED)
     return frame.assign(difference=frame["fuzzed"] - frame["original"])
 
 
-def score_shifts(original: Mapping[str, ArrayLike], fuzzed: Mapping[str, ArrayLike]) -> pd.DataFrame:
-    """Return how the predictions change from each row to its fuzzed twin, which has the same position.
-
-    Returns
-    -------
-    DataFrame
-        For each label of both sets, the number of rows, of raised and of lowered predictions, and the mean
-        and mean absolute change.
-
-    Examples
-    --------
-    >>> score_shifts({"toxic": [0.5, 0.5]}, {"toxic": [0.75, 0.5]}).to_numpy().tolist()
-    [['toxic', 2, 1, 0, 0.125, 0.125]]
-    """
-    lines = []
-    for label in (each for each in original if each in fuzzed):
-        one = as_vector(f"original[{label!r}]", original[label], finite=True)
-        change = as_vector(f"fuzzed[{label!r}]", fuzzed[label], rows=one.size, finite=True) - one
-        counts = int(np.count_nonzero(change > 0)), int(np.count_nonzero(change < 0))
-        lines.append((label, one.size, *counts, mean(change), mean(np.abs(change))))
-    return pd.DataFrame(lines, columns=["label", "rows", "raised", "lowered", "mean", "mean_absolute"])
+def _terms(data: Data, predictions: Mapping[str, FloatArray]) -> pd.Series:
+    """Return the four terms and the score over all identities, by label and term."""
+    overall, power = overall_aucs(data, predictions), data.settings.power
+    terms = dict[str, pd.Series]()
+    for label, scores in predictions.items():
+        table = metric_table(data, scores, label)
+        means = power_effect(overall[label], table, data.settings, [power]).loc[power]
+        terms[label] = pd.Series({"overall_auc": overall[label], **means})
+    found: pd.Series = pd.concat(terms, names=["label", "term"])
+    return found

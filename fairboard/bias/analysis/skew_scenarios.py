@@ -184,7 +184,7 @@ def _values(data: Data, predictions: FloatArray) -> pd.DataFrame:
     """Return the pinned AUC and the bias AUCs of each identity."""
     lines = {
         name: [expected(cells).get("value"), *(cells[cell].auc for cell in BIAS_AUCS)]
-        for name, cells in count(data, predictions).cells.items()
+        for name, cells in count(data, predictions).items()
     }
     columns = ["pinned_auc", *BIAS_AUCS]
     return pd.DataFrame.from_dict(lines, orient="index", columns=columns, dtype=float).rename_axis("identity")

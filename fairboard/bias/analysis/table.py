@@ -1,12 +1,19 @@
 """Tables of the five bias metrics by identity and label (Borkan et al.; Hann et al.)."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairboard.bias.analysis.data import Data, Predictions, by_label, count
-from fairboard.bias.counts import IdentityCounts, PairCounts
-from fairboard.bias.subgroups import BIAS_AUCS, Cell, comparisons, reason
+from fairboard.bias.metric_settings import MetricSettings
+from fairboard.bias.reports import bias_report
+from fairboard.bias.score import exact_mean, exact_score, rounded
+from fairboard.bias.subgroups import BIAS_AUCS, Cell
 
+POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
 AEGS: tuple[Cell, ...] = ("negative_aeg", "positive_aeg")
 CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *AEGS)
 COLUMNS = (
@@ -46,7 +53,7 @@ def metric_table(data: Data, predictions: ArrayLike, label: str | None = None) -
     [2.0, 1.0, 0.5]
     """
     lines = []
-    for cells in count(data, predictions, label).cells.values():
+    for cells in count(data, predictions, label).values():
         inside, background = cells["subgroup_auc"], cells["background_auc"]
         size = inside.first + inside.second
         values = [cells[cell].gap if cell in AEGS else cells[cell].auc for cell in CELLS]
@@ -60,24 +67,6 @@ def metric_table(data: Data, predictions: ArrayLike, label: str | None = None) -
     return pd.DataFrame(lines, index, list(COLUMNS)).astype(
         {column: float if column in floats else int for column in COLUMNS}
     )
-
-
-def undefined(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the identity, the term and the reason of each undefined value of a table.
-
-    Examples
-    --------
-    >>> undefined(metric_table(Data.of([1, 0], {"cat": [1, 0]}), [0.9, 0.3]))["term"].tolist()
-    ['subgroup_auc', 'bpsn_auc', 'positive_aeg', 'negative_aeg']
-    """
-    lines = []
-    for name, line in table.iterrows():
-        n1, b1 = int(line["positives"]), int(line["background_positives"])
-        n0, b0 = int(line["size"]) - n1, int(line["background_size"]) - b1
-        counts = PairCounts(n1 + n0 + b1 + b0, n1 + b1, 0, ())
-        cells = comparisons(counts, IdentityCounts(str(name), True, n1, n0, 0, 0, 0, 0, 0))
-        lines += [(name, term, reason(term, each)) for term, each in cells.items() if not each.is_defined]
-    return pd.DataFrame(lines, columns=["identity", "term", "reason"])
 
 
 def label_tables(data: Data, predictions: Predictions) -> pd.DataFrame:
@@ -111,10 +100,56 @@ def label_tables(data: Data, predictions: Predictions) -> pd.DataFrame:
 def overall_aucs(data: Data, predictions: Predictions) -> pd.Series:
     """Return the overall AUC of each label, as in Table 1 and Table 4 of Hann, Kalil and Payne."""
     aucs = {
-        label: count(data.only([]), each, label).overall.auc
+        label: bias_report(data.positive(label)[kept], each[kept], {}).overall_auc
         for label, each in by_label(data, predictions).items()
+        for kept in [data.labelled(label)]
     }
     return pd.Series(aucs, name="overall_auc", dtype=float).rename_axis("label")
+
+
+def power_effect(
+    overall_auc: float | None,
+    table: pd.DataFrame,
+    settings: MetricSettings | None = None,
+    powers: Iterable[float] = POWERS,
+) -> pd.DataFrame:
+    """Return the power means and the score for several exponents.
+
+    Parameters
+    ----------
+    overall_auc : float or None
+    table : DataFrame
+        The AUCs of the identities that enter the score, from `metric_table` or `BiasReport.to_frame`.
+    settings : MetricSettings, optional
+        The metric settings; the weights and the policy on undefined AUCs are used, and the power is ignored.
+    powers : iterable of float
+        The exponents; by default, the integers from -10 to 1, where 1 is the arithmetic mean.
+
+    Returns
+    -------
+    DataFrame
+        The columns `subgroup_auc`, `bpsn_auc`, `bnsp_auc` and `score`, by power.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame(dict.fromkeys(BIAS_AUCS, [0.5, 1.0]))
+    >>> power_effect(0.75, table, powers=[1])["score"].tolist()
+    [0.75]
+    """
+    lines = {}
+    columns = {
+        cell: [None if pd.isna(value) else Decimal(value) for value in table[cell].tolist()]
+        for cell in BIAS_AUCS
+    }
+    overall = None if overall_auc is None or pd.isna(overall_auc) else Decimal(overall_auc)
+    for power in map(float, powers):
+        chosen = replace(settings or MetricSettings(), power=power)
+        means: dict[str, Decimal | None] = {
+            cell: exact_mean(values, chosen) for cell, values in columns.items()
+        }
+        score = exact_score({"overall_auc": overall, **means}, chosen)
+        lines[power] = {**{cell: rounded(mean) for cell, mean in means.items()}, "score": rounded(score)}
+    return pd.DataFrame.from_dict(lines, orient="index", dtype=float).rename_axis("power")
 
 
 def heat(cell: str, value: float) -> float:

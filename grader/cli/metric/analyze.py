@@ -11,7 +11,6 @@ from grader.cli.output import show_json
 from grader.cli.parameters import (
     INPUT_FILE,
     OUTPUT_FILE,
-    NameList,
     evaluation_options,
     metric_settings,
     role_option,
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
     from grader.reports import Material
 
 LONGEST_NAME = 200  # characters of a file name in a report
-COLUMNS = (
-    *("subgroup_auc", "bpsn_auc", "bnsp_auc", "negative_aeg", "positive_aeg"),
-    *("name", "category", "size", "positives", "share_positive", "mean_auc"),
-)
 
 
 @click.command(context_settings={"show_default": True})
@@ -70,42 +65,7 @@ COLUMNS = (
     type=click.IntRange(0),
     default=5,
     metavar="K",
-    help="Show the K identities with the lowest values separately, with charts.",
-)
-@click.option(
-    "--sort",
-    "order",
-    type=click.Choice(COLUMNS),
-    default="mean_auc",
-    help="The column to sort identities by.",
-)
-@click.option(
-    "--category",
-    "categories",
-    type=(str, NameList()),
-    multiple=True,
-    metavar="NAME IDENTITIES",
-    help='A category of identities, such as --category religion "christian,jewish". May be repeated.',
-)
-@click.option(
-    "--skew",
-    "skewed",
-    metavar="IDENTITY",
-    help="Show how pinned AUC changes in 100 trials that each remove half of an identity's negative rows.",
-)
-@click.option(
-    "--pair-columns",
-    type=(str, str),
-    default=("role", "group"),
-    metavar="ROLE GROUP",
-    help="The columns with the role and group of each row of a pair (WinoBias).",
-)
-@click.option(
-    "--roles-of-pairs",
-    type=(str, str),
-    metavar="FIRST SECOND",
-    help="The two roles in a pair; the rate is how often FIRST is scored higher. Rows with the roles "
-    "original and fuzzed are twins.  [default: original fuzzed if the column has them, otherwise anti pro]",
+    help="Show charts of the K identities with the lowest values.",
 )
 @undefined_option("skip")
 @evaluation_options
@@ -127,8 +87,6 @@ def analyze(**options: Any) -> None:
         raise click.UsageError("--against and --fuzzed require a SUBMISSION.")
     inputs = _inputs(chosen, chosen.solution, chosen.submission, chosen.against)
     if chosen.fuzzed:
-        # Comparisons with the fuzzed set do not show categories.
-        chosen.categories = ()
         inputs = replace(inputs, fuzzed=_inputs(chosen, chosen.fuzzed[0], chosen.fuzzed[1], None))
     try:
         analysis = analyse(inputs)
@@ -149,10 +107,6 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
 
     given = {"label": chosen.label, "identities": chosen.identities}
     solution = read_solution(path, named=chosen.roles, **given)
-    grouped = {name: category for category, names in chosen.categories for name in names}
-    unknown = [name for name in grouped if name not in solution.identities]
-    if unknown:
-        raise click.UsageError(f"--category contains unknown identities: {', '.join(unknown)}.")
     names = [one_line(path.name, LONGEST_NAME) if path else "" for path in (submission, against)]
     return Material(
         solution,
@@ -164,11 +118,6 @@ def _inputs(chosen: SimpleNamespace, path: Path, submission: Path | None, agains
         background=chosen.background,
         minimum_size=chosen.min_size,
         lowest=chosen.lowest,
-        order=chosen.order,
-        categories=grouped,
-        skewed=chosen.skewed,
-        pair_columns=chosen.pair_columns,
-        roles=chosen.roles_of_pairs,
     )
 
 

@@ -11,7 +11,6 @@ from fairboard.bias.analysis.pairs import (
     match_pairs,
     pair_rates,
     role_scores,
-    score_shifts,
 )
 
 ROLES = ("anti", "pro")
@@ -102,17 +101,6 @@ def test_terms_are_those_of_the_reports_of_both_sets():
         ]
         for name, part in zip(("original", "fuzzed"), reports, strict=True):
             expected = [*part.terms.values(), part.score]
-            assert found.loc[label, name].tolist() == expected
+            assert found.loc[label, name].tolist() == pytest.approx(expected, abs=1e-15)
         difference = reports[1].score - reports[0].score
-        assert found.loc[(label, "score"), "difference"] == difference
-
-
-def test_shifts_compare_twins_row_by_row():
-    (_, predictions), (_, fuzzed) = labelled(4), labelled(5)
-    found = score_shifts(predictions, fuzzed).set_index("label")
-    moved = fuzzed["toxic"] - predictions["toxic"]
-    assert found.loc["toxic", ["raised", "lowered"]].tolist() == [(moved > 0).sum(), (moved < 0).sum()]
-    assert found.loc["toxic", "mean"] == pytest.approx(moved.mean())
-    assert found.loc["toxic", "mean_absolute"] == pytest.approx(np.abs(moved).mean())
-    with pytest.raises(ValueError, match="must have 300 values, not 1"):
-        score_shifts(predictions, {"toxic": [1]})
+        assert found.loc[(label, "score"), "difference"] == pytest.approx(difference, abs=1e-15)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairboard import MetricSettings, power_mean, unintended_bias_score
-from fairboard.bias.analysis.power_means import power_effect
+from fairboard.bias.analysis.table import power_effect
 from fairboard.bias.subgroups import BIAS_AUCS
 from tests.fixtures.examples import examples
 
