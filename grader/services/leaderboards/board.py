@@ -2,10 +2,9 @@
 
 import enum
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,14 +17,12 @@ from sqlalchemy import (
     case,
     cast,
     collate,
-    false,
     func,
     literal,
     select,
     true,
-    union_all,
 )
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import InstrumentedAttribute, Session, defer
 
 from fairboard.interface import Description, Direction
 from grader import db
@@ -60,7 +57,6 @@ from grader.visibility import Feedback, Field, Phase, Viewer, visible, visible_f
 
 MANY = 1_000  # For more teams, a query reads the rows of all teams.
 NAME_MAX_LENGTH, MAX_BENCHMARKS = 64, 50
-_SPLITTER = 2.0**27 + 1
 _TERMS = {Split.PUBLIC: Field.PUBLIC_TERMS, Split.PRIVATE: Field.PRIVATE_TERMS}
 _GROUPS = {Split.PUBLIC: Field.PUBLIC_IDENTITIES, Split.PRIVATE: Field.PRIVATE_IDENTITIES}
 
@@ -229,31 +225,29 @@ def board_of(
         rule=rule,
         viewer=viewer,
         terms=tuple(term.name for term in about.terms) if has_terms else (),
-        has_terms=has_terms,
         has_groups=bool(version.metric_settings.get("groups")) and _GROUPS[split] in seen,
     )
     own_id, page = request.own_team_id, replace(request, own_team_id=None)
     own = None if own_id is None else source.own(own_id)
 
-    def mine(board: Board) -> list[ShownRow]:
-        return [row for row in board.shared if row.team_id == own_id and not row.is_benchmark]
+    def shown_in(board: Board) -> ShownRow | None:
+        return next((row for row in board.shared if row.team_id == own_id and not row.is_benchmark), None)
 
     def is_fresh(board: Board) -> bool:
-        return not own or all(
-            (row.rank, row.submission_id) == (own.rank, own.submission_id) for row in mine(board)
-        )
+        shown = shown_in(board)
+        return not (own and shown) or (shown.rank, shown.submission_id) == (own.rank, own.submission_id)
 
     # The rows of all teams take megabytes, so they are not kept.
     is_large = request.page_size > PAGE_SIZE
     board = (
         source.page(page) if is_large else keep(("board", split, page), lambda: source.page(page), is_fresh)
     )
-    is_mine = mine(board)
+    shown = shown_in(board)
     return replace(
         board,
         request=request,
-        rows=tuple(own if own and row in is_mine else row for row in board.shared),
-        pinned=None if is_mine else own,
+        rows=tuple(own if own and row is shown else row for row in board.shared),
+        pinned=None if shown else own,
         named=named,
         hidden=tuple(each for each in rules if each not in named),
     )
@@ -306,17 +300,6 @@ def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -
         raise Refusal("not_settled", ErrorKind.FORBIDDEN, message)
 
 
-Line = tuple[int, int]
-"""Twice the rank and the team's id; for a benchmark, an odd number, and minus its number from 1."""
-
-
-class PlacedBenchmark(NamedTuple):
-    """A benchmark's row and the number of teams above it."""
-
-    row: ShownRow
-    place: int
-
-
 @dataclass(frozen=True, slots=True)
 class _Source:
     """A leaderboard as one class of viewers sees it; values that they may not see are not read."""
@@ -328,7 +311,6 @@ class _Source:
     rule: BoardRule | None
     viewer: Viewer
     terms: tuple[str, ...]
-    has_terms: bool
     has_groups: bool
 
     @property
@@ -341,27 +323,23 @@ class _Source:
         """Return a page without the viewer's row."""
         standings, version = self.standings, self.version
         team_count, best = standings.count_and_best()
-        benchmarks = self.benchmarks()
         usual = is_usually_descending(request.sort, self.about, self.rule)
         descending = usual if request.descending is None else request.descending
         is_plain = request.sort in (Sort.RANK, Sort.SCORE) and descending is usual and not request.search
         place = paging(team_count, page=request.page, page_size=request.page_size)
-        found_count = team_count
+        ranks, found_count = self._ranks(request, place, is_descending=descending)
+        place = replace(place, count=found_count)
+        loaded = self.load(ranks)
+        rows = [loaded[team_id] for team_id in ranks]
         if is_plain:
-            lines = self._plain_lines(place, benchmarks)
-        else:
-            lines, found_count, place = self._sorted_lines(
-                request, place, benchmarks, is_descending=descending
-            )
-        loaded = self.load({team_id: number // 2 for number, team_id in lines if team_id > 0})
-        rows = tuple(loaded[team_id] if team_id > 0 else benchmarks[-team_id - 1].row for _, team_id in lines)
+            self._add_benchmarks(rows, place)
         solution = version.solution
         is_public = standings.split is Split.PUBLIC
         split_rows = solution.public_row_count if is_public else solution.private_row_count
         return Board(
             request=request,
             split=standings.split,
-            rows=rows,
+            rows=tuple(rows),
             page=place.page,
             page_count=place.page_count,
             team_count=team_count,
@@ -370,24 +348,36 @@ class _Source:
             scale=self.scale,
             is_descending=descending,
             is_plain=is_plain,
-            has_terms=self.has_terms,
+            has_terms=bool(self.terms),
             has_groups=self.has_groups,
             scoring_version=version.number,
             row_share=split_rows / (solution.public_row_count + solution.private_row_count),
             about=self.about,
             divisions=division_names(self.competition.divisions),
             rule=self.rule,
-            shared=rows,
+            shared=tuple(rows),
         )
 
-    def benchmarks(self) -> Sequence[PlacedBenchmark]:
-        """Return the benchmarks, best first, with the visible terms and worst groups.
+    def _add_benchmarks(self, rows: list[ShownRow], place: Paging) -> None:
+        """Insert the benchmarks of a page in rank order, with the visible terms and worst groups."""
+        start, end = place.first, place.first + place.page_size
+        shown = self._benchmarks()
+        places = self.standings.places_of([entry for entry, _ in shown])
+        here = [
+            (above, row)
+            for above, (_, row) in zip((each - 1 for each in places), shown, strict=True)
+            if above >= start and (above < end or end >= place.count) and (rows or place.page == 1)
+        ]
+        for number, (above, row) in enumerate(here):
+            rows.insert(above - start + number, row)
 
-        A benchmark's name is its description, or else the name of its team. In coarse feedback modes, its
-        public score is rounded.
+    def _benchmarks(self) -> list[tuple[TeamEntry, ShownRow]]:
+        """Return the benchmarks, best first.
+
+        A benchmark's name is its description, or else the name of its team. Its public score is displayed as
+        that of a team.
         """
         standings, competition, split = self.standings, self.competition, self.standings.split
-        is_hidden = split is Split.PUBLIC and competition.feedback is Feedback.BLIND
         name = case((Team.is_organizers, Team.name), else_=team_names.column(competition))
         rows = standings.session.execute(
             select(Submission, name, Score)
@@ -398,19 +388,13 @@ class _Source:
                 Submission.kind == SubmissionKind.BENCHMARK,
                 Score.scoring_version_id == self.version.id,
                 Score.split == split,
-                false() if is_hidden else true(),
             )
             .limit(MAX_BENCHMARKS)
             .options(defer(Score.evidence))
         )
         shown: list[tuple[TeamEntry, ShownRow]] = []
         for submission, team, score in rows:
-            if self.rule is not None:
-                units = shown_scores.named_units(self.rule, (score.score, score.terms, score.groups))
-            elif split is Split.PUBLIC:
-                units = shown_scores.units(competition, score.score)
-            else:
-                units = competition.scale.units(score.score)
+            units = self._benchmark_units(score)
             if units is None:
                 continue
             row = ShownRow(
@@ -427,9 +411,18 @@ class _Source:
                 worst=self._worst(score.groups) if self.has_groups else None,
             )
             shown.append((TeamEntry(row.team_id, row.submission_id, units, row.last_submitted_at), row))
-        shown.sort(key=lambda each: order.order(each[0]))
-        places = standings.places_of([entry for entry, _ in shown])
-        return [PlacedBenchmark(row, place - 1) for (_, row), place in zip(shown, places, strict=True)]
+        return sorted(shown, key=lambda each: order.order(each[0]))
+
+    def _benchmark_units(self, score: Score) -> int | None:
+        """Return the displayed value of a benchmark, or None if it is hidden or undefined."""
+        is_public = self.standings.split is Split.PUBLIC
+        if is_public and self.competition.feedback is Feedback.BLIND:
+            return None
+        if self.rule is not None:
+            return shown_scores.named_units(self.rule, (score.score, score.terms, score.groups))
+        if is_public:
+            return shown_scores.units(self.competition, score.score)
+        return self.competition.scale.units(score.score)
 
     def _worst(self, groups: Stored) -> WorstGroup | None:
         return worst_of(groups, is_lowest_best=self.version.scale.is_lowest_best)
@@ -441,15 +434,18 @@ class _Source:
 
     def load(self, ranks: Mapping[int, int]) -> dict[int, ShownRow]:
         """Return the rows of teams whose ranks are known; only exact scores have standard errors."""
-        standings, competition, team_ids = self.standings, self.competition, list(ranks)
-        if not team_ids:
+        standings, competition = self.standings, self.competition
+        if not ranks:
             return {}
-        is_all = len(team_ids) > MANY
         are_hidden = team_names.are_hidden(competition, self.viewer)
         has_alias = competition.is_anonymous and not are_hidden
         has_errors = standings.split is Split.PRIVATE or not competition.feedback.is_coarse
-        submissions = Submission.competition_id == competition.id
-        done = _activity(submissions if is_all else Submission.team_id.in_(team_ids))
+        is_all = len(ranks) > MANY
+
+        def among(team_id: InstrumentedAttribute[int], others: ColumnElement[bool]) -> ColumnElement[bool]:
+            return others if is_all else team_id.in_(ranks)
+
+        done = _activity(among(Submission.team_id, Submission.competition_id == competition.id))
         query = (
             select(
                 Standing.team_id,
@@ -467,15 +463,15 @@ class _Source:
             .join(Team, Team.id == Standing.team_id)
             .join(Score, self._is_score)
             .join(done, done.c.team_id == Standing.team_id)
-            .where(*standings.rows, true() if is_all else Standing.team_id.in_(team_ids))
+            .where(*standings.rows, among(Standing.team_id, true()))
         )
         members: Mapping[int, list[str]] = defaultdict(list)
         if not are_hidden:
-            belongs = TeamMember.competition_id == competition.id
-            members = _members(standings.session, belongs if is_all else TeamMember.team_id.in_(team_ids))
+            mine = TeamMember.competition_id == competition.id
+            members = _members(standings.session, among(TeamMember.team_id, mine))
         before: Mapping[int, int] = {}
         if standings.split is Split.PRIVATE:
-            before = replace(standings, split=Split.PUBLIC).ranks(None if is_all else team_ids)
+            before = replace(standings, split=Split.PUBLIC).ranks(None if is_all else ranks)
         scale, decimals = self.scale, self.about.decimals_of_terms
         return {
             line.team_id: ShownRow(
@@ -516,81 +512,45 @@ class _Source:
         rest = {name: error for name, error in errors.items() if name != "score"}
         return rest if own is None else {"score": own, **rest}
 
-    def _plain_lines(self, place: Paging, benchmarks: Sequence[PlacedBenchmark]) -> list[Line]:
-        """Return the lines of a page in rank order, read directly from the index."""
-        teams = self.standings.session.scalars(
-            select(Standing.team_id)
-            .where(*self.standings.rows)
-            .order_by(*STANDING_ORDER)
-            .limit(place.page_size)
-            .offset(place.first)
-        )
-        lines = [(2 * rank, team_id) for rank, team_id in enumerate(teams, place.first + 1)]
-        end = place.first + place.page_size
-        is_last = end >= place.count
-        for number, each in enumerate(benchmarks, 1):
-            is_here = place.first <= each.place and (each.place < end or is_last)
-            if is_here and (lines or place.page == 1):
-                lines.append((2 * each.place + 1, -number))
-        return sorted(lines, key=itemgetter(0))
+    def _ranks(
+        self, request: BoardRequest, place: Paging, *, is_descending: bool
+    ) -> tuple[dict[int, int], int]:
+        """Return the ranks of a page's teams in the requested order, and the number of teams found.
 
-    def _sorted_lines(
-        self,
-        request: BoardRequest,
-        place: Paging,
-        benchmarks: Sequence[PlacedBenchmark],
-        *,
-        is_descending: bool,
-    ) -> tuple[list[Line], int, Paging]:
-        """Return the lines of a page in the requested order, the number of teams found, and the page.
-
-        Lines with equal values are in rank order.
+        Teams with equal values are in rank order.
         """
         session, sort = self.standings.session, request.sort
-        teams = self._values(sort, has_names=bool(request.search) or sort == Sort.TEAM)
-        type_ = teams.selected_columns.value.type
-        others = (
-            select(
-                literal(-number),
-                literal(2 * each.place + 1),
-                literal(each.row.team),
-                cast(literal(_benchmark_value(sort, each.row), type_), type_),
-            )
-            for number, each in enumerate(benchmarks, 1)
-        )
-        lines = union_all(teams, *others).subquery() if benchmarks else teams.subquery()
-        wanted = lines.c.name.icontains(request.search, autoescape=True) if request.search else true()
-        value: ColumnElement[Any] = lines.c.value
+        teams = self._values(sort, has_names=bool(request.search) or sort == Sort.TEAM).subquery()
+        wanted = teams.c.name.icontains(request.search, autoescape=True) if request.search else true()
+        value: ColumnElement[Any] = teams.c.value
         match sort:
             case Sort.RANK | Sort.SCORE:  # The best value has the first place.
-                value = lines.c.place
+                value = teams.c.rank
                 is_descending = is_descending is not is_usually_descending(sort, self.about, self.rule)
             case Sort.TEAM:
                 is_postgresql = session.get_bind().dialect.name == "postgresql"
-                value = collate(func.lower(lines.c.name), "C" if is_postgresql else "BINARY")
+                value = collate(func.lower(teams.c.name), "C" if is_postgresql else "BINARY")
             case Sort.CHANGE | Sort.ENTRIES | Sort.LAST_SUBMITTED_AT:
                 pass
             case _:
                 value = _as_displayed(value, self.about.decimals_of_terms)
-        found = session.execute(
-            select(lines.c.place, lines.c.team_id)
+        ranks = session.execute(
+            select(teams.c.team_id, teams.c.rank)
             .where(wanted)
-            .order_by((value.desc() if is_descending else value.asc()).nulls_last(), lines.c.place)
+            .order_by((value.desc() if is_descending else value.asc()).nulls_last(), teams.c.rank)
             .limit(place.page_size)
             .offset((place.page - 1) * place.page_size)
         )
-        count, found_count = place.count + len(benchmarks), place.count
+        found_count = place.count
         if request.search:
-            is_team = lines.c.team_id > 0
-            counts = select(func.count(), func.count().filter(is_team)).where(wanted)
-            count, found_count = session.execute(counts).one()
-        return [(number, team_id) for number, team_id in found], found_count, replace(place, count=count)
+            found_count = session.scalar(select(func.count()).select_from(teams).where(wanted)) or 0
+        return dict(ranks.all()), found_count
 
     def _values(self, sort: str, *, has_names: bool) -> Select[Any]:
-        """Return the query for the id, place, name if needed, and value of all teams."""
+        """Return the query for the id, rank, name if needed, and value of all teams."""
         name = team_names.column(self.competition, self.viewer) if has_names else literal("")
         rank = func.row_number().over(order_by=STANDING_ORDER)
-        query = select(Standing.team_id, (2 * rank).label("place"), name.label("name"))
+        query = select(Standing.team_id, rank.label("rank"), name.label("name"))
         query = query.where(*self.standings.rows)
         if has_names:
             query = query.join(Team, Team.id == Standing.team_id)
@@ -601,8 +561,7 @@ class _Source:
         if sort == Sort.CHANGE and self.standings.split is Split.PRIVATE:
             before = replace(self.standings, split=Split.PUBLIC).ranked_teams().subquery()
             is_same = before.c.team_id == Standing.team_id
-            change = cast(before.c.rank - rank, Integer)
-            return query.add_columns(change.label("value")).outerjoin(before, is_same)
+            return query.add_columns((before.c.rank - rank).label("value")).outerjoin(before, is_same)
         if sort in list(Sort):
             return query.add_columns(cast(None, Integer).label("value"))
         return query.add_columns(self._term(sort).label("value")).join(Score, self._is_score)
@@ -619,26 +578,12 @@ class _Source:
 
 
 def _as_displayed(value: ColumnElement[float], decimals: int) -> ColumnElement[float]:
-    """Return a term as displayed, rounded half to even on its exact value.
+    """Return a term as displayed, because the order of equal displayed terms would show hidden digits.
 
-    Equal displayed terms must be equal, because the order would show hidden digits. A product is nearly
-    always clear of a tie. At a tie, its exact rounding error, computed from two halves of the value (Dekker's
-    product), decides; the float is a tie if there is none.
+    Only an exact half can be rounded differently.
     """
-    factor = 10.0**decimals
-    product = value * factor
-    nearest = func.round(product)
-    high = value * _SPLITTER - (value * _SPLITTER - value)
-    error = (high * factor - product) + (value - high) * factor
-    below, above = product - 0.5, product + 0.5
-    units = case(
-        (func.abs(product - nearest) < 0.5, nearest),
-        (error > 0, above),
-        (error < 0, below),
-        (func.round(below / 2) * 2 == below, below),
-        else_=above,
-    )
-    return case((func.abs(value) >= float(order.LARGEST_UNITS), value), else_=units / factor)
+    units = func.round(value * 10.0**decimals)
+    return case((func.abs(value) >= float(order.LARGEST_UNITS), value), else_=units / 10.0**decimals)
 
 
 def _activity(condition: ColumnElement[bool]) -> Subquery:
@@ -672,8 +617,3 @@ def _members(session: Session, condition: ColumnElement[bool]) -> dict[int, list
     for team_id, name in session.execute(query):
         members[team_id].append(name)
     return members
-
-
-def _benchmark_value(sort: str, row: ShownRow) -> Any:
-    values = {Sort.ENTRIES: row.entry_count, Sort.LAST_SUBMITTED_AT: row.last_submitted_at}
-    return values[Sort(sort)] if sort in values else row.terms.get(sort)
