@@ -200,7 +200,8 @@ def doctor(read_all: bool, delete_orphans: bool, as_json: bool) -> None:
     if delete_orphans:
         with opened() as here:
             gone = blobs.collect(here.database, here.storage, is_sure=True)
-        click.echo(f"Deleted: {counted(gone.count, 'blob')} ({counted(gone.size, 'byte')}).", err=True)
+        size = sum(blob.size for blob in gone)
+        click.echo(f"Deleted: {counted(len(gone), 'blob')} ({counted(size, 'byte')}).", err=True)
     findings = list(_findings(settings, read_all))
     answer = {"findings": [dataclasses.asdict(each) for each in findings]}
     lines = [f"{MARKS[each.level]}  {each.subject}: {each.message}" for each in findings]

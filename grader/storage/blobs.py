@@ -7,12 +7,13 @@ touched blob, or the writer detects that the blob is missing.
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, true
+from sqlalchemy import ColumnElement, String, func, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from grader import db
@@ -35,33 +36,25 @@ BATCH = 20  # uploads wait during each batch, and a bucket needs two requests pe
 # Deleting up to this number of orphans requires no confirmation.
 SUSPICIOUS_COUNT = 20
 
-# Columns that contain the name of a required blob.
-REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
-    Submission.sha256,
-    DataFile.sha256,
-    Figure.sha256,
-    Solution.row_ids_sha256,
-    Solution.prepared_sha256,
-    Solution.sample_submission_sha256,
-)
-# Columns with settings, which may contain the name of a metric.py.
-REQUIRED_IN_SETTINGS: tuple[InstrumentedAttribute[Any], ...] = (
-    ScoringVersion.metric_settings,
-    Competition.draft_metric,
-)
-# Conditions under which rows need their blobs; rejected files, for example, are deleted after a day.
-_NEEDED: dict[InstrumentedAttribute[Any], ColumnElement[bool]] = {
+# Columns that contain the names of required blobs, possibly within settings. Some rows no longer need theirs.
+REQUIRED: Mapping[InstrumentedAttribute[Any], ColumnElement[bool]] = {
     Submission.sha256: Submission.file_deleted_at.is_(None),
-    # Once an upload has been used, another row refers to its blob.
-    AnnouncedUpload.sha256: AnnouncedUpload.used_at.is_(None),
+    DataFile.sha256: true(),
+    Figure.sha256: true(),
+    Solution.row_ids_sha256: true(),
+    Solution.prepared_sha256: true(),
+    Solution.sample_submission_sha256: true(),
+    ScoringVersion.metric_settings: true(),
+    Competition.draft_metric: true(),
 }
 # Columns that contain names of optional blobs, which are kept.
-MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
-    Solution.digest,
-    OrganizerJob.parameters,
-    OrganizerJob.result,
-    AnnouncedUpload.sha256,  # optional, because a backup may lack files uploaded meanwhile
-)
+MENTIONED: Mapping[InstrumentedAttribute[Any], ColumnElement[bool]] = {
+    Solution.digest: Solution.digest.is_not(None),
+    OrganizerJob.parameters: true(),
+    OrganizerJob.result: true(),
+    # Optional, because a backup may lack files uploaded meanwhile. A used upload has another row.
+    AnnouncedUpload.sha256: AnnouncedUpload.used_at.is_(None),
+}
 
 _ADVISORY_LOCK = 7777_0002
 _NAME = re.compile(r"[0-9a-f]{64}")
@@ -87,35 +80,20 @@ class MissingBlob:
     row: str
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """The number and total size of deleted orphans."""
-
-    count: int
-    size: int
-
-
 def hold(session: Session, *, storage: Storage, sha256: str) -> None:
     """Protect a stored blob from deletion until the current transaction ends; raise BlobMissing."""
     _lock(session, shared=True)
     storage.touch(sha256)
 
 
-def required(session: Session, *, among: Collection[str] | None = None) -> set[str]:
+def required(session: Session) -> set[str]:
     """Return the names of all blobs that must be in the storage."""
-    names = {sha256 for column in REQUIRED for sha256 in session.scalars(_values(column, among))}
-    return names.union(
-        *(names_in(value) for column in REQUIRED_IN_SETTINGS for value in session.scalars(select(column)))
-    )
+    return _names(session, REQUIRED)
 
 
 def named(session: Session, *, among: Collection[str] | None = None) -> set[str]:
-    """Return the names of all blobs that must not be deleted."""
-    names = required(session, among=among)
-    for column in MENTIONED:
-        for value in session.scalars(select(column).where(column.is_not(None), _is_needed(column))):
-            names.update(names_in(value))
-    return names
+    """Return the names of all blobs that must not be deleted; those `among` some names suffice."""
+    return _names(session, {**REQUIRED, **MENTIONED}, among)
 
 
 def names_in(value: Any) -> Iterator[str]:
@@ -133,13 +111,12 @@ def names_in(value: Any) -> Iterator[str]:
 def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
     """Return the required blobs that are not `stored`."""
     missing = []
-    for column in (*REQUIRED, *REQUIRED_IN_SETTINGS):
+    for column, is_needed in REQUIRED.items():
         kind = column.class_.__tablename__.replace("_", " ")
-        rows = select(column.class_.id, column).where(_is_needed(column)).order_by(column.class_.id)
+        rows = select(column.class_.id, column).where(is_needed).order_by(column.class_.id)
         for row_id, value in session.execute(rows):
-            for sha256 in names_in(value):
-                if sha256 not in stored:
-                    missing.append(MissingBlob(sha256, f"{kind} {row_id}"))
+            absent = set(names_in(value)).difference(stored)
+            missing += [MissingBlob(sha256, f"{kind} {row_id}") for sha256 in absent]
     return missing
 
 
@@ -159,8 +136,8 @@ def orphans(session: Session, *, listed: Iterable[ListedBlob], now: datetime) ->
     return [blob for blob in listed if blob.sha256 not in names and blob.touched_at < now - ORPHANED_AFTER]
 
 
-def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> Collected:
-    """Delete orphans; raise SuspiciousStorage if most blobs are orphans, unless `is_sure`."""
+def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> list[ListedBlob]:
+    """Delete orphans and return them; raise SuspiciousStorage if most blobs are orphans, unless `is_sure`."""
     listed = list(storage.blobs())  # listing the blobs before reading the rows excludes new blobs
     with database.read() as session:
         unused = orphans(session, listed=listed, now=db.now(session))
@@ -169,7 +146,7 @@ def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> C
     deleted = delete_unnamed(database, storage, [blob.sha256 for blob in unused], age=ORPHANED_AFTER)
     if deleted:
         logger.info("Deleted %s unreferenced blobs.", len(deleted))
-    return Collected(len(deleted), sum(blob.size for blob in unused if blob.sha256 in deleted))
+    return [blob for blob in unused if blob.sha256 in deleted]
 
 
 def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *, age: timedelta) -> set[str]:
@@ -189,13 +166,18 @@ def _delete(database: Database, storage: Storage, batch: Sequence[str], age: tim
         return {name for name in batch if name not in kept and storage.delete_old(name, before=before)}
 
 
-def _values(column: InstrumentedAttribute[Any], among: Collection[str] | None) -> Any:
-    query = select(column).where(_is_needed(column)).distinct()
-    return query if among is None else query.where(column.in_(among))
-
-
-def _is_needed(column: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
-    return _NEEDED.get(column, true())
+def _names(
+    session: Session,
+    columns: Mapping[InstrumentedAttribute[Any], ColumnElement[bool]],
+    among: Collection[str] | None = None,
+) -> set[str]:
+    names: set[str] = set()
+    for column, is_needed in columns.items():
+        query = select(column).where(is_needed)
+        if among is not None and isinstance(column.type, String):
+            query = query.where(column.in_(among))
+        names.update(chain.from_iterable(map(names_in, session.scalars(query))))
+    return names
 
 
 def _lock(session: Session, *, shared: bool) -> None:

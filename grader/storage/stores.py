@@ -1,4 +1,4 @@
-"""Blob storage by SHA-256 hash: interface, and storage in a local folder.
+"""Blob storage by SHA-256 hash, and its implementation in a local folder.
 
 A blob is complete before a row refers to it. Local storage writes a temporary file, syncs it, renames it and
 syncs the folder. In a bucket, a PUT is atomic. Storing the same bytes again only resets the blob's age.
@@ -10,19 +10,21 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Protocol
+from typing import IO, TYPE_CHECKING, BinaryIO, Union
 from urllib.parse import unquote, urlsplit
 
 from grader.crash_points import reach
 from grader.errors import ErrorKind, ParticipantError
 from grader.storage import disk
 
-CHUNK_BYTES = 1 << 20
+if TYPE_CHECKING:
+    from grader.storage.bucket import BucketStorage
+
 COPIED_BYTES = 1 << 18  # larger pieces are returned to the system after each copy
 ABANDONED_AFTER_SECONDS = 24 * 3600
 BLOB_NAME = re.compile(r"[0-9a-f]{64}")
@@ -76,56 +78,7 @@ class BlobDamaged(ValueError):
         self.sha256 = sha256
 
 
-class Storage(Protocol):
-    """The interface of blob storage, which is a local folder or a bucket."""
-
-    def put(
-        self, data: bytes | IO[bytes], *, max_bytes: int | None = None, sha256: str | None = None
-    ) -> StoredBlob:
-        """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`.
-
-        With `sha256`, the caller has computed the hash of exactly these bytes.
-        """
-        ...
-
-    def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing or StorageUnavailable.
-
-        Reading the file may also raise StorageUnavailable, but never an OSError, which readers would treat as
-        damage.
-        """
-        ...
-
-    def read(self, sha256: str) -> bytes:
-        """Return a blob's verified bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
-        ...
-
-    def exists(self, sha256: str) -> bool:
-        """Return whether a blob exists."""
-        ...
-
-    def touch(self, sha256: str) -> None:
-        """Reset the age of a blob; raise BlobMissing if it does not exist."""
-        ...
-
-    def blobs(self) -> Iterator[ListedBlob]:
-        """Yield all blobs in arbitrary order."""
-        ...
-
-    def delete(self, sha256: str) -> None:
-        """Delete a blob if it exists."""
-        ...
-
-    def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Delete a blob unless it was stored or touched since `before`; return whether it was deleted."""
-        ...
-
-    def remove_abandoned(self) -> int:
-        """Delete incomplete files of killed processes; return their number."""
-        ...
-
-
-def open_storage(url: str) -> Storage:
+def open_storage(url: str) -> "Storage":
     """Return the storage at `file:///folder` or `s3://bucket/prefix` (with AWS_* variables)."""
     parts = urlsplit(url)
     if parts.scheme == "file":
@@ -135,6 +88,9 @@ def open_storage(url: str) -> Storage:
 
         return BucketStorage(url)
     raise ValueError(f"The storage URL must start with file:// or s3://, not {parts.scheme or url!r}.")
+
+
+Storage = Union["LocalStorage", "BucketStorage"]
 
 
 class LocalStorage:
@@ -148,7 +104,10 @@ class LocalStorage:
     def put(
         self, data: bytes | IO[bytes], *, max_bytes: int | None = None, sha256: str | None = None
     ) -> StoredBlob:
-        """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`."""
+        """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`.
+
+        With `sha256`, the caller has computed the hash of exactly these bytes.
+        """
         self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = self._drafts / secrets.token_hex(16)
         try:
@@ -164,20 +123,18 @@ class LocalStorage:
 
     def open(self, sha256: str) -> BinaryIO:
         """Open a blob for reading; raise BlobMissing or StorageUnavailable."""
-        file = self._opened(sha256)
-
-        def read_at(place: int, length: int) -> bytes:
-            try:
-                return os.pread(file.fileno(), length, place)
-            except OSError as error:
-                raise StorageUnavailable(f"{error}.") from error
-
-        size = os.fstat(file.fileno()).st_size
-        return stream(size, read_at, piece_bytes=CHUNK_BYTES, close=file.close, descriptor=file.fileno())
+        try:
+            return self._path(sha256).open("rb")
+        except FileNotFoundError:
+            if not self._root.is_dir():
+                raise StorageUnavailable(f"The folder {self._root} does not exist.") from None
+            raise BlobMissing(sha256) from None
+        except OSError as error:
+            raise StorageUnavailable(f"{error}.") from error
 
     def read(self, sha256: str) -> bytes:
         """Return a blob's verified bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
-        with self._opened(sha256) as file:
+        with self.open(sha256) as file:
             try:
                 data = file.read()
             except OSError as error:
@@ -225,26 +182,13 @@ class LocalStorage:
         taken.unlink()
         return True
 
-    def remove_abandoned(self) -> int:
-        """Delete incomplete files of killed processes after a day; return their number."""
+    def remove_abandoned(self) -> None:
+        """Delete incomplete files of killed processes after a day."""
         oldest = time.time() - ABANDONED_AFTER_SECONDS
-        removed = 0
         for draft in self._drafts.glob("*"):
             with suppress(FileNotFoundError):
                 if draft.stat().st_mtime < oldest:
                     draft.unlink()
-                    removed += 1
-        return removed
-
-    def _opened(self, sha256: str) -> io.FileIO:
-        try:
-            return self._path(sha256).open("rb", buffering=0)
-        except FileNotFoundError:
-            if not self._root.is_dir():
-                raise StorageUnavailable(f"The folder {self._root} does not exist.") from None
-            raise BlobMissing(sha256) from None
-        except OSError as error:
-            raise StorageUnavailable(f"{error}.") from error
 
     def _path(self, sha256: str) -> Path:
         return self._root / sha256[:2] / sha256
@@ -284,73 +228,3 @@ def checked(data: bytes, sha256: str) -> bytes:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BlobDamaged(sha256)
     return data
-
-
-def stream(
-    size: int,
-    read_at: Callable[[int, int], bytes],
-    *,
-    piece_bytes: int,
-    close: Callable[[], None] = lambda: None,
-    descriptor: int | None = None,
-) -> BinaryIO:
-    """Return a file of `size` bytes whose content `read_at(place, length)` returns.
-
-    `read_at` must not raise OSError, which readers treat as damage; all other exceptions are passed on. The
-    web server can send a file with a `descriptor` without reading it.
-    """
-    return io.BufferedReader(_BlobPieces(size, read_at, piece_bytes, close, descriptor), piece_bytes)
-
-
-class _BlobPieces(io.RawIOBase):
-    def __init__(
-        self,
-        size: int,
-        read_at: Callable[[int, int], bytes],
-        piece_bytes: int,
-        close: Callable[[], None],
-        descriptor: int | None,
-    ) -> None:
-        self._size, self._read_at, self._piece_bytes = size, read_at, piece_bytes
-        self._close, self._descriptor = close, descriptor
-        self._place = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
-        if place < 0:
-            raise ValueError(f"The file position {place:,} is negative.")
-        self._place = place
-        return place
-
-    def tell(self) -> int:
-        return self._place
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._some(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def readall(self) -> bytes:
-        return b"".join(iter(lambda: self._some(self._piece_bytes), b""))
-
-    def _some(self, most: int) -> bytes:
-        length = min(most, self._size - self._place)
-        data = self._read_at(self._place, length) if length > 0 else b""
-        self._place += len(data)
-        return data
-
-    def fileno(self) -> int:
-        if self._descriptor is None:
-            raise io.UnsupportedOperation("fileno")
-        return self._descriptor
-
-    def close(self) -> None:
-        if not self.closed:
-            self._close()
-        super().close()

@@ -1,11 +1,10 @@
 """Score computation for one file by any metric, with cached solutions and encoded predictions."""
 
 import atexit
-import hashlib
 import hmac
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,69 +27,12 @@ from grader.services.site.leased_rows import Breakdown, Failure, Outage, Rejecti
 from grader.services.solutions import python_solution
 from grader.services.solutions.truth import Truth
 from grader.services.submissions.scoring_jobs import LOG, Claim, Outcome, Scores
-from grader.settings import Settings
-from grader.storage.disk_cache import DiskCache
 from grader.storage.stores import Storage, StorageUnavailable
+from grader.worker.rank_cache import EncodedFile, RankCache
 
 KEPT = 3
-# Increase this number whenever the way in which files are read or ranked changes.
-RANKS_FORMAT = 3
-RANKS = "ranks"
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class EncodedFile:
-    """The encoded predictions of an accepted file in the order of the row ids, with its notes.
-
-    `other_labels` are the names of its columns with predictions of other labels.
-    """
-
-    encoded: Any
-    notes: list[dict[str, Any]]
-    other_labels: tuple[str, ...] = ()
-
-
-class EncodedCache:
-    """Cache of encoded predictions, keyed by the hashes of the file and the row ids, and the encoding."""
-
-    def __init__(self, files: DiskCache) -> None:
-        self._files = files
-
-    @classmethod
-    def of(cls, settings: Settings) -> "EncodedCache | None":
-        """Return the cache of an installation, or None if its size is set to 0."""
-        if not settings.rank_cache_mb:
-            return None
-        return cls(DiskCache(settings.cache() / "ranks", max_bytes=settings.rank_cache_mb * 1_000_000))
-
-    def get(self, submission_sha256: str, row_ids_sha256: str, encoding: str = RANKS) -> EncodedFile | None:
-        """Return the cached predictions of a file, or None."""
-        kept = self._files.get(_key(submission_sha256, row_ids_sha256, encoding))
-        counters.CACHES.add("ranks", "miss" if kept is None else "hit")
-        if kept is None:
-            return None
-        encoded = np.frombuffer(kept.data, kept.facts["type"]).reshape(kept.facts.get("shape", -1))
-        return EncodedFile(encoded, kept.facts["notes"], tuple(kept.facts["other_labels"]))
-
-    def put(
-        self, submission_sha256: str, row_ids_sha256: str, file: EncodedFile, encoding: str = RANKS
-    ) -> None:
-        """Store the predictions of a file if there is space; a full disk raises no error."""
-        encoded = np.ascontiguousarray(file.encoded, file.encoded.dtype.newbyteorder("<"))
-        facts = {
-            "type": encoded.dtype.str,
-            "shape": encoded.shape,
-            "notes": file.notes,
-            "other_labels": file.other_labels,
-        }
-        self._files.put(_key(submission_sha256, row_ids_sha256, encoding), facts, encoded.tobytes())
-
-
-def _key(submission_sha256: str, row_ids_sha256: str, encoding: str) -> str:
-    suffix = hashlib.sha256(encoding.encode()).hexdigest()[:16]
-    return f"{submission_sha256}-{row_ids_sha256}-{RANKS_FORMAT}-{suffix}"
 
 
 @cache
@@ -127,6 +69,7 @@ class PreparedSolution:
 
     metric: Metric
     submission: SubmissionColumns
+    row_ids_sha256: str
     row_ids: RowIds
     splits: dict[Split, Any]
     checker: FileChecker | None = None
@@ -154,6 +97,7 @@ class PreparedSolution:
         return cls(
             metric,
             columns_of(settings),
+            solution.row_ids_sha256,
             row_ids,
             {split: metric.prepare(columns, truth.rows(split)) for split in Split},
             checker,
@@ -173,12 +117,36 @@ class PreparedSolution:
         return {split: self.metric.score(prepared, encoded) for split, prepared in self.splits.items()}
 
 
+def encoded_file(
+    storage: Storage,
+    cache: RankCache | None,
+    solution: PreparedSolution,
+    sha256: str,
+    other_labels: Sequence[str],
+) -> EncodedFile:
+    """Return the encoded predictions of a file, from the cache if possible; raise FileRejected.
+
+    A cached file may have columns that this competition does not accept.
+    """
+    key, encoding = (sha256, solution.row_ids_sha256), solution.metric.encoding
+    if cache and (kept := cache.get(*key, encoding)) and set(kept.other_labels) <= set(other_labels):
+        return kept
+    data, row_ids = storage.read(sha256), solution.row_ids
+    read = read_submission(data, row_ids, other_labels=other_labels, wanted=solution.submission)
+    encoded = encode(solution.metric, read, row_ids)
+    read = with_remarks(read, solution.metric)
+    file = EncodedFile(encoded, [note.as_dict() for note in read.notes], read.other_labels)
+    if cache and isinstance(encoded, np.ndarray):
+        cache.put(*key, file, encoding)
+    return file
+
+
 class Calculator:
     """Computes the outcomes of claims and caches prepared solutions and encoded predictions."""
 
-    def __init__(self, storage: Storage, cache: EncodedCache | None, *, key: bytes = b"") -> None:
+    def __init__(self, storage: Storage, ranks: RankCache | None, *, key: bytes = b"") -> None:
         self._storage = storage
-        self._cache = cache
+        self._ranks = ranks
         self._key = key
         self._solutions: OrderedDict[int, PreparedSolution] = OrderedDict()  # the last one was used last
 
@@ -213,7 +181,9 @@ class Calculator:
     def _scores(self, claim: Claim) -> Scores:
         with _timed(claim, "read"):
             solution = self._solution(claim)
-            file = self._kept(claim, solution.metric) or self._read(claim, solution)
+            file = encoded_file(
+                self._storage, self._ranks, solution, claim.submission_sha256, claim.other_labels
+            )
         with _timed(claim, "compute"):
             if solution.checker is not None:
                 self._check(claim, solution.checker, file)
@@ -239,25 +209,6 @@ class Calculator:
         key = hmac.digest(self._key, subject, "sha256")
         if settings.checks_files and (problem := checker.problem(file.encoded, key=key)):
             raise FileRejected(FileProblem("metric_refuses", problem))
-
-    def _kept(self, claim: Claim, metric: Metric) -> EncodedFile | None:
-        """Return the cached predictions of a file if this competition accepts its columns."""
-        if self._cache is None:
-            return None
-        file = self._cache.get(claim.submission_sha256, claim.row_ids_sha256, metric.encoding)
-        return file if file and set(file.other_labels) <= set(claim.other_labels) else None
-
-    def _read(self, claim: Claim, solution: PreparedSolution) -> EncodedFile:
-        data = self._storage.read(claim.submission_sha256)
-        row_ids, names = solution.row_ids, claim.other_labels
-        read = read_submission(data, row_ids, other_labels=names, wanted=solution.submission)
-        encoded = encode(solution.metric, read, row_ids)
-        read = with_remarks(read, solution.metric)
-        file = EncodedFile(encoded, [note.as_dict() for note in read.notes], read.other_labels)
-        if self._cache and isinstance(encoded, np.ndarray):
-            encoding = solution.metric.encoding
-            self._cache.put(claim.submission_sha256, claim.row_ids_sha256, file, encoding)
-        return file
 
 
 def _timed(claim: Claim, stage: str) -> AbstractContextManager[None]:

@@ -20,9 +20,10 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import Claim, Outcome
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker.calculator import Calculator, EncodedCache
+from grader.worker.calculator import Calculator
 from grader.worker.process import holders
 from grader.worker.process.retrying import insist
+from grader.worker.rank_cache import RankCache
 
 BATCH_JOBS = 100
 # No file of a batch is started after this time. With the records, a batch of small files takes half a second.
@@ -53,7 +54,7 @@ class Scorer:
         *,
         lease: timedelta,
         rejected_bytes: int = rejected_files.QUOTA_BYTES,
-        ranks: EncodedCache | None = None,
+        ranks: RankCache | None = None,
         key: bytes = b"",
     ) -> None:
         self._database = database
@@ -69,7 +70,7 @@ class Scorer:
             Database.of(settings, pool_size=1),
             open_storage(settings.storage()),
             lease=settings.scoring_lease(),
-            ranks=EncodedCache.of(settings),
+            ranks=RankCache.of(settings),
             key=settings.secret().encode(),
         )
 

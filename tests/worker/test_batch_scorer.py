@@ -7,9 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Submission
-from grader.storage.disk_cache import DiskCache
 from grader.worker import scorer as scoring
-from grader.worker.calculator import EncodedCache
+from grader.worker.rank_cache import RankCache
 from grader.worker.scorer import Scorer
 
 pytestmark = pytest.mark.both_databases
@@ -33,7 +32,7 @@ class Counting:
 
 @pytest.fixture
 def ranks(tmp_path):
-    return EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=10**8))
+    return RankCache(tmp_path / "ranks", max_bytes=10**8)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from grader.services.solutions import data_files, publication
 from grader.services.solutions.publication import SolutionNotWritten
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryRefused
-from grader.storage.stores import CHUNK_BYTES, BlobMissing, Storage
+from grader.storage.stores import COPIED_BYTES, BlobMissing, Storage
 from grader.visibility import Phase
 from webapp.competitions import prose
 from webapp.http import responses
@@ -114,7 +114,7 @@ def zipped(files: list[StoredFile], name: str) -> Response:
 
 def _pieces(storage: Storage, sha256: str) -> Iterator[bytes]:
     with storage.open(sha256) as file:
-        yield from iter(partial(file.read, CHUNK_BYTES), b"")
+        yield from iter(partial(file.read, COPIED_BYTES), b"")
 
 
 def sample(competition: Competition) -> StoredFile:

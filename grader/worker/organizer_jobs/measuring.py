@@ -7,15 +7,16 @@ from typing import Any
 
 from fairboard.interface import UnsuitablePredictions
 from fairboard.measured import Measured, paired_difference
-from grader.files import FileRejected, read_submission
+from grader.files import FileRejected
 from grader.metrics.python_metric import MetricFailed
 from grader.models import Competition, ScoringVersion, Split, Submission
 from grader.services.competitions import lookup
 from grader.services.leaderboards import standard_errors
 from grader.services.solutions import intake
 from grader.storage.stores import BlobDamaged, BlobMissing
-from grader.worker.calculator import EncodedCache, PreparedSolution
+from grader.worker.calculator import PreparedSolution, encoded_file
 from grader.worker.organizer_jobs.context import Work
+from grader.worker.rank_cache import RankCache
 
 STORE_SECONDS = 2.0
 UNREADABLE = (BlobDamaged, BlobMissing, FileRejected, MetricFailed, UnsuitablePredictions)
@@ -27,8 +28,7 @@ class _Files:
     def __init__(
         self, work: Work, version: ScoringVersion, names: tuple[str, ...], splits: Collection[Split]
     ) -> None:
-        self._storage, self._names, self._cache = work.storage, names, EncodedCache.of(work.settings)
-        self._row_ids_sha256 = version.solution.row_ids_sha256
+        self._storage, self._names, self._ranks = work.storage, names, RankCache.of(work.settings)
         self._solution = PreparedSolution.of(
             work.storage, version.metric_settings, version.solution, measures=splits
         )
@@ -37,18 +37,10 @@ class _Files:
         """Return the score of a file with the influences on it; None if it cannot be computed again."""
         self._solution.begin()
         try:
-            return self._solution.measure[split](self._encoded(sha256))
+            file = encoded_file(self._storage, self._ranks, self._solution, sha256, self._names)
+            return self._solution.measure[split](file.encoded)
         except UNREADABLE:
             return None
-
-    def _encoded(self, sha256: str) -> Any:
-        solution, metric = self._solution, self._solution.metric
-        kept = self._cache and self._cache.get(sha256, self._row_ids_sha256, metric.encoding)
-        if kept:
-            return kept.encoded
-        data, row_ids, names = self._storage.read(sha256), solution.row_ids, self._names
-        file = read_submission(data, row_ids, other_labels=names, wanted=solution.submission)
-        return metric.encode(file.columns)
 
 
 def compare(work: Work) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from grader.services.competitions import acting, lookup
 from grader.services.rescoring import preparation
 from grader.services.site.log import Actor
 from grader.services.submissions import scoring_jobs as scoring
-from grader.storage.disk_cache import DiskCache
-from grader.worker.calculator import Calculator, EncodedCache
+from grader.worker.calculator import Calculator
+from grader.worker.rank_cache import RankCache
 from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import publish_competition
 
@@ -84,7 +84,7 @@ def test_only_the_prediction_is_scored_and_the_submission_page_states_it(scene):
 
 def test_cached_ranks_are_ignored_if_the_file_would_be_rejected(scene, tmp_path):
     sent = [scene.submit(scene.ann, scene.beside), scene.submit(scene.ann, scene.beside, slug="plain")]
-    calculator = Calculator(scene.storage, EncodedCache(DiskCache(tmp_path / "ranks", max_bytes=1_000_000)))
+    calculator = Calculator(scene.storage, RankCache(tmp_path / "ranks", max_bytes=1_000_000))
     outcomes = {}
     with scene.database.write() as session:
         for job_id in scoring.waiting(session, older_than=timedelta(), limit=9, now=db.now(session)):
