@@ -23,6 +23,7 @@ from sqlalchemy import (
     Enum,
     ExceptionContext,
     MetaData,
+    Text,
     create_engine,
     event,
     func,
@@ -35,7 +36,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
 from grader.counters import CONNECTION_LIMIT, CONNECTIONS
@@ -102,6 +103,9 @@ class UTCDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+STORED_JSON = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+
+
 class Base(DeclarativeBase):
     """The base class of the models, with predictable constraint names for migrations."""
 
@@ -115,22 +119,21 @@ class Base(DeclarativeBase):
         }
     )
     type_annotation_map: ClassVar[dict[Any, Any]] = {
+        str: Text(),
         datetime: UTCDateTime(),
-        dict[str, Any]: JSON().with_variant(JSONB(), "postgresql"),
-        list[dict[str, Any]]: JSON().with_variant(JSONB(), "postgresql"),
+        enum.StrEnum: Enum(
+            enum.StrEnum,
+            native_enum=False,
+            length=16,
+            values_callable=lambda members: [member.value for member in members],
+        ),
+        dict[str, Any]: STORED_JSON,
+        list[dict[str, Any]]: STORED_JSON,
+        list[list[str]]: STORED_JSON,
+        list[str]: STORED_JSON,
     }
 
-
-def stored_enum(values: type[enum.StrEnum], *, name: str, is_checked: bool = True) -> Enum:
-    """Return a column type that stores a string enum as text, usually with a check constraint."""
-    return Enum(
-        values,
-        native_enum=False,
-        length=16,
-        create_constraint=is_checked,
-        name=name,
-        values_callable=lambda members: [member.value for member in members],
-    )
+    id: Mapped[int] = mapped_column(primary_key=True, sort_order=-1)
 
 
 class Timeouts(NamedTuple):

@@ -35,6 +35,7 @@ from grader.models.people import (
 )
 from grader.models.scoring import (
     STANDING_ORDER,
+    Job,
     JobState,
     Score,
     ScoringJob,
@@ -71,6 +72,7 @@ __all__ = [
     "FactorStep",
     "Figure",
     "Identity",
+    "Job",
     "JobState",
     "KeptIdentity",
     "LinkPurpose",

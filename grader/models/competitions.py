@@ -5,25 +5,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
-    JSON,
     BigInteger,
     ColumnElement,
     ForeignKey,
     Index,
     Integer,
     String,
-    Text,
     UniqueConstraint,
     and_,
     or_,
-    text,
-    true,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, query_expression, relationship, validates
 
-from grader.db import Base, stored_enum
+from grader.db import Base
 from grader.models.people import User
 from grader.models.teams import RequestState
 from grader.ranking.order import SCALE, Scale
@@ -36,7 +31,6 @@ TEXTS = ("overview", "evaluation", "data_description", "rules")
 # The slug of a deleted draft becomes this prefix and its id. No URL matches it, because slugs contain no
 # colon.
 DELETED = "deleted:"
-NULLABLE_JSON = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 class CompetitionState(enum.StrEnum):
@@ -95,7 +89,7 @@ class Color(enum.StrEnum):
 class _WithTexts:
     """Mixin for rows with Markdown texts and their cached HTML, which is cleared on changes."""
 
-    formatted: Mapped[dict[str, Any] | None] = mapped_column(NULLABLE_JSON, deferred=True)
+    formatted: Mapped[dict[str, Any] | None] = mapped_column(deferred=True)
 
     @validates(*TEXTS, "body")
     def _format_again(self, name: str, text: str) -> str:
@@ -128,90 +122,70 @@ class Competition(_WithTexts, Base):
 
     __tablename__ = "competition"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     slug: Mapped[str] = mapped_column(String(40), unique=True)
     title: Mapped[str] = mapped_column(String(200))
-    stage_name: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    stage_name: Mapped[str] = mapped_column(String(64), default="")
     previous_stage_id: Mapped[int | None] = mapped_column(
         ForeignKey("competition.id"), index=True, unique=True
     )
     next_stage_id: Mapped[int | None] = query_expression()
-    overview: Mapped[str] = mapped_column(Text, default="")
-    evaluation: Mapped[str] = mapped_column(Text, default="", server_default="")
-    data_description: Mapped[str] = mapped_column(Text, default="", server_default="")
+    overview: Mapped[str] = mapped_column(default="")
+    evaluation: Mapped[str] = mapped_column(default="")
+    data_description: Mapped[str] = mapped_column(default="")
     summary: Mapped[str | None] = mapped_column(String(200))
-    positive_name: Mapped[str] = mapped_column(String(64), default="positive", server_default="positive")
-    negative_name: Mapped[str] = mapped_column(String(64), default="negative", server_default="negative")
-    contact: Mapped[str] = mapped_column(String(500), default="", server_default="")
-    color: Mapped[Color] = mapped_column(
-        stored_enum(Color, name="color", is_checked=False), default=Color.AUTO, server_default="auto"
-    )
-    feedback: Mapped[Feedback] = mapped_column(
-        stored_enum(Feedback, name="feedback"), default=USUAL_FEEDBACK, server_default="open"
-    )
-    feedback_step: Mapped[Step] = mapped_column(
-        stored_enum(Step, name="feedback_step"), default=Step.OF_0_002, server_default="0.002"
-    )
-    boards: Mapped[str] = mapped_column(Text, default="", server_default="")
+    positive_name: Mapped[str] = mapped_column(String(64), default="positive")
+    negative_name: Mapped[str] = mapped_column(String(64), default="negative")
+    contact: Mapped[str] = mapped_column(String(500), default="")
+    color: Mapped[Color] = mapped_column(default=Color.AUTO)
+    feedback: Mapped[Feedback] = mapped_column(default=USUAL_FEEDBACK)
+    feedback_step: Mapped[Step] = mapped_column(default=Step.OF_0_002)
+    boards: Mapped[str] = mapped_column(default="")
     anonymity: Mapped[Anonymity] = mapped_column(
-        stored_enum(Anonymity, name="anonymity", is_checked=False),
         default=Anonymity.NONE,
-        server_default="none",
     )
     visibility: Mapped[Visibility] = mapped_column(
-        stored_enum(Visibility, name="visibility", is_checked=False),
         default=Visibility.PUBLIC,
-        server_default="public",
     )
-    draft_metric: Mapped[dict[str, Any] | None] = mapped_column(NULLABLE_JSON)
-    state: Mapped[CompetitionState] = mapped_column(stored_enum(CompetitionState, name="state"))
+    draft_metric: Mapped[dict[str, Any] | None]
+    state: Mapped[CompetitionState]
     opens_at: Mapped[datetime | None]
     closes_at: Mapped[datetime | None]
     revealed_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
-    rules: Mapped[str] = mapped_column(Text, default="", server_default="")
-    rules_version: Mapped[int] = mapped_column(default=1, server_default="1")
-    entry_mode: Mapped[EntryMode] = mapped_column(
-        stored_enum(EntryMode, name="entry_mode"), default=EntryMode.OPEN, server_default="open"
-    )
+    rules: Mapped[str] = mapped_column(default="")
+    rules_version: Mapped[int] = mapped_column(default=1)
+    entry_mode: Mapped[EntryMode] = mapped_column(default=EntryMode.OPEN)
     entry_code: Mapped[str | None] = mapped_column(String(64))
     entry_deadline: Mapped[datetime | None]
     merger_deadline: Mapped[datetime | None]
-    divisions: Mapped[str] = mapped_column(Text, default="", server_default="")
+    divisions: Mapped[str] = mapped_column(default="")
     division_choice: Mapped[DivisionChoice] = mapped_column(
-        stored_enum(DivisionChoice, name="division_choice", is_checked=False),
         default=DivisionChoice.TEAM,
-        server_default="team",
     )
-    max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
+    max_team_size: Mapped[int] = mapped_column(default=5)
     max_daily_submissions: Mapped[int | None] = mapped_column(
         Integer().evaluates_none(),  # None means no limit, not the default
         default=5,
-        server_default="5",
     )
     max_total_submissions: Mapped[int | None]
-    max_pending_submissions: Mapped[int] = mapped_column(default=5, server_default="5")
-    max_hourly_rejections: Mapped[int] = mapped_column(default=30, server_default="30")
-    selection_count: Mapped[int] = mapped_column(default=2, server_default="2")
-    takes_late_submissions: Mapped[bool] = mapped_column(default=True, server_default=true())
-    reveal_rule: Mapped[RevealRule] = mapped_column(
-        stored_enum(RevealRule, name="reveal_rule"), default=RevealRule.DATE, server_default="date"
-    )
+    max_pending_submissions: Mapped[int] = mapped_column(default=5)
+    max_hourly_rejections: Mapped[int] = mapped_column(default=30)
+    selection_count: Mapped[int] = mapped_column(default=2)
+    takes_late_submissions: Mapped[bool] = mapped_column(default=True)
+    reveal_rule: Mapped[RevealRule] = mapped_column(default=RevealRule.DATE)
     reveals_at: Mapped[datetime | None]
     selection_deadline: Mapped[datetime | None]
     extended_until: Mapped[datetime | None]
-    section_use: Mapped[SectionUse | None] = mapped_column(
-        stored_enum(SectionUse, name="section_use", is_checked=False)
-    )
+    section_use: Mapped[SectionUse | None]
     paused_at: Mapped[datetime | None]
-    pause_message: Mapped[str] = mapped_column(Text, default="", server_default="")
+    pause_message: Mapped[str] = mapped_column(default="")
     solution_published_at: Mapped[datetime | None]
     settled_at: Mapped[datetime | None]
     live_scoring_version_id: Mapped[int | None] = mapped_column(
         ForeignKey("scoring_version.id", use_alter=True)
     )
 
-    act_number: Mapped[int] = mapped_column(default=0, server_default="0")
+    act_number: Mapped[int] = mapped_column(default=0)
 
     live_scoring_version: Mapped["ScoringVersion | None"] = relationship(
         foreign_keys=[live_scoring_version_id], post_update=True
@@ -257,10 +231,9 @@ class Organizer(Base):
     __tablename__ = "organizer"
     __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
-    role: Mapped[Role] = mapped_column(stored_enum(Role, name="role"))
+    role: Mapped[Role]
     added_at: Mapped[datetime]
 
     user: Mapped[User] = relationship()
@@ -276,10 +249,9 @@ class Participation(Base):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
-    state: Mapped[RequestState] = mapped_column(stored_enum(RequestState, name="state"))
+    state: Mapped[RequestState]
     rules_version: Mapped[int]
     requested_at: Mapped[datetime]
     joined_at: Mapped[datetime | None]
@@ -302,7 +274,6 @@ class RosterEntry(Base):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
     name: Mapped[str] = mapped_column(String(256))
@@ -310,7 +281,7 @@ class RosterEntry(Base):
     email: Mapped[str | None] = mapped_column(String(254))
     section: Mapped[str] = mapped_column(String(64), default="")
     link_sha256: Mapped[str | None] = mapped_column(String(64), unique=True)
-    original: Mapped[list[list[str]]] = mapped_column(JSON, default=list, server_default="[]")
+    original: Mapped[list[list[str]]] = mapped_column(default=list)
 
     user: Mapped[User | None] = relationship()
 
@@ -339,21 +310,18 @@ class DataFile(Base):
     __tablename__ = "data_file"
     __table_args__ = (UniqueConstraint("competition_id", "name"), {"sqlite_autoincrement": True})
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     name: Mapped[str] = mapped_column(String(255))
-    description: Mapped[str] = mapped_column(Text, default="", server_default="")
+    description: Mapped[str] = mapped_column(default="")
     sha256: Mapped[str] = mapped_column(String(64))
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     uploaded_at: Mapped[datetime]
     check_state: Mapped[DataCheckState] = mapped_column(
-        stored_enum(DataCheckState, name="check_state"),
         default=DataCheckState.UNCHECKED,
-        server_default="unchecked",
     )
     check_key: Mapped[str | None] = mapped_column(String(64))
-    findings: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
-    allowed: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    findings: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    allowed: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
 class Figure(Base):
@@ -362,7 +330,6 @@ class Figure(Base):
     __tablename__ = "figure"
     __table_args__ = (UniqueConstraint("competition_id", "name"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     name: Mapped[str] = mapped_column(String(80))
     media_type: Mapped[str] = mapped_column(String(32))
@@ -379,10 +346,9 @@ class Announcement(_WithTexts, Base):
     __tablename__ = "announcement"
     __table_args__ = ({"sqlite_autoincrement": True},)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"), index=True)
     title: Mapped[str] = mapped_column(String(200))
-    body: Mapped[str] = mapped_column(Text)
+    body: Mapped[str]
     posted_at: Mapped[datetime]
     edited_at: Mapped[datetime | None]
     withdrawn_at: Mapped[datetime | None]

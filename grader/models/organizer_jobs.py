@@ -4,13 +4,12 @@ import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base, stored_enum
 from grader.models.competitions import Competition
 from grader.models.people import User
-from grader.models.scoring import JobState
+from grader.models.scoring import Job
 
 
 class OrganizerJobKind(enum.StrEnum):
@@ -31,12 +30,11 @@ class OrganizerJobKind(enum.StrEnum):
     ERRORS = "errors"
 
 
-class OrganizerJob(Base):
+class OrganizerJob(Job):
     """A background job, claimed and retried like a scoring job.
 
-    `progress` contains the current values of `done`, `total` and `words`. `problems` contains the reasons for
-    a rejection. `dismissed_at` is set when an organizer hides the job. `is_python` means that the job runs a
-    metric written in Python.
+    `progress` contains the current values of `done`, `total` and `words`. `dismissed_at` is set when an
+    organizer hides the job. `is_python` means that the job runs a metric written in Python.
     """
 
     __tablename__ = "organizer_job"
@@ -46,25 +44,13 @@ class OrganizerJob(Base):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
-    kind: Mapped[OrganizerJobKind] = mapped_column(stored_enum(OrganizerJobKind, name="kind"))
+    kind: Mapped[OrganizerJobKind]
     parameters: Mapped[dict[str, Any]]
     is_python: Mapped[bool] = mapped_column(default=False)
-    state: Mapped[JobState] = mapped_column(stored_enum(JobState, name="state"))
     created_by_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
-    created_at: Mapped[datetime]
-    available_at: Mapped[datetime]
-    lease_until: Mapped[datetime | None]
-    token: Mapped[str | None] = mapped_column(String(32))
-    holder: Mapped[str | None] = mapped_column(String(120))
-    attempt_count: Mapped[int] = mapped_column(default=0)
-    error_count: Mapped[int] = mapped_column(default=0)
     progress: Mapped[dict[str, Any]] = mapped_column(default=dict)
     result: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    incident: Mapped[str | None] = mapped_column(String(16))
-    finished_at: Mapped[datetime | None]
     dismissed_at: Mapped[datetime | None]
 
     competition: Mapped[Competition] = relationship()

@@ -4,10 +4,10 @@ import enum
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base, stored_enum
+from grader.db import Base
 
 if TYPE_CHECKING:
     from grader.models.competitions import Competition
@@ -24,7 +24,6 @@ class User(Base):
 
     __tablename__ = "user_account"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(256))
     name_folded: Mapped[str] = mapped_column(String(256), unique=True)
     name_key: Mapped[str] = mapped_column(String(256), unique=True)
@@ -34,10 +33,10 @@ class User(Base):
     email: Mapped[str | None] = mapped_column(String(254))
     email_key: Mapped[str | None] = mapped_column(String(254), unique=True)
     email_verified_at: Mapped[datetime | None]
-    unwanted_notices: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
+    unwanted_notices: Mapped[list[str]] = mapped_column(default=list)
     deleted_at: Mapped[datetime | None]
     suspended_at: Mapped[datetime | None]
-    suspension_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
+    suspension_reason: Mapped[str] = mapped_column(default="")
 
     logins: Mapped[list["Login"]] = relationship(back_populates="user")
     identities: Mapped[list["Identity"]] = relationship(back_populates="user", order_by="Identity.id")
@@ -57,7 +56,6 @@ class Identity(Base):
     __tablename__ = "identity"
     __table_args__ = (UniqueConstraint("issuer", "subject"), {"sqlite_autoincrement": True})
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
     provider: Mapped[str] = mapped_column(String(32))
     issuer: Mapped[str] = mapped_column(String(255))
@@ -79,7 +77,6 @@ class KeptIdentity(Base):
     __tablename__ = "kept_identity"
     __table_args__ = (UniqueConstraint("user_id", "identity_hash"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
     identity_hash: Mapped[str] = mapped_column(String(64), index=True)
 
@@ -93,10 +90,9 @@ class Login(Base):
     __tablename__ = "login"
     __table_args__ = ({"sqlite_autoincrement": True},)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    user_agent: Mapped[str] = mapped_column(Text, default="")
+    user_agent: Mapped[str] = mapped_column(default="")
     provider: Mapped[str | None] = mapped_column(String(32))
     created_at: Mapped[datetime]
     last_used_at: Mapped[datetime]
@@ -123,12 +119,11 @@ class SecondFactor(Base):
     __tablename__ = "second_factor"
     __table_args__ = (UniqueConstraint("user_id", "name"), {"sqlite_autoincrement": True})
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
-    kind: Mapped[FactorKind] = mapped_column(stored_enum(FactorKind, name="kind"))
+    kind: Mapped[FactorKind]
     name: Mapped[str] = mapped_column(String(64))
     key_id: Mapped[str] = mapped_column(String(1400), unique=True)
-    public_key: Mapped[str | None] = mapped_column(Text)
+    public_key: Mapped[str | None]
     counter: Mapped[int] = mapped_column(BigInteger)
     created_at: Mapped[datetime]
     last_used_at: Mapped[datetime | None]
@@ -142,7 +137,6 @@ class RecoveryCode(Base):
     __tablename__ = "recovery_code"
     __table_args__ = (UniqueConstraint("user_id", "code_sha256"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
     code_sha256: Mapped[str] = mapped_column(String(64))
 
@@ -163,9 +157,8 @@ class FactorStep(Base):
 
     __tablename__ = "factor_step"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
-    purpose: Mapped[FactorPurpose] = mapped_column(stored_enum(FactorPurpose, name="purpose"))
+    purpose: Mapped[FactorPurpose]
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     is_confirmed: Mapped[bool]
     expires_at: Mapped[datetime]
@@ -182,14 +175,11 @@ class ApiToken(Base):
     __tablename__ = "api_token"
     __table_args__ = ({"sqlite_autoincrement": True},)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
     name: Mapped[str] = mapped_column(String(64))
     prefix: Mapped[str] = mapped_column(String(16))
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    scopes: Mapped[list[str]] = mapped_column(
-        JSON, default=lambda: ["read", "submit"], server_default='["read", "submit"]'
-    )
+    scopes: Mapped[list[str]] = mapped_column(default=lambda: ["read", "submit"])
     competition_id: Mapped[int | None] = mapped_column(ForeignKey("competition.id"), index=True)
     made_with_id: Mapped[int | None] = mapped_column(ForeignKey("api_token.id"), index=True)
     created_at: Mapped[datetime]
@@ -216,8 +206,7 @@ class AccountLink(Base):
 
     __tablename__ = "account_link"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    purpose: Mapped[LinkPurpose] = mapped_column(stored_enum(LinkPurpose, name="purpose"))
+    purpose: Mapped[LinkPurpose]
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
     email: Mapped[str | None] = mapped_column(String(254))

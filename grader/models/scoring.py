@@ -10,16 +10,14 @@ from sqlalchemy import (
     Double,
     ForeignKey,
     Index,
-    Integer,
     String,
-    Text,
     UniqueConstraint,
     select,
 )
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, aliased, mapped_column, relationship
 
 from fairboard.interface import Direction
-from grader.db import Base, stored_enum
+from grader.db import Base
 from grader.files.solution.canonical_form import commitment_to
 from grader.metrics import registry
 from grader.models.submissions import Submission
@@ -43,7 +41,6 @@ class Solution(Base):
     __tablename__ = "solution"
     __table_args__ = (UniqueConstraint("competition_id", "number"), {"sqlite_autoincrement": True})
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     number: Mapped[int]
     row_ids_sha256: Mapped[str] = mapped_column(String(64))
@@ -85,18 +82,17 @@ class ScoringVersion(Base):
     __tablename__ = "scoring_version"
     __table_args__ = (UniqueConstraint("competition_id", "number"), {"sqlite_autoincrement": True})
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     number: Mapped[int]
     solution_id: Mapped[int] = mapped_column(ForeignKey("solution.id"))
     metric_settings: Mapped[dict[str, Any]]
     metric_code_version: Mapped[str] = mapped_column(String(32))
-    reason: Mapped[str] = mapped_column(Text)
-    state: Mapped[ScoringVersionState] = mapped_column(stored_enum(ScoringVersionState, name="state"))
+    reason: Mapped[str]
+    state: Mapped[ScoringVersionState]
     created_by: Mapped[str] = mapped_column(String(64))
     created_at: Mapped[datetime]
     published_at: Mapped[datetime | None]
-    notice: Mapped[str] = mapped_column(Text, default="", server_default="")
+    notice: Mapped[str] = mapped_column(default="")
     replaced_number: Mapped[int | None]
 
     solution: Mapped[Solution] = relationship()
@@ -128,10 +124,9 @@ class Score(Base):
     __tablename__ = "score"
     __table_args__ = (UniqueConstraint("submission_id", "scoring_version_id", "split"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
-    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
+    split: Mapped[Split]
     score: Mapped[float] = mapped_column(Double)
     terms: Mapped[dict[str, Any]] = mapped_column(default=dict)
     groups: Mapped[dict[str, Any]] = mapped_column(default=dict)
@@ -150,28 +145,18 @@ class JobState(enum.StrEnum):
     FAILED = "failed"
 
 
-class ScoringJob(Base):
-    """The job that scores one submission under one scoring version.
+class Job(Base):
+    """The columns of a job of any queue.
 
     A job can be claimed after `available_at`, which an internal error postpones. A claim sets `lease_until`,
     a new `token` and the `holder`, and counts an attempt. The holder is the name of the claiming process.
-    Only a process with the current token may record the result.
-
-    `error_count` counts internal errors; the other unsuccessful attempts lost their lease. The result is
-    stored here and, while the scoring version is live, also on the submission.
+    Only a process with the current token may record the result. `error_count` counts internal errors; the
+    other unsuccessful attempts lost their lease. `problems` contains the reasons for a rejection.
     """
 
-    __tablename__ = "scoring_job"
-    __table_args__ = (
-        UniqueConstraint("submission_id", "scoring_version_id"),
-        Index("ix_scoring_job_state_available_at", "state", "available_at"),
-        Index("ix_scoring_job_scoring_version_id_state", "scoring_version_id", "state"),
-    )
+    __abstract__ = True
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
-    state: Mapped[JobState] = mapped_column(stored_enum(JobState, name="state"))
+    state: Mapped[JobState]
     created_at: Mapped[datetime]
     available_at: Mapped[datetime]
     lease_until: Mapped[datetime | None]
@@ -179,10 +164,28 @@ class ScoringJob(Base):
     holder: Mapped[str | None] = mapped_column(String(120))
     attempt_count: Mapped[int] = mapped_column(default=0)
     error_count: Mapped[int] = mapped_column(default=0)
-    finished_at: Mapped[datetime | None] = mapped_column(index=True)
+    finished_at: Mapped[datetime | None]
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    notes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     incident: Mapped[str | None] = mapped_column(String(16))
+
+
+class ScoringJob(Job):
+    """The job that scores one submission under one scoring version.
+
+    The result is stored here and, while the scoring version is live, also on the submission.
+    """
+
+    __tablename__ = "scoring_job"
+    __table_args__ = (
+        UniqueConstraint("submission_id", "scoring_version_id"),
+        Index("ix_scoring_job_state_available_at", "state", "available_at"),
+        Index("ix_scoring_job_scoring_version_id_state", "scoring_version_id", "state"),
+        Index("ix_scoring_job_finished_at", "finished_at"),
+    )
+
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
+    scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
+    notes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
 
     submission: Mapped[Submission] = relationship()
     scoring_version: Mapped[ScoringVersion] = relationship()
@@ -198,13 +201,12 @@ class Standing(Base):
 
     __tablename__ = "standing"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     scoring_version_id: Mapped[int] = mapped_column(ForeignKey("scoring_version.id"))
-    split: Mapped[Split] = mapped_column(stored_enum(Split, name="split"))
-    board: Mapped[str] = mapped_column(String(40), default=MAIN_BOARD, server_default=MAIN_BOARD)
+    split: Mapped[Split]
+    board: Mapped[str] = mapped_column(String(40), default=MAIN_BOARD)
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.id"))
-    score_units: Mapped[int] = mapped_column(BigInteger().with_variant(Integer(), "sqlite"))
+    score_units: Mapped[int] = mapped_column(BigInteger)
     submitted_at: Mapped[datetime]
 
     __table_args__ = (UniqueConstraint("scoring_version_id", "split", "board", "team_id"),)

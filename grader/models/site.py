@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String, Text
+from sqlalchemy import BigInteger, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base
@@ -21,7 +21,6 @@ class AuditEntry(Base):
     __tablename__ = "audit_entry"
     __table_args__ = (Index("ix_audit_entry_competition_id_id", "competition_id", "id"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int | None] = mapped_column(ForeignKey("competition.id"))
     at: Mapped[datetime]
     actor_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"))
@@ -30,10 +29,10 @@ class AuditEntry(Base):
     subject: Mapped[str] = mapped_column(String(200))
     before: Mapped[dict[str, Any]]
     after: Mapped[dict[str, Any]]
-    times: Mapped[list[str]] = mapped_column(JSON)
-    reason: Mapped[str] = mapped_column(Text)
+    times: Mapped[list[str]]
+    reason: Mapped[str]
     is_public: Mapped[bool]
-    public_text: Mapped[str] = mapped_column(Text)
+    public_text: Mapped[str]
 
     actor: Mapped[User | None] = relationship()
 
@@ -46,15 +45,14 @@ class BackupRun(Base):
 
     __tablename__ = "backup_run"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    target: Mapped[str] = mapped_column(Text)
+    target: Mapped[str]
     started_at: Mapped[datetime]
     lease_until: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     name: Mapped[str | None] = mapped_column(String(64))
     size_bytes: Mapped[int | None] = mapped_column(BigInteger)
     copied_bytes: Mapped[int | None] = mapped_column(BigInteger)
-    error: Mapped[str | None] = mapped_column(Text)
+    error: Mapped[str | None]
 
 
 class Mail(Base):
@@ -66,14 +64,13 @@ class Mail(Base):
     __tablename__ = "mail"
     __table_args__ = (Index("ix_mail_sent_at_available_at", "sent_at", "available_at"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     key: Mapped[str | None] = mapped_column(String(128), unique=True)
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
     to_address: Mapped[str] = mapped_column(String(254))
     subject: Mapped[str] = mapped_column(String(200))
-    body: Mapped[str] = mapped_column(Text)
+    body: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(index=True)
     available_at: Mapped[datetime]
     attempt_count: Mapped[int] = mapped_column(default=0)
     sent_at: Mapped[datetime | None]
-    error: Mapped[str | None] = mapped_column(Text)
+    error: Mapped[str | None]

@@ -4,10 +4,10 @@ import enum
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base, stored_enum
+from grader.db import Base
 from grader.models.competitions import Competition
 from grader.models.people import User
 from grader.models.teams import Team
@@ -51,24 +51,21 @@ class Submission(Base):
         Index("ix_submission_by_day", "competition_id", "submitted_at", "status"),
     )
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
     sha256: Mapped[str] = mapped_column(String(64))
     size_bytes: Mapped[int]
     file_name: Mapped[str] = mapped_column(String(255))
-    description: Mapped[str] = mapped_column(Text, default="")
-    status: Mapped[SubmissionStatus] = mapped_column(stored_enum(SubmissionStatus, name="status"))
+    description: Mapped[str] = mapped_column(default="")
+    status: Mapped[SubmissionStatus]
     submitted_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
     problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     notes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     incident: Mapped[str | None] = mapped_column(String(16))
-    kind: Mapped[SubmissionKind] = mapped_column(
-        stored_enum(SubmissionKind, name="kind"), default=SubmissionKind.NORMAL, server_default="normal"
-    )
-    is_selected: Mapped[bool] = mapped_column(default=False, server_default=false())
+    kind: Mapped[SubmissionKind] = mapped_column(default=SubmissionKind.NORMAL)
+    is_selected: Mapped[bool] = mapped_column(default=False)
     slot_day: Mapped[date | None]
     file_deleted_at: Mapped[datetime | None]
     idempotency_key: Mapped[str | None] = mapped_column(String(128))
@@ -87,12 +84,11 @@ class SubmissionGrant(Base):
     __tablename__ = "submission_grant"
     __table_args__ = (Index("ix_submission_grant_competition_id_team_id", "competition_id", "team_id"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
     day: Mapped[date]
     count: Mapped[int]
-    reason: Mapped[str] = mapped_column(Text)
+    reason: Mapped[str]
     granted_at: Mapped[datetime]
 
     team: Mapped["Team | None"] = relationship()
@@ -103,7 +99,6 @@ class AnnouncedUpload(Base):
 
     __tablename__ = "announced_upload"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"), index=True)

@@ -5,10 +5,10 @@ import enum
 import secrets
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false, text
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from grader.db import Base, stored_enum
+from grader.db import Base
 from grader.models.people import User
 
 
@@ -47,7 +47,6 @@ class Team(Base):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     name: Mapped[str] = mapped_column(String(256))
     name_key: Mapped[str] = mapped_column(String(256))
@@ -56,9 +55,9 @@ class Team(Base):
     merged_into_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)
     disqualified_at: Mapped[datetime | None]
     extended_until: Mapped[datetime | None]
-    disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
-    is_organizers: Mapped[bool] = mapped_column(default=False, server_default=false())
-    is_name_fixed: Mapped[bool] = mapped_column(default=False, server_default=false())
+    disqualification_reason: Mapped[str] = mapped_column(default="")
+    is_organizers: Mapped[bool] = mapped_column(default=False)
+    is_name_fixed: Mapped[bool] = mapped_column(default=False)
     alias: Mapped[str] = mapped_column(String(16), default=random_alias)
     division: Mapped[str | None] = mapped_column(String(64))
     carried_from_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"), index=True)
@@ -78,7 +77,6 @@ class TeamMember(Base):
     __tablename__ = "team_member"
     __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
@@ -94,7 +92,6 @@ class TeamInvite(Base):
     __tablename__ = "team_invite"
     __table_args__ = ({"sqlite_autoincrement": True},)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     created_by_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
@@ -120,10 +117,9 @@ class MergeRequest(Base):
     __tablename__ = "merge_request"
     __table_args__ = ({"sqlite_autoincrement": True},)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     from_team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
     to_team_id: Mapped[int] = mapped_column(ForeignKey("team.id"), index=True)
-    state: Mapped[RequestState] = mapped_column(stored_enum(RequestState, name="state"))
+    state: Mapped[RequestState]
     created_at: Mapped[datetime]
 
     from_team: Mapped[Team] = relationship(foreign_keys=[from_team_id])

@@ -140,7 +140,7 @@ def all_lanes(settings: Settings) -> list[Lane]:
         Lane("storage", _with_storage(check_storage), lambda *_: True, 24 * 3600, 600),
     ]
     if settings.sends_mail():
-        lanes.append(Lane("mail", send_mail, _mail_waits, pause))
+        lanes.append(Lane("mail", send_mail, _when(outbox.are_waiting), pause))
     if settings.backup_target:
         # A backup must not slow down the start of the service.
         lanes.append(Lane("backup", back_up, partial(_backup_is_due, settings), 60, 10))
@@ -219,10 +219,6 @@ def _when(condition: Callable[..., ColumnElement[bool]], **options: Any) -> IsDu
 
 def _data_checks_are_due(session: Session, _: datetime) -> bool:
     return bool(data_checks.due(session))
-
-
-def _mail_waits(session: Session, now: datetime) -> bool:
-    return outbox.something_waits(session, now=now)
 
 
 def _writing(change: Callable[..., Any]) -> Callable[[Turn], None]:

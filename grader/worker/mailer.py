@@ -13,8 +13,8 @@ from functools import partial
 
 from grader import db
 from grader.db import Database
+from grader.models import Mail
 from grader.services.site import outbox
-from grader.services.site.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
 from grader.worker.process.retrying import insist
 
@@ -50,7 +50,7 @@ class Mailer:
             outbox.forget_old(session, now=db.now(session))
         return sent
 
-    def _send(self, server: smtplib.SMTP, letter: Letter) -> bool:
+    def _send(self, server: smtplib.SMTP, letter: Mail) -> bool:
         """Send one e-mail; record errors caused by the e-mail and raise errors of the server."""
         try:
             server.send_message(self._message(letter), self._settings.sender().addr_spec, [letter.to_address])
@@ -68,11 +68,11 @@ class Mailer:
             return True
         return False
 
-    def _record_sent(self, letter: Letter) -> None:
+    def _record_sent(self, letter: Mail) -> None:
         with self._database.write() as session:
-            outbox.record_sent(session, letter=letter, now=db.now(session))
+            outbox.record_sent(session, claimed=letter, now=db.now(session))
 
-    def _message(self, letter: Letter) -> EmailMessage:
+    def _message(self, letter: Mail) -> EmailMessage:
         """Return a plain-text e-mail with the same Message-ID for every attempt."""
         sender, site = self._settings.sender(), self._settings.site()
         message = EmailMessage()
@@ -85,15 +85,15 @@ class Mailer:
         message.set_content(letter.body.replace(outbox.SITE, site))
         return message
 
-    def _claim(self) -> Letter | None:
+    def _claim(self) -> Mail | None:
         with self._database.write() as session:
             return outbox.claim(session, now=db.now(session))
 
-    def _record_failed(self, letter: Letter, error: Exception, *, is_final: bool) -> None:
+    def _record_failed(self, letter: Mail, error: Exception, *, is_final: bool) -> None:
         logger.warning("E-mail %d was not sent: %s", letter.id, error)
         with self._database.write() as session:
             outbox.record_failed(
-                session, letter=letter, error=str(error), is_final=is_final, now=db.now(session)
+                session, claimed=letter, error=str(error), is_final=is_final, now=db.now(session)
             )
 
     @contextmanager

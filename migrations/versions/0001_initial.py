@@ -15,12 +15,16 @@ depends_on = None
 TIME = sa.DateTime(timezone=True)
 JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 BIG_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+# Tables that refer to others come first.
+TABLES = (
+    *("standing", "scoring_job", "score", "team_member", "team_invite", "submission_grant"),
+    *("submission", "scoring_version", "participation", "merge_request", "team", "solution"),
+    *("second_factor", "roster_entry", "recovery_code", "organizer_job", "organizer", "mail"),
+    *("login", "kept_identity", "identity", "figure", "factor_step", "data_file", "audit_entry"),
+    *("api_token", "announcement", "announced_upload", "account_link", "user_account", "tally"),
+    *("competition", "backup_run"),
+)
 LIVE = "fk_competition_live_scoring_version_id_scoring_version"
-
-
-def _enum(name: str, *values: str) -> sa.Enum:
-    """Return a text column type with a check constraint on its values."""
-    return sa.Enum(*values, name=name, native_enum=False, length=16, create_constraint=True)
 
 
 def upgrade() -> None:
@@ -42,68 +46,63 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("slug", sa.String(40), nullable=False, unique=True),
         sa.Column("title", sa.String(200), nullable=False),
-        sa.Column("stage_name", sa.String(64), nullable=False, server_default=""),
+        sa.Column("stage_name", sa.String(64), nullable=False),
         sa.Column(
             "previous_stage_id", sa.Integer(), sa.ForeignKey("competition.id"), index=True, unique=True
         ),
         sa.Column("overview", sa.Text(), nullable=False),
-        sa.Column("evaluation", sa.Text(), nullable=False, server_default=""),
-        sa.Column("data_description", sa.Text(), nullable=False, server_default=""),
+        sa.Column("evaluation", sa.Text(), nullable=False),
+        sa.Column("data_description", sa.Text(), nullable=False),
         sa.Column("summary", sa.String(200)),
-        sa.Column("positive_name", sa.String(64), nullable=False, server_default="positive"),
-        sa.Column("negative_name", sa.String(64), nullable=False, server_default="negative"),
-        sa.Column("contact", sa.String(500), nullable=False, server_default=""),
-        sa.Column("color", sa.String(16), nullable=False, server_default="auto"),
+        sa.Column("positive_name", sa.String(64), nullable=False),
+        sa.Column("negative_name", sa.String(64), nullable=False),
+        sa.Column("contact", sa.String(500), nullable=False),
+        sa.Column("color", sa.String(16), nullable=False),
         sa.Column(
             "feedback",
-            _enum("feedback", "open", "score", "tiered", "blind"),
+            sa.String(16),
             nullable=False,
-            server_default="open",
         ),
         sa.Column(
             "feedback_step",
-            _enum("feedback_step", "0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05"),
+            sa.String(16),
             nullable=False,
-            server_default="0.002",
         ),
-        sa.Column("boards", sa.Text(), nullable=False, server_default=""),
-        sa.Column("anonymity", sa.String(16), nullable=False, server_default="none"),
-        sa.Column("visibility", sa.String(16), nullable=False, server_default="public"),
+        sa.Column("boards", sa.Text(), nullable=False),
+        sa.Column("anonymity", sa.String(16), nullable=False),
+        sa.Column("visibility", sa.String(16), nullable=False),
         sa.Column("draft_metric", JSON),
-        sa.Column("state", _enum("state", "draft", "published", "revealed", "archived"), nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
         sa.Column("opens_at", TIME),
         sa.Column("closes_at", TIME),
         sa.Column("revealed_at", TIME),
         sa.Column("created_at", TIME, nullable=False),
-        sa.Column("rules", sa.Text(), nullable=False, server_default=""),
-        sa.Column("rules_version", sa.Integer(), nullable=False, server_default="1"),
+        sa.Column("rules", sa.Text(), nullable=False),
+        sa.Column("rules_version", sa.Integer(), nullable=False),
         sa.Column(
             "entry_mode",
-            _enum("entry_mode", "open", "code", "approval"),
+            sa.String(16),
             nullable=False,
-            server_default="open",
         ),
         sa.Column("entry_code", sa.String(64)),
         sa.Column("entry_deadline", TIME),
         sa.Column("merger_deadline", TIME),
-        sa.Column("divisions", sa.Text(), nullable=False, server_default=""),
-        sa.Column("division_choice", sa.String(16), nullable=False, server_default="team"),
-        sa.Column("max_team_size", sa.Integer(), nullable=False, server_default="5"),
-        sa.Column("max_daily_submissions", sa.Integer(), server_default="5"),
+        sa.Column("divisions", sa.Text(), nullable=False),
+        sa.Column("division_choice", sa.String(16), nullable=False),
+        sa.Column("max_team_size", sa.Integer(), nullable=False),
+        sa.Column("max_daily_submissions", sa.Integer()),
         sa.Column("max_total_submissions", sa.Integer()),
-        sa.Column("max_pending_submissions", sa.Integer(), nullable=False, server_default="5"),
-        sa.Column("max_hourly_rejections", sa.Integer(), nullable=False, server_default="30"),
-        sa.Column("selection_count", sa.Integer(), nullable=False, server_default="2"),
-        sa.Column("takes_late_submissions", sa.Boolean(), nullable=False, server_default=sa.true()),
-        sa.Column(
-            "reveal_rule", _enum("reveal_rule", "date", "organizer"), nullable=False, server_default="date"
-        ),
+        sa.Column("max_pending_submissions", sa.Integer(), nullable=False),
+        sa.Column("max_hourly_rejections", sa.Integer(), nullable=False),
+        sa.Column("selection_count", sa.Integer(), nullable=False),
+        sa.Column("takes_late_submissions", sa.Boolean(), nullable=False),
+        sa.Column("reveal_rule", sa.String(16), nullable=False),
         sa.Column("reveals_at", TIME),
         sa.Column("selection_deadline", TIME),
         sa.Column("extended_until", TIME),
         sa.Column("section_use", sa.String(16)),
         sa.Column("paused_at", TIME),
-        sa.Column("pause_message", sa.Text(), nullable=False, server_default=""),
+        sa.Column("pause_message", sa.Text(), nullable=False),
         sa.Column("solution_published_at", TIME),
         sa.Column("settled_at", TIME),
         sa.Column(
@@ -111,7 +110,7 @@ def upgrade() -> None:
             sa.Integer(),
             sa.ForeignKey("scoring_version.id", name=LIVE, use_alter=True),
         ),
-        sa.Column("act_number", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("act_number", sa.Integer(), nullable=False),
         sa.Column("formatted", JSON),
     )
     op.create_table(
@@ -134,17 +133,17 @@ def upgrade() -> None:
         sa.Column("email", sa.String(254)),
         sa.Column("email_key", sa.String(254), unique=True),
         sa.Column("email_verified_at", TIME),
-        sa.Column("unwanted_notices", sa.JSON(), nullable=False, server_default="[]"),
+        sa.Column("unwanted_notices", JSON, nullable=False),
         sa.Column("deleted_at", TIME),
         sa.Column("suspended_at", TIME),
-        sa.Column("suspension_reason", sa.Text(), nullable=False, server_default=""),
+        sa.Column("suspension_reason", sa.Text(), nullable=False),
     )
     op.create_table(
         "account_link",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column(
             "purpose",
-            _enum("purpose", "verify_email", "reset_password", "sign_up", "log_in", "set_up"),
+            sa.String(16),
             nullable=False,
         ),
         sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
@@ -189,7 +188,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String(64), nullable=False),
         sa.Column("prefix", sa.String(16), nullable=False),
         sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
-        sa.Column("scopes", sa.JSON(), nullable=False, server_default='["read", "submit"]'),
+        sa.Column("scopes", JSON, nullable=False),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), index=True),
         sa.Column("made_with_id", sa.Integer(), sa.ForeignKey("api_token.id"), index=True),
         sa.Column("created_at", TIME, nullable=False),
@@ -209,7 +208,7 @@ def upgrade() -> None:
         sa.Column("subject", sa.String(200), nullable=False),
         sa.Column("before", JSON, nullable=False),
         sa.Column("after", JSON, nullable=False),
-        sa.Column("times", sa.JSON(), nullable=False),
+        sa.Column("times", JSON, nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("is_public", sa.Boolean(), nullable=False),
         sa.Column("public_text", sa.Text(), nullable=False),
@@ -220,19 +219,18 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
         sa.Column("name", sa.String(255), nullable=False),
-        sa.Column("description", sa.Text(), nullable=False, server_default=""),
+        sa.Column("description", sa.Text(), nullable=False),
         sa.Column("sha256", sa.String(64), nullable=False),
         sa.Column("size_bytes", sa.BigInteger(), nullable=False),
         sa.Column("uploaded_at", TIME, nullable=False),
         sa.Column(
             "check_state",
-            _enum("check_state", "unchecked", "waiting", "passed", "held", "allowed"),
+            sa.String(16),
             nullable=False,
-            server_default="unchecked",
         ),
         sa.Column("check_key", sa.String(64)),
-        sa.Column("findings", JSON, nullable=False, server_default=sa.text("'{}'")),
-        sa.Column("allowed", JSON, nullable=False, server_default=sa.text("'{}'")),
+        sa.Column("findings", JSON, nullable=False),
+        sa.Column("allowed", JSON, nullable=False),
         sa.UniqueConstraint("competition_id", "name", name="uq_data_file_competition_id_name"),
         sqlite_autoincrement=True,
     )
@@ -240,7 +238,7 @@ def upgrade() -> None:
         "factor_step",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
-        sa.Column("purpose", _enum("purpose", "log_in", "change"), nullable=False),
+        sa.Column("purpose", sa.String(16), nullable=False),
         sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
         sa.Column("is_confirmed", sa.Boolean(), nullable=False),
         sa.Column("expires_at", TIME, nullable=False),
@@ -310,7 +308,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
-        sa.Column("role", _enum("role", "owner", "editor", "viewer"), nullable=False),
+        sa.Column("role", sa.String(16), nullable=False),
         sa.Column("added_at", TIME, nullable=False),
         sa.UniqueConstraint("competition_id", "user_id", name="uq_organizer_competition_id_user_id"),
     )
@@ -320,22 +318,12 @@ def upgrade() -> None:
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
         sa.Column(
             "kind",
-            _enum(
-                "kind",
-                "check",
-                "solution",
-                "settings",
-                "data",
-                "compare",
-                "errors",
-            ),
+            sa.String(16),
             nullable=False,
         ),
         sa.Column("parameters", JSON, nullable=False),
         sa.Column("is_python", sa.Boolean(), nullable=False),
-        sa.Column(
-            "state", _enum("state", "waiting", "claimed", "done", "rejected", "failed"), nullable=False
-        ),
+        sa.Column("state", sa.String(16), nullable=False),
         sa.Column("created_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("available_at", TIME, nullable=False),
@@ -371,7 +359,7 @@ def upgrade() -> None:
         sa.Column("email", sa.String(254)),
         sa.Column("section", sa.String(64), nullable=False),
         sa.Column("link_sha256", sa.String(64), unique=True),
-        sa.Column("original", sa.JSON(), nullable=False, server_default="[]"),
+        sa.Column("original", JSON, nullable=False),
         sa.UniqueConstraint("competition_id", "student_id", name="uq_roster_entry_competition_id_student_id"),
         sa.UniqueConstraint("competition_id", "user_id", name="uq_roster_entry_competition_id_user_id"),
         sqlite_autoincrement=True,
@@ -380,7 +368,7 @@ def upgrade() -> None:
         "second_factor",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
-        sa.Column("kind", _enum("kind", "app", "passkey"), nullable=False),
+        sa.Column("kind", sa.String(16), nullable=False),
         sa.Column("name", sa.String(64), nullable=False),
         sa.Column("key_id", sa.String(1400), nullable=False, unique=True),
         sa.Column("public_key", sa.Text()),
@@ -419,9 +407,9 @@ def upgrade() -> None:
         sa.Column("merged_into_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
         sa.Column("disqualified_at", TIME),
         sa.Column("extended_until", TIME),
-        sa.Column("disqualification_reason", sa.Text(), nullable=False, server_default=""),
-        sa.Column("is_organizers", sa.Boolean(), nullable=False, server_default=sa.false()),
-        sa.Column("is_name_fixed", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("disqualification_reason", sa.Text(), nullable=False),
+        sa.Column("is_organizers", sa.Boolean(), nullable=False),
+        sa.Column("is_name_fixed", sa.Boolean(), nullable=False),
         sa.Column("alias", sa.String(16), nullable=False),
         sa.Column("division", sa.String(64)),
         sa.Column("carried_from_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
@@ -440,7 +428,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("from_team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False, index=True),
         sa.Column("to_team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False, index=True),
-        sa.Column("state", _enum("state", "open", "accepted", "refused", "withdrawn"), nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sqlite_autoincrement=True,
     )
@@ -449,7 +437,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
         sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
-        sa.Column("state", _enum("state", "open", "accepted", "refused", "withdrawn"), nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
         sa.Column("rules_version", sa.Integer(), nullable=False),
         sa.Column("requested_at", TIME, nullable=False),
         sa.Column("joined_at", TIME),
@@ -466,11 +454,11 @@ def upgrade() -> None:
         sa.Column("metric_settings", JSON, nullable=False),
         sa.Column("metric_code_version", sa.String(32), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("state", _enum("state", "preparing", "live", "retired", "dropped"), nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
         sa.Column("created_by", sa.String(64), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("published_at", TIME),
-        sa.Column("notice", sa.Text(), nullable=False, server_default=""),
+        sa.Column("notice", sa.Text(), nullable=False),
         sa.Column("replaced_number", sa.Integer()),
         sa.UniqueConstraint("competition_id", "number", name="uq_scoring_version_competition_id_number"),
         sqlite_autoincrement=True,
@@ -485,7 +473,7 @@ def upgrade() -> None:
         sa.Column("size_bytes", sa.Integer(), nullable=False),
         sa.Column("file_name", sa.String(255), nullable=False),
         sa.Column("description", sa.Text(), nullable=False),
-        sa.Column("status", _enum("status", "pending", "scored", "rejected", "failed"), nullable=False),
+        sa.Column("status", sa.String(16), nullable=False),
         sa.Column("submitted_at", TIME, nullable=False),
         sa.Column("finished_at", TIME),
         sa.Column("problems", JSON, nullable=False),
@@ -493,11 +481,10 @@ def upgrade() -> None:
         sa.Column("incident", sa.String(16)),
         sa.Column(
             "kind",
-            _enum("kind", "normal", "late", "benchmark", "hidden"),
+            sa.String(16),
             nullable=False,
-            server_default="normal",
         ),
-        sa.Column("is_selected", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("is_selected", sa.Boolean(), nullable=False),
         sa.Column("slot_day", sa.Date()),
         sa.Column("file_deleted_at", TIME),
         sa.Column("idempotency_key", sa.String(128)),
@@ -549,7 +536,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
         sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
-        sa.Column("split", _enum("split", "public", "private"), nullable=False),
+        sa.Column("split", sa.String(16), nullable=False),
         sa.Column("score", sa.Double(), nullable=False),
         sa.Column("terms", JSON, nullable=False),
         sa.Column("groups", JSON, nullable=False),
@@ -568,9 +555,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
         sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
-        sa.Column(
-            "state", _enum("state", "waiting", "claimed", "done", "rejected", "failed"), nullable=False
-        ),
+        sa.Column("state", sa.String(16), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("available_at", TIME, nullable=False),
         sa.Column("lease_until", TIME),
@@ -594,11 +579,11 @@ def upgrade() -> None:
         "standing",
         sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
-        sa.Column("split", _enum("split", "public", "private"), nullable=False),
-        sa.Column("board", sa.String(40), nullable=False, server_default=""),
+        sa.Column("split", sa.String(16), nullable=False),
+        sa.Column("board", sa.String(40), nullable=False),
         sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
         sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
-        sa.Column("score_units", BIG_ID, nullable=False),
+        sa.Column("score_units", sa.BigInteger(), nullable=False),
         sa.Column("submitted_at", TIME, nullable=False),
         sa.UniqueConstraint(
             "scoring_version_id",
@@ -646,38 +631,7 @@ def downgrade() -> None:
     """Drop all tables."""
     if op.get_bind().dialect.supports_alter:
         op.drop_constraint(LIVE, "competition", type_="foreignkey")
-    op.drop_table("standing")
-    op.drop_table("scoring_job")
-    op.drop_table("score")
-    op.drop_table("team_member")
-    op.drop_table("team_invite")
-    op.drop_table("submission_grant")
-    op.drop_table("submission")
-    op.drop_table("scoring_version")
-    op.drop_table("participation")
-    op.drop_table("merge_request")
-    op.drop_table("team")
-    op.drop_table("solution")
-    op.drop_table("second_factor")
-    op.drop_table("roster_entry")
-    op.drop_table("recovery_code")
-    op.drop_table("organizer_job")
-    op.drop_table("organizer")
-    op.drop_table("mail")
-    op.drop_table("login")
-    op.drop_table("kept_identity")
-    op.drop_table("identity")
-    op.drop_table("figure")
-    op.drop_table("factor_step")
-    op.drop_table("data_file")
-    op.drop_table("audit_entry")
-    op.drop_table("api_token")
-    op.drop_table("announcement")
-    op.drop_table("announced_upload")
-    op.drop_table("account_link")
-    op.drop_table("user_account")
-    op.drop_table("tally")
-    op.drop_table("competition")
-    op.drop_table("backup_run")
+    for table in TABLES:
+        op.drop_table(table)
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP FUNCTION refuse_change_of_audit()")

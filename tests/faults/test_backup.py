@@ -115,4 +115,4 @@ def _all_scored(database):
 
 def _nothing_waits(database):
     with database.read() as session:
-        return not outbox.something_waits(session, now=db.now(session))
+        return not session.scalar(select(outbox.are_waiting(db.now(session))))

@@ -206,7 +206,7 @@ def test_restored_installation_does_not_wait_for_workers_of_the_lost_one(service
     with elsewhere.database.write() as session:
         for claim, job_id in ((jobs.claim, scoring_id), (organizer_jobs.claim, check_id)):
             claimed = claim(session, job_id=job_id, lease=lease, now=service.now)
-            assert claimed is not None and claimed.attempt == 1
+            assert claimed is not None
 
 
 def test_restored_installation_sends_no_email_twice(service, elsewhere, tmp_path):

@@ -152,7 +152,7 @@ def test_no_frequent_statement_scans_a_large_table(make_arena, make_postgresql_u
             if lane.name in ("calendar", "retries", "texts", "errors", "data", "records"):
                 lane.run(turn)
         with arena.database.write() as session:
-            assert not outbox.something_waits(session, now=NOW)
+            assert not session.scalar(select(outbox.are_waiting(NOW)))
             outbox.forget_old(session, now=NOW)
     for sent in (pages, upload, sweep):
         assert plans.scans(sent) == []

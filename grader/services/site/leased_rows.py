@@ -19,14 +19,15 @@ from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.base import ExecutableOption
 
-from grader.models import JobState, OrganizerJob, ScoringJob
+from grader.models import Job, JobState, OrganizerJob, ScoringJob
 
 OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
 # While the storage is unavailable, attempts are not counted until a time limit is reached.
 OUTAGE_DELAY = timedelta(seconds=10)
 OUTAGE_PATIENCE = timedelta(hours=24)
 
-Job = TypeVar("Job", ScoringJob, OrganizerJob)
+AnyJob = TypeVar("AnyJob", ScoringJob, OrganizerJob)
+Queue = type[ScoringJob] | type[OrganizerJob]
 
 logger = logging.getLogger(__name__)
 
@@ -60,32 +61,17 @@ class Failure:
 Unfinished = Rejection | Breakdown | Outage | Failure
 
 
-@dataclass(frozen=True, slots=True)
-class Retries:
-    """The maximum numbers of errors and lost leases for the jobs of a queue.
-
-    A job with more lost leases than `freed_at_once` may be killing its holders. It is claimed again only
-    after its lease ends, so that a brief shortage of memory does not make a file fail.
-    """
-
-    noun: str
-    error_pauses: tuple[timedelta, ...]
-    lost_leases: int
-    freed_at_once: int
-
-    @property
-    def errors(self) -> int:
-        """The number of errors after which a job fails."""
-        return len(self.error_pauses) + 1
-
-    def are_used_up(self, job: ScoringJob | OrganizerJob) -> bool:
-        """Return whether a job has lost its last lease."""
-        return job.attempt_count - job.error_count >= self.lost_leases
-
-
-SCORING = Retries("job", (timedelta(seconds=10), timedelta(seconds=60)), lost_leases=10, freed_at_once=3)
-# A job that continues from its interim results loses a lease at each restart of its process.
-ORGANIZERS = Retries("organizers' job", (timedelta(seconds=10),), lost_leases=10, freed_at_once=3)
+# The pauses after errors; a job fails with the next error.
+ERROR_PAUSES: Mapping[type[Job], Sequence[timedelta]] = {
+    ScoringJob: (timedelta(seconds=10), timedelta(seconds=60)),
+    OrganizerJob: (timedelta(seconds=10),),
+}
+# A job fails when it loses its last lease. A job that continues from its interim results loses a lease at
+# each restart of its process.
+LOST_LEASES = 10
+# A job with more lost leases may be killing its holders. It is claimed again only after its lease ends, so
+# that a brief shortage of memory does not make a file fail.
+FREED_AT_ONCE = 3
 
 
 def new_incident() -> str:
@@ -93,9 +79,7 @@ def new_incident() -> str:
     return secrets.token_hex(4)
 
 
-def is_free(
-    queue: type[ScoringJob] | type[OrganizerJob], now: datetime, older_than: timedelta = timedelta()
-) -> ColumnElement[bool]:
+def is_free(queue: Queue, now: datetime, older_than: timedelta = timedelta()) -> ColumnElement[bool]:
     """Return the condition that a job has waited for `older_than` or its lease has expired."""
     return or_(
         and_(queue.state == JobState.WAITING, queue.available_at <= now - older_than),
@@ -105,12 +89,12 @@ def is_free(
 
 def claim(
     session: Session,
-    queue: type[ScoringJob] | type[OrganizerJob],
+    queue: Queue,
     *conditions: ColumnElement[bool],
     now: datetime,
     lease: timedelta,
     holder: str | None,
-    values: Mapping[str, Any] | None = None,
+    **values: Any,
 ) -> tuple[str, int] | None:
     """Claim all jobs that meet the conditions; return their token and attempt, or None if there are none."""
     token = secrets.token_hex(16)
@@ -123,7 +107,7 @@ def claim(
             token=token,
             holder=holder,
             attempt_count=queue.attempt_count + 1,
-            **(values or {}),
+            **values,
         )
         .returning(queue.attempt_count)
         .execution_options(synchronize_session=False)
@@ -133,12 +117,12 @@ def claim(
 
 def hold(
     session: Session,
-    queue: type[Job],
+    queue: type[AnyJob],
     *,
     job_ids: Sequence[int],
     token: str,
     options: Sequence[ExecutableOption] = (),
-) -> Sequence[Job]:
+) -> Sequence[AnyJob]:
     """Lock claimed jobs, and return those that the holder of the token still holds."""
     return session.scalars(
         select(queue)
@@ -150,7 +134,7 @@ def hold(
     ).all()
 
 
-def wait(job: ScoringJob | OrganizerJob, *, until: datetime | None = None, is_counted: bool = True) -> None:
+def wait(job: Job, *, until: datetime | None = None, is_counted: bool = True) -> None:
     """Return a held job to the queue, optionally as if the attempt had never been made."""
     job.state = JobState.WAITING
     job.lease_until = job.token = None
@@ -160,7 +144,7 @@ def wait(job: ScoringJob | OrganizerJob, *, until: datetime | None = None, is_co
 
 
 def finish(
-    job: ScoringJob | OrganizerJob,
+    job: Job,
     state: JobState,
     *,
     now: datetime,
@@ -174,7 +158,7 @@ def finish(
     job.problems, job.incident = list(problems), incident
 
 
-def record(job: ScoringJob | OrganizerJob, limits: Retries, outcome: Unfinished, *, now: datetime) -> None:
+def record(job: Job, outcome: Unfinished, *, now: datetime) -> None:
     """Record a failed attempt of a held job, which then waits for the next attempt or fails."""
     match outcome:
         case Rejection(problems):
@@ -185,23 +169,31 @@ def record(job: ScoringJob | OrganizerJob, limits: Retries, outcome: Unfinished,
             wait(job, until=now + OUTAGE_DELAY, is_counted=False)
         case Outage():
             incident = new_incident()
-            logger.error(
-                "Incident %s: storage could not be read for %s %s for a day.", incident, limits.noun, job.id
-            )
-            record(job, limits, Breakdown(incident), now=now)
+            logger.error("Incident %s: storage could not be read for %s for a day.", incident, _named(job))
+            record(job, Breakdown(incident), now=now)
         case Breakdown(incident):
+            pauses = ERROR_PAUSES[type(job)]
             job.error_count += 1
-            if job.error_count >= limits.errors:
+            if job.error_count > len(pauses):
                 finish(job, JobState.FAILED, now=now, incident=incident)
             else:
-                wait(job, until=now + limits.error_pauses[job.error_count - 1])
+                wait(job, until=now + pauses[job.error_count - 1])
 
 
-def give_up(job: ScoringJob | OrganizerJob, limits: Retries, *, now: datetime) -> None:
+def has_lost_last_lease(job: Job) -> bool:
+    """Return whether a job cannot be claimed again."""
+    return job.attempt_count - job.error_count >= LOST_LEASES
+
+
+def give_up(job: Job, *, now: datetime) -> None:
     """Mark a locked job that has lost its last lease as failed."""
-    incident, lost = new_incident(), limits.lost_leases
-    logger.error("Incident %s: %s %s failed after losing %s leases.", incident, limits.noun, job.id, lost)
+    incident = new_incident()
+    logger.error("Incident %s: %s failed after losing %s leases.", incident, _named(job), LOST_LEASES)
     finish(job, JobState.FAILED, now=now, incident=incident)
+
+
+def _named(job: Job) -> str:
+    return f"{type(job).__name__} {job.id}"
 
 
 def are_held(now: datetime) -> ColumnElement[bool]:
@@ -233,14 +225,14 @@ def free(session: Session, *, holders: Collection[str], now: datetime) -> int:
     alive can record its result.
     """
     count = 0
-    for queue, limits in ((ScoringJob, SCORING), (OrganizerJob, ORGANIZERS)):
+    for queue in (ScoringJob, OrganizerJob):
         freed = session.scalars(
             update(queue)
             .where(
                 queue.state == JobState.CLAIMED,
                 queue.lease_until > now,
                 queue.holder.in_(holders),
-                queue.attempt_count - queue.error_count <= limits.freed_at_once,
+                queue.attempt_count - queue.error_count <= FREED_AT_ONCE,
             )
             .values(lease_until=now)
             .returning(queue.id)

@@ -1,11 +1,10 @@
 """Organizers' background jobs (checks, solution files, comparisons): add, claim, extend, record."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, Select, func, select, update
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
@@ -13,7 +12,6 @@ from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind,
 from grader.services.site import leased_rows
 from grader.services.site.leased_rows import OPEN_STATES, Unfinished
 
-LIMITS = leased_rows.ORGANIZERS
 LEASE = timedelta(seconds=60)
 CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short jobs that an organizer waits for
 STATISTICS = (OrganizerJobKind.COMPARE, OrganizerJobKind.ERRORS)
@@ -34,23 +32,8 @@ class UnknownOrganizerJob(OrganizerError):
     message = "There is no job {job_id}."
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of successful work."""
-
-    result: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class OrganizerClaim:
-    """A claim on one job, with the job's parameters."""
-
-    job_id: int
-    token: str
-    attempt: int
-    kind: OrganizerJobKind
-    competition_id: int
-    parameters: dict[str, Any]
+Result = dict[str, Any]
+"""The result of successful work."""
 
 
 def add(
@@ -159,86 +142,67 @@ def _waiting(now: datetime, lane: str) -> Select[int]:
 
 def claim(
     session: Session, *, job_id: int, now: datetime, lease: timedelta = LEASE, holder: str | None = None
-) -> OrganizerClaim | None:
-    """Claim a job that is waiting or whose lease has expired; return None if it is not available or fails."""
-    job = session.scalar(
-        select(OrganizerJob)
-        .where(OrganizerJob.id == job_id, leased_rows.is_free(OrganizerJob, now))
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
+) -> OrganizerJob | None:
+    """Claim a job that is waiting or whose lease has expired; return None if it is not available.
+
+    The returned row has the token of the claim. A job that has lost its last lease fails instead.
+    """
+    is_free = OrganizerJob.id == job_id, leased_rows.is_free(OrganizerJob, now)
+    query = select(OrganizerJob).where(*is_free).with_for_update().execution_options(populate_existing=True)
+    job: OrganizerJob | None = session.scalar(query)
     if job is None:
         return None
-    if LIMITS.are_used_up(job):
-        leased_rows.give_up(job, LIMITS, now=now)
+    if leased_rows.has_lost_last_lease(job):
+        leased_rows.give_up(job, now=now)
         session.flush()
         return None
-    taken = leased_rows.claim(
-        session,
-        OrganizerJob,
-        OrganizerJob.id == job_id,
-        now=now,
-        lease=lease,
-        holder=holder,
-        values={"progress": {}},
-    )
-    if taken is None:
-        return None
-    token, attempt = taken
-    return OrganizerClaim(
-        job_id=job.id,
-        token=token,
-        attempt=attempt,
-        kind=job.kind,
-        competition_id=job.competition_id,
-        parameters=job.parameters,
-    )
+    leased_rows.claim(session, OrganizerJob, *is_free, now=now, lease=lease, holder=holder, progress={})
+    session.refresh(job)
+    return job
 
 
 def extend(
     session: Session,
     *,
-    claim: OrganizerClaim,
+    claim: OrganizerJob,
     now: datetime,
     lease: timedelta = LEASE,
     progress: Mapping[str, Any] | None = None,
     has_stored: bool = False,
 ) -> bool:
-    """Extend the lease of a job and store its progress; return False for an outdated token.
+    """Extend the lease of a claimed job and store its progress; return False for an outdated token.
 
     With `has_stored`, earlier lost leases are not counted: the next attempt continues from stored results.
     """
-    values: dict[str, Any] = {"lease_until": now + lease}
-    if progress is not None:
-        values["progress"] = dict(progress)
-    if has_stored:
-        values["attempt_count"] = OrganizerJob.error_count + 1
-    taken = session.execute(
-        update(OrganizerJob)
-        .where(
-            OrganizerJob.id == claim.job_id,
-            OrganizerJob.token == claim.token,
-            OrganizerJob.state == JobState.CLAIMED,
-        )
-        .values(**values)
-        .execution_options(synchronize_session=False)
-    )
-    return isinstance(taken, CursorResult) and taken.rowcount == 1
-
-
-def record(session: Session, *, claim: OrganizerClaim, outcome: Result | Unfinished, now: datetime) -> bool:
-    """Record the outcome of a job; return False if the token is not current."""
-    held = leased_rows.hold(session, OrganizerJob, job_ids=[claim.job_id], token=claim.token)
-    if not held:
+    job = _held(session, claim)
+    if job is None:
         return False
-    (job,) = held
-    if isinstance(outcome, Result):
-        leased_rows.finish(job, JobState.DONE, now=now)
-        job.result = dict(outcome.result)
-    else:
-        leased_rows.record(job, LIMITS, outcome, now=now)
+    job.lease_until = now + lease
+    if progress is not None:
+        job.progress = dict(progress)
+    if has_stored:
+        job.attempt_count = job.error_count + 1
     session.flush()
     return True
+
+
+def record(session: Session, *, claim: OrganizerJob, outcome: Result | Unfinished, now: datetime) -> bool:
+    """Record the outcome of a claimed job; return False if the token is not current."""
+    job = _held(session, claim)
+    if job is None:
+        return False
+    if isinstance(outcome, dict):
+        leased_rows.finish(job, JobState.DONE, now=now)
+        job.result = outcome
+    else:
+        leased_rows.record(job, outcome, now=now)
+    session.flush()
+    return True
+
+
+def _held(session: Session, claim: OrganizerJob) -> OrganizerJob | None:
+    held = leased_rows.hold(session, OrganizerJob, job_ids=[claim.id], token=claim.token or "")
+    return next(iter(held), None)
 
 
 def _of(competition: Competition, kind: OrganizerJobKind | None) -> Select[OrganizerJob]:

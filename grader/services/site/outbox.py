@@ -5,11 +5,10 @@ An e-mail whose key was used before is not queued.
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import ColumnElement, Select, delete, select
 from sqlalchemy.orm import Session
 
 from grader.db import insert_new
@@ -36,18 +35,6 @@ class Notice(enum.StrEnum):
     TEAM = "team"
     RESULTS = "results"
     ORGANIZER = "organizer"
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A claimed e-mail."""
-
-    id: int
-    attempt: int
-    to_address: str
-    subject: str
-    body: str
-    created_at: datetime
 
 
 def notify(
@@ -117,37 +104,37 @@ def _row(
     }
 
 
-def something_waits(session: Session, *, now: datetime) -> bool:
-    """Return whether `claim` would return an e-mail."""
-    return session.scalar(_waiting(now).limit(1)) is not None
+def are_waiting(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that `claim` would return an e-mail."""
+    return _waiting(now).exists()
 
 
-def claim(session: Session, *, now: datetime) -> Letter | None:
+def claim(session: Session, *, now: datetime) -> Mail | None:
     """Claim the oldest due e-mail, or None if there is none."""
     query = _waiting(now).order_by(Mail.available_at, Mail.id).limit(1)
-    mail = session.scalar(query.with_for_update(skip_locked=True))
+    mail: Mail | None = session.scalar(query.with_for_update(skip_locked=True))
     if mail is None:
         return None
     mail.available_at = now + LEASE
     mail.attempt_count += 1
     session.flush()
-    return Letter(mail.id, mail.attempt_count, mail.to_address, mail.subject, mail.body, mail.created_at)
+    return mail
 
 
-def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
+def record_sent(session: Session, *, claimed: Mail, now: datetime) -> None:
     """Record that an e-mail was sent, and delete its body, which may contain a link."""
-    mail = session.get(Mail, letter.id, with_for_update=True)
+    mail = session.get(Mail, claimed.id, with_for_update=True)
     if mail is not None and mail.sent_at is None:
         mail.sent_at, mail.body, mail.error = now, "", None
         session.flush()
 
 
-def record_failed(session: Session, *, letter: Letter, error: str, is_final: bool, now: datetime) -> None:
+def record_failed(session: Session, *, claimed: Mail, error: str, is_final: bool, now: datetime) -> None:
     """Record a delivery error; the e-mail is retried after a pause unless the error is permanent."""
-    mail = session.get(Mail, letter.id, with_for_update=True, populate_existing=True)
-    if mail is not None and mail.attempt_count == letter.attempt and mail.sent_at is None:
+    mail = session.get(Mail, claimed.id, with_for_update=True, populate_existing=True)
+    if mail is not None and mail.attempt_count == claimed.attempt_count and mail.sent_at is None:
         mail.error = one_line(error, 500)
-        mail.available_at = now + (GIVEN_UP_AFTER if is_final else pause_after(letter.attempt))
+        mail.available_at = now + (GIVEN_UP_AFTER if is_final else pause_after(mail.attempt_count))
         session.flush()
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
 from grader.services.competitions.acting import Act
-from grader.services.submissions import scoring_jobs as scoring
+from grader.services.site import leased_rows
 
 RETRY_INTERVAL = timedelta(hours=1)
 RETRIED_FOR = timedelta(hours=24)
@@ -66,8 +66,8 @@ def retry_failed(session: Session, *, now: datetime) -> int:
     Each retry allows only one attempt, so that a file that always breaks scoring does not cause a loop.
     """
     jobs = session.scalars(_broken(now).with_for_update(of=ScoringJob, skip_locked=True)).all()
-    errors = scoring.LIMITS.errors - 1
-    _restart(jobs, error_count=errors, attempt_count=errors + scoring.LIMITS.lost_leases - 1, now=now)
+    errors = len(leased_rows.ERROR_PAUSES[ScoringJob])
+    _restart(jobs, error_count=errors, attempt_count=errors + leased_rows.LOST_LEASES - 1, now=now)
     session.flush()
     return len(jobs)
 

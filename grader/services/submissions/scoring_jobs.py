@@ -41,7 +41,6 @@ from grader.services.solutions import intake
 from grader.services.teams import limits
 
 Results = Mapping[Split, MetricResult]
-LIMITS = leased_rows.SCORING
 # The time that a metric written in Python may take, and the start of its sandbox, in addition to reading.
 PYTHON_SECONDS = 150
 # A problem's text for organizers only, which may contain labels.
@@ -163,7 +162,7 @@ def claim(
     )
     if job is None or is_python not in (None, registry.is_python(job.scoring_version.metric_settings)):
         return None
-    if LIMITS.are_used_up(job) and _give_up(session, job, now=now):
+    if leased_rows.has_lost_last_lease(job) and _give_up(session, job, now=now):
         return None
     taken = _take(session, [job], lease=lease, now=now, holder=holder)
     return replace(taken[0], accepted_at=job.created_at) if taken else None
@@ -344,7 +343,7 @@ def record_batch(
             leased_rows.finish(job, JobState.DONE, now=now)
             job.notes = list(outcome.notes)
         else:
-            leased_rows.record(job, LIMITS, outcome, now=now)
+            leased_rows.record(job, outcome, now=now)
         if job.state in STATUS_OF:
             _tell_end(session, competition, job)
     session.flush()
@@ -401,7 +400,7 @@ def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> bool:
     held = hold(session, job_ids=[job.id], token=job.token or "")
     if held is None or job.lease_until is None or job.lease_until > now:
         return False
-    leased_rows.give_up(job, LIMITS, now=now)
+    leased_rows.give_up(job, now=now)
     session.flush()
     _tell_end(session, held[0], job)
     return True

@@ -16,8 +16,8 @@ from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.files import FileRejected
+from grader.models import OrganizerJob
 from grader.services.site import organizer_jobs
-from grader.services.site.organizer_jobs import OrganizerClaim
 from grader.settings import Settings
 from grader.storage.stores import Storage
 
@@ -38,7 +38,7 @@ class Work:
     job stores results and calls `has_stored`; the next attempt skips what is stored.
     """
 
-    claim: OrganizerClaim
+    claim: OrganizerJob
     settings: Settings
     database: Database
     storage: Storage

@@ -10,10 +10,10 @@ from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.files import FileRejected
-from grader.models import OrganizerJobKind
+from grader.models import OrganizerJob, OrganizerJobKind
 from grader.services.site import leased_rows, organizer_jobs
 from grader.services.site.leased_rows import Breakdown, Outage, Rejection, Unfinished
-from grader.services.site.organizer_jobs import LEASE, OrganizerClaim, Result
+from grader.services.site.organizer_jobs import LEASE, Result
 from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable
 from grader.worker.organizer_jobs import checks, closing, measuring
@@ -60,11 +60,11 @@ class OrganizerWorker:
         if claim is None:
             return False
         reach("organizer_job.after_claim")
-        ids = {"organizer_job": claim.job_id, "competition": claim.competition_id}
+        ids = {"organizer_job": claim.id, "competition": claim.competition_id}
         with logs.bound(**ids):
             return self._work(claim)
 
-    def _work(self, claim: OrganizerClaim) -> bool:
+    def _work(self, claim: OrganizerJob) -> bool:
         work = Work(claim, self._settings, self._database, self._storage, self._lease)
         with work.extended():
             outcome = self._outcome(work)
@@ -74,7 +74,7 @@ class OrganizerWorker:
         reach("organizer_job.after_commit")
         return recorded
 
-    def _record(self, claim: OrganizerClaim, outcome: Result | Unfinished) -> bool:
+    def _record(self, claim: OrganizerJob, outcome: Result | Unfinished) -> bool:
         with self._database.write() as session:
             recorded = organizer_jobs.record(session, claim=claim, outcome=outcome, now=db.now(session))
             reach("organizer_job.before_commit")
@@ -83,15 +83,15 @@ class OrganizerWorker:
     def _outcome(self, work: Work) -> Result | Unfinished | None:
         claim = work.claim
         try:
-            return Result(self._handlers[claim.kind](work))
+            return self._handlers[claim.kind](work)
         except WorkLost:
-            logger.info("Organizers' job %s lost its lease or was dismissed.", claim.job_id)
+            logger.info("Organizers' job %s lost its lease or was dismissed.", claim.id)
             return None
         except (FileRejected, OrganizerError) as error:
             return Rejection(problems_of(error))
         except StorageUnavailable as error:
             logger.warning(
-                "The storage could not be read; organizers' job %s will be retried: %s", claim.job_id, error
+                "The storage could not be read; organizers' job %s will be retried: %s", claim.id, error
             )
             return Outage()
         except Exception:
@@ -99,8 +99,8 @@ class OrganizerWorker:
             logger.exception(
                 "Incident %s: organizers' job %s (%s, attempt %s) failed.",
                 incident,
-                claim.job_id,
+                claim.id,
                 claim.kind,
-                claim.attempt,
+                claim.attempt_count,
             )
             return Breakdown(incident)

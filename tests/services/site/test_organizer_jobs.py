@@ -6,7 +6,7 @@ import pytest
 
 from grader.models import Competition, OrganizerJob, OrganizerJobKind
 from grader.services.site import organizer_jobs
-from grader.services.site.organizer_jobs import LEASE, Result
+from grader.services.site.organizer_jobs import LEASE
 
 pytestmark = pytest.mark.both_databases
 
@@ -90,7 +90,7 @@ def test_discarded_job_ends_and_is_no_longer_the_newest(service, competition, jo
     with service.database.write() as session:
         found = organizer_jobs.get(session, competition=competition, job_id=job.id)
         organizer_jobs.dismiss(session, job=found, now=service.now)
-    assert not do(service, organizer_jobs.record, claim=mine, outcome=Result({}))
+    assert not do(service, organizer_jobs.record, claim=mine, outcome={})
     with service.database.read() as session:
         kind = OrganizerJobKind.CHECK
         assert organizer_jobs.newest(session, competition=competition, kind=kind) == []

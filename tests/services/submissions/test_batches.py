@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Standing
-from grader.services.site.leased_rows import Breakdown, Rejection
+from grader.services.site.leased_rows import LOST_LEASES, Breakdown, Rejection
 from grader.services.submissions import scoring_jobs as scoring
 from grader.worker.calculator import Calculator
 
@@ -136,9 +136,9 @@ def test_file_that_kills_its_readers_eventually_fails(service, version):
     poison = claims[0].job_id
     rest = compute(service.storage, claims[1:])
     record(service, claims[1:], rest)  # Only the file that kills its readers loses its lease.
-    for lost in range(1, scoring.LIMITS.lost_leases):
+    for lost in range(1, LOST_LEASES):
         assert [each.job_id for each in claim(service, version, after=lost * LEASE)] == [poison]
-    assert claim(service, version, after=scoring.LIMITS.lost_leases * LEASE) == []
+    assert claim(service, version, after=LOST_LEASES * LEASE) == []
     assert jobs(service, version)[poison].state is JobState.FAILED
 
 

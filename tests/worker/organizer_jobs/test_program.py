@@ -10,6 +10,7 @@ from grader.errors import OrganizerError
 from grader.files import FileProblem, FileRejected
 from grader.models import JobState, OrganizerJob, OrganizerJobKind
 from grader.services.site import organizer_jobs
+from grader.services.site.leased_rows import LOST_LEASES
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
@@ -105,7 +106,7 @@ def test_attempts_that_stored_results_are_not_counted(service):
         raise SystemExit("killed")  # Nothing is recorded, as after kill -9.
 
     job = add(service, service.competition())
-    for _ in range(2 * organizer_jobs.LIMITS.lost_leases):
+    for _ in range(2 * LOST_LEASES):
         with pytest.raises(SystemExit):
             run(service, job, handler, lease=timedelta())
     assert run(service, job, lambda _: {"done": True}).state is JobState.DONE
