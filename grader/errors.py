@@ -96,7 +96,8 @@ class SeveralProblems(FairboardError):
 class _Named(FairboardError):
     """An error with a name, a kind and a message, but without a class of its own.
 
-    With `problems` instead of a message, it reports several. `details` are values for the API's JSON.
+    With `problems` instead of a message, it reports several: messages, or mappings with further values for
+    the API's JSON. `details` are such values of the error itself.
     """
 
     def __init__(
@@ -105,14 +106,15 @@ class _Named(FairboardError):
         kind: ErrorKind,
         message: str | None = None,
         *,
-        problems: Iterable[str] | None = None,
+        problems: Iterable[str | Mapping[str, Any]] | None = None,
         retry_after: timedelta | None = None,
         **details: Any,
     ) -> None:
         self.public_name, self.kind, self.retry_after, self._details = name, kind, retry_after, details
         if problems is not None:
-            self.problems = tuple(problems)
-            details["problems"] = [{"message": each} for each in self.problems]
+            listed = [{"message": each} if isinstance(each, str) else each for each in problems]
+            details["problems"] = listed
+            self.problems = tuple(str(each["message"]) for each in listed)
             message = message or "\n".join(self.problems)
         super().__init__(message)
 

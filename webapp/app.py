@@ -13,7 +13,7 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.broker import Hints
 from webapp import health, routes
-from webapp.http import confirmation, errors, middleware, open_requests, parameters
+from webapp.http import confirmation, errors, fields, middleware, open_requests
 from webapp.http.site import Hinting, Site
 from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, formats
@@ -47,7 +47,7 @@ def create_app(
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files.
     app.extensions["fairboard"] = site
-    parameters.init_app(app)
+    fields.init_app(app)
     # This limit applies to every request. `uploads` sets other limits for competition files.
     app.config.update(
         MAX_CONTENT_LENGTH=MAX_FORM_BYTES, MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES, MAX_FORM_PARTS=MAX_FORM_PARTS

@@ -18,16 +18,14 @@ from werkzeug.datastructures import MultiDict, WWWAuthenticate
 from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.exceptions import Unauthorized
 
-from grader.errors import ErrorKind
+from grader.errors import ErrorKind, Refusal
 from grader.models import ApiToken
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope, other_competition
 from grader.services.site.paging import Slice
 from webapp.http.bodies import FORM_TYPES
 from webapp.http.context import reading
-from webapp.http.errors import BadRequest
 from webapp.http.fields import FileForm, is_list
-from webapp.http.parameters import UnreadableBody
 from webapp.http.responses import conditional
 
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
@@ -48,34 +46,6 @@ PLAIN_WORDS = {
     "date_from_datetime_parsing": "must be a date such as 2030-01-31",
     "datetime_from_date_parsing": "must be a time such as 2030-01-31T12:00:00Z",
 }
-
-
-class UnreadableFields(BadRequest):
-    """A request with fields that the operation does not accept. The error lists the first of them."""
-
-    public_name = "unreadable"
-
-    def __init__(self, error: ValidationError) -> None:
-        self._problems: list[dict[str, Any]] = [
-            {"message": _sentence(problem), "fields": [_place(problem)] if problem["loc"] else []}
-            for problem in error.errors(include_url=False)[:MOST_LISTED]
-        ]
-        more = error.error_count() - len(self._problems)
-        listed = " ".join(problem["message"] for problem in self._problems)
-        super().__init__(f"{listed} There are {more:,} more problems." if more else listed)
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """The problems, each with its field."""
-        return {"problems": self._problems}
-
-
-class NotJsonType(BadRequest):
-    """A body whose content type is not JSON."""
-
-    public_name = "not_json"
-    kind = ErrorKind.INVALID
-    message = "Send the body as JSON, with the header `Content-Type: application/json`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +113,23 @@ def operation(
 
 
 def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
-    """Return the fields of a request as a model; raise UnreadableFields."""
+    """Return the fields of a request as a model; raise Refusal."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        raise UnreadableFields(error) from None
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: ValidationError) -> Refusal:
+    """Return an error that lists the first problems of the fields."""
+    problems = [
+        {"message": _sentence(problem), "fields": [_place(problem)] if problem["loc"] else []}
+        for problem in error.errors(include_url=False)[:MOST_LISTED]
+    ]
+    message = " ".join(str(problem["message"]) for problem in problems)
+    if more := error.error_count() - len(problems):
+        message += f" There are {more:,} more problems."
+    return Refusal("unreadable", ErrorKind.INVALID, message, problems=problems)
 
 
 def _fields(model: type[BaseModel], sent: MultiDict[str, str]) -> dict[str, Any]:
@@ -160,11 +142,9 @@ def _body(model: type[BaseModel]) -> Mapping[str, Any]:
     """Return the fields of the body, which is JSON or a form."""
     if request.mimetype in FORM_TYPES:  # sent by `curl --data name=value`
         if any(name.lstrip().startswith(("{", "[")) for name in request.form):
-            raise NotJsonType  # `curl --data '{…}'` sends JSON with a form's content type
+            raise _not_json()  # `curl --data '{…}'` sends JSON with a form's content type
         return _fields(model, request.form)
-    if request.content_length or request.mimetype:
-        _require_object()
-    return request.get_json(silent=True) or {}
+    return json_object() if request.content_length or request.mimetype else {}
 
 
 def _response(answer: Any, known: Operation) -> Response:
@@ -186,16 +166,22 @@ def current() -> Operation:
     return OPERATIONS[cast(str, request.endpoint).removeprefix("api.")]
 
 
-def _require_object() -> None:
-    """Raise an error for a body that is not an object; pydantic would treat it as empty."""
+def json_object() -> Mapping[str, Any]:
+    """Return the JSON object in the body; raise Refusal for any other body."""
     if not request.is_json:
-        raise NotJsonType
+        raise _not_json()
     sent: object = None
     # These errors mean invalid JSON, too deep nesting, and integers too long for Python to parse.
     with suppress(NotJson, RecursionError, ValueError):
         sent = request.get_json()
     if not isinstance(sent, dict):
-        raise UnreadableBody
+        raise Refusal("unreadable_body", ErrorKind.INVALID, "The body must be a JSON object in UTF-8.")
+    return sent
+
+
+def _not_json() -> Refusal:
+    message = "Send the body as JSON, with the header `Content-Type: application/json`."
+    return Refusal("not_json", ErrorKind.INVALID, message)
 
 
 def _sentence(problem: Any) -> str:

@@ -9,7 +9,7 @@ from typing import IO, Any
 from flask import Request
 from werkzeug.datastructures import FileStorage
 
-from webapp.http.parameters import Unreadable
+from webapp.http.errors import unreadable
 
 FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 MEMORY_BYTES = 500_000  # larger files are written to disk
@@ -52,9 +52,9 @@ class FairboardRequest(Request):
 
 
 def require_few_fields(text: bytes) -> None:
-    """Raise Unreadable for a query or form whose fields would take long to process."""
+    """Raise Refusal for a query or form whose fields would take long to process."""
     if (count := text.count(b"&") + 1) > MOST_FIELDS:
-        raise Unreadable("number of fields", count, f"at most {MOST_FIELDS}")
+        raise unreadable(f"There are {count:,} fields; the limit is {MOST_FIELDS:,}.")
 
 
 def sha256_of(file: FileStorage) -> str:

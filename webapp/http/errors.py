@@ -18,7 +18,7 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from grader import db
-from grader.errors import ErrorKind, FairboardError, ParticipantError
+from grader.errors import ErrorKind, FairboardError, ParticipantError, Refusal
 from grader.storage import disk
 from grader.storage.stores import StorageUnavailable
 from grader.text import iso
@@ -64,10 +64,9 @@ FORM_EXPIRED = "This form has expired or came from another site. Go back, reload
 KEPT_HEADERS = frozenset({"Allow", "Content-Range", "Retry-After", "WWW-Authenticate"})
 
 
-class BadRequest(ParticipantError):
-    """An incomplete or invalid request."""
-
-    public_name = "bad_request"
+def unreadable(message: str) -> Refusal:
+    """Return the error of a request whose fields are invalid."""
+    return Refusal("unreadable", ErrorKind.INVALID, message)
 
 
 class FileTooLarge(ParticipantError):

@@ -1,9 +1,10 @@
-"""Field types and base classes for API models."""
+"""Field types, path parameters and base classes for API models."""
 
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, Self, get_args, get_origin
 
+from flask import Flask
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -16,10 +17,34 @@ from pydantic import (
     WithJsonSchema,
     field_validator,
 )
+from werkzeug.routing import BaseConverter, IntegerConverter, Map
 
 from grader.services.site.paging import MOST_PER_PAGE, PAGE_SIZE, Part
 from grader.text import is_storable, iso, utc
-from webapp.http.parameters import LARGEST, TEXT_MAX_LENGTH
+
+LARGEST = 2**31 - 1  # the range of PostgreSQL's integer, and therefore of every id and count
+TEXT_MAX_LENGTH = 256  # characters of a search text
+
+
+class NumberInPath(IntegerConverter):
+    """A number in a path, up to the largest PostgreSQL integer."""
+
+    regex = "[0-9]{1,10}"
+
+    def __init__(self, url_map: Map) -> None:
+        super().__init__(url_map, max=LARGEST)
+
+
+class NameInPath(BaseConverter):
+    """A text in a path, without characters that cannot be stored."""
+
+    regex = "[^/\0\ud800-\udfff]+"
+    part_isolating = True
+
+
+def init_app(app: Flask) -> None:
+    """Restrict the path parameters of all routes. Call this before adding the first route."""
+    app.url_map.converters |= {"int": NumberInPath, "default": NameInPath, "string": NameInPath}
 
 
 def _storable(text: str) -> str:

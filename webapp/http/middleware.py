@@ -27,7 +27,7 @@ from grader.text import is_storable
 from webapp.http import auth, context
 from webapp.http.bodies import FairboardRequest, require_few_fields
 from webapp.http.context import TOKEN_BLUEPRINTS
-from webapp.http.parameters import Unreadable
+from webapp.http.errors import unreadable
 from webapp.http.site import Site, refuse_unknown_host
 from webapp.server.requests import HEAD, Head
 
@@ -164,11 +164,11 @@ def _bind_route() -> None:
 
 
 def refuse_unreadable_query() -> None:
-    """Raise Unreadable for a query string that is too long or cannot be stored in the database."""
+    """Raise Refusal for a query string that is too long or cannot be stored in the database."""
     require_few_fields(request.query_string)
     for name, value in request.args.items(multi=True):
         if not (is_storable(name) and is_storable(value)):
-            raise Unreadable(name, value, "text without NUL characters (U+0000)")
+            raise unreadable(f"`{ascii(name[:40])[1:-1]}` must be text without NUL characters (U+0000).")
 
 
 def refuse_foreign_forms() -> None:

@@ -1,7 +1,5 @@
 """Kaggle protocol: competition list, details and texts."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from flask import g
@@ -9,25 +7,15 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Split
-from grader.services.competitions import organizers
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site.paging import page_of_list
 from grader.services.teams import participations, rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import competition_of
-from webapp.kaggle_protocol.protocol import (
-    SentFields,
-    asked_paging,
-    next_token,
-    page_address,
-    read,
-    time_text,
-)
+from webapp.kaggle_protocol.protocol import Fields, next_token, page_address, read, time_text
 
 PAGE_SIZE = 20
-TAB, SEGMENT, SORT = "COMPETITION_LIST_TAB_", "HOST_SEGMENT_", "COMPETITION_SORT_BY_"
-NEVER = datetime.max.replace(tzinfo=UTC)
 # A competition's texts and their titles, by Kaggle's page names.
 PAGES = {
     "description": ("overview", "Description"),
@@ -42,27 +30,30 @@ PAGES = {
     old=["GET /competitions/list"],
     as_before=lambda answer: answer["competitions"],
 )
-def list_competitions(session: Any, sent: SentFields) -> ResponseReturnValue:
-    """Return a page of the competitions visible to the user, in the Community category."""
-    page, size = asked_paging(sent, usual_size=PAGE_SIZE, most=100)
-    competitions = _searched(session, sent)
-    _sort(competitions, sent.text("sortBy").removeprefix(SORT))
-    part = page_of_list(competitions, page=page, page_size=size)
+def list_competitions(session: Any, sent: Fields) -> ResponseReturnValue:
+    """Return a page of the competitions visible to the user, newest first."""
+    text, is_own = sent.search.strip().casefold(), sent.group.upper().endswith("ENTERED")
+    joined = participations.competition_ids(session, user=g.user) if is_own else ()
+    found = [
+        each
+        for each in lookups.listed(session)
+        if (text in each.slug or text in each.title.casefold()) and (each.id in joined or not is_own)
+    ]
+    part = page_of_list(found, page=sent.page_number, page_size=sent.size(PAGE_SIZE))
     listed = [_line(session, competition) for competition in part.rows]
     return {"competitions": listed, "nextPageToken": next_token(part.page, part.page_count)}
 
 
 @read("GetCompetition")
-def get_competition(session: Any, sent: SentFields) -> ResponseReturnValue:
+def get_competition(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return a competition."""
-    return _line(session, competition_of(session, sent.text("competitionName")))
+    return _line(session, competition_of(session, sent.competition_name))
 
 
 @read("ListCompetitionPages")
-def list_competition_pages(session: Any, sent: SentFields) -> ResponseReturnValue:
+def list_competition_pages(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return a competition's texts in Markdown; the evaluation includes the score's formula."""
-    wanted = sent.text("pageName")
-    competition = competition_of(session, sent.text("competitionName"))
+    competition = competition_of(session, sent.competition_name)
     view = CompetitionView(competition, db.now(session))
     texts = {name: getattr(competition, setting) for name, (setting, _) in PAGES.items()}
     texts["evaluation"] = "\n\n".join(filter(None, (texts["evaluation"], _score(view))))
@@ -76,33 +67,9 @@ def list_competition_pages(session: Any, sent: SentFields) -> ResponseReturnValu
                 "postTitle": title,
             }
             for name, (_, title) in PAGES.items()
-            if texts[name] and wanted in ("", name)
+            if texts[name] and sent.page_name in ("", name)
         ]
     }
-
-
-def _searched(session: Any, sent: SentFields) -> list[Competition]:
-    """Return the visible competitions in a tab of Kaggle's competition list that contain a text."""
-    tab, category = sent.text("group").removeprefix(TAB), sent.text("category").removeprefix(SEGMENT)
-    if category.lower() not in ("", "unspecified", "community", "all"):
-        return []
-    roles = organizers.roles(session, user=g.user)
-    is_in: Callable[[Competition], bool] = {
-        "ENTERED": lambda each: participations.find(session, competition=each, user=g.user) is not None,
-        "HOSTED": lambda each: each.id in roles,
-    }.get(tab.upper(), bool)
-    text = sent.text("search").strip().casefold()
-    return [
-        each
-        for each in lookups.listed(session)
-        if is_in(each) and (text in each.slug or text in each.title.casefold())
-    ]
-
-
-def _sort(competitions: list[Competition], by: str) -> None:
-    """Sort by the close if requested; otherwise, keep the order (newest first)."""
-    if by.upper() in ("EARLIEST_DEADLINE", "LATEST_DEADLINE", "EARLIESTDEADLINE", "LATESTDEADLINE"):
-        competitions.sort(key=lambda each: each.closes_at or NEVER, reverse=by.upper().startswith("LATEST"))
 
 
 def _line(session: Any, competition: Competition) -> dict[str, Any]:

@@ -33,15 +33,7 @@ from webapp.http import lookups, responses
 from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.leaderboards import board_of, teams
-from webapp.kaggle_protocol.protocol import (
-    SentFields,
-    address,
-    asked_paging,
-    blueprint,
-    next_token,
-    read,
-    time_text,
-)
+from webapp.kaggle_protocol.protocol import Fields, address, blueprint, next_token, read, time_text
 from webapp.kaggle_protocol.submissions import open_submission
 
 PAGE_SIZE = 20
@@ -73,43 +65,41 @@ class Download:
     old=["GET /competitions/data/list/<slug>"],
     as_before=lambda answer: answer if {"pageSize", "pagesize"} & request.args.keys() else answer["files"],
 )
-def list_data_files(session: Any, sent: SentFields) -> ResponseReturnValue:
+def list_data_files(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return a page of the data files, including the sample submission."""
-    page, size = asked_paging(sent, usual_size=PAGE_SIZE)
-    competition = competition_of(session, sent.text("competitionName"))
+    competition = competition_of(session, sent.competition_name)
     files = data_files.list_all(session, competition=competition)
     listed = [_line(file.name, file.size_bytes, file.uploaded_at) for file in files]
     if competition.live_scoring_version is not None:
         sample = downloads.sample(competition)
         listed.insert(0, _line(sample.name, sample.size_bytes, sample.created_at))
-    part = page_of_list(listed, page=page, page_size=size)
+    part = page_of_list(listed, page=sent.page_number, page_size=sent.size(PAGE_SIZE))
     return {"files": list(part.rows), "nextPageToken": next_token(part.page, part.page_count)}
 
 
 @read("DownloadDataFile", old=["GET /competitions/data/download/<slug>/<path:name>"])
-def download_data_file(session: Any, sent: SentFields) -> ResponseReturnValue:
+def download_data_file(session: Any, sent: Fields) -> ResponseReturnValue:
     """Redirect to a file that the user may download."""
-    return _offer(session, "file", sent.text("competitionName"), sent.text("fileName"))
+    return _offer(session, "file", sent.competition_name, sent.file_name)
 
 
 @read("DownloadDataFiles", old=["GET /competitions/data/download-all/<slug>"])
-def download_data_files(session: Any, sent: SentFields) -> ResponseReturnValue:
+def download_data_files(session: Any, sent: Fields) -> ResponseReturnValue:
     """Redirect to a ZIP file of all files that the user may download now."""
-    return _offer(session, "files", sent.text("competitionName"))
+    return _offer(session, "files", sent.competition_name)
 
 
 @read("DownloadLeaderboard", old=["GET /competitions/<slug>/leaderboard/download"])
-def download_leaderboard(session: Any, sent: SentFields) -> ResponseReturnValue:
+def download_leaderboard(session: Any, sent: Fields) -> ResponseReturnValue:
     """Redirect to the whole leaderboard as CSV in a ZIP file."""
-    return _offer(session, "leaderboard", sent.text("competitionName"))
+    return _offer(session, "leaderboard", sent.competition_name)
 
 
 @read("DownloadSubmission")
-def download_submission(session: Any, sent: SentFields) -> ResponseReturnValue:
+def download_submission(session: Any, sent: Fields) -> ResponseReturnValue:
     """Redirect to a submission's original file."""
-    number = sent.number("submissionId") or 0
-    slug = open_submission(session, number).submission.competition.slug
-    return _offer(session, "submission", slug, str(number))
+    slug = open_submission(session, sent.submission_id).submission.competition.slug
+    return _offer(session, "submission", slug, str(sent.submission_id))
 
 
 @blueprint.get("/downloads/<name>")

@@ -15,23 +15,17 @@ from grader.services.teams import rosters
 from grader.visibility import Phase
 from webapp.http import lookups
 from webapp.http.context import competition_of
-from webapp.kaggle_protocol.protocol import (
-    SentFields,
-    asked_paging,
-    next_token,
-    read,
-    time_text,
-)
+from webapp.kaggle_protocol.protocol import Fields, next_token, read, time_text
 
 PAGE_SIZE = 50
 
 
 @read("GetLeaderboard", old=["GET /competitions/<slug>/leaderboard/view"])
-def get_leaderboard(session: Any, sent: SentFields) -> ResponseReturnValue:
+def get_leaderboard(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return a page of the public leaderboard (after the reveal, the private one), without benchmarks."""
-    page, size = asked_paging(sent, usual_size=PAGE_SIZE)
-    competition = competition_of(session, sent.text("competitionName"))
-    board = board_of(session, competition, BoardRequest(page=page, page_size=size))
+    competition = competition_of(session, sent.competition_name)
+    request = BoardRequest(page=sent.page_number, page_size=sent.size(PAGE_SIZE))
+    board = board_of(session, competition, request)
     listed = [
         {
             "teamId": row.team_id,
@@ -45,9 +39,9 @@ def get_leaderboard(session: Any, sent: SentFields) -> ResponseReturnValue:
 
 
 @read("ListTeamPublicSubmissions")
-def list_team_public_submissions(session: Any, sent: SentFields) -> ResponseReturnValue:
+def list_team_public_submissions(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return a team's best public scores over time, with submission ids only for the user's own team."""
-    team, submissions = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
+    team, submissions = score_history.ranked_team(session, team_id=sent.team_id)
     competition = competition_of(session, submissions.slug)
     own = rosters.find_team(session, competition=competition, user=g.user)
     steps = score_history.of_teams(session, competition=competition, team_ids=[team.id])[team.id]

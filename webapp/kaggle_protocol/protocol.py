@@ -6,23 +6,22 @@ token as a password. They expect plain lists and require every field that they p
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Any
 
-from flask import Blueprint, Flask, g, request, url_for
+from flask import Blueprint, g, request, url_for
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import BadRequest as NotJson
-from werkzeug.routing import BaseConverter
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
 
 from grader.errors import ErrorKind, Refusal
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope
-from grader.text import is_storable
 from webapp.http import errors
+from webapp.http.api import json_object, validated
 from webapp.http.context import OPEN_CALLS, reading
-from webapp.http.parameters import LARGEST, NO, YES, Unreadable, UnreadableBody, whole_number
+from webapp.http.fields import Number, Text
 from webapp.http.site import current_site, site_link
 
 COMPETITIONS = "competitions.CompetitionApiService"
@@ -35,65 +34,48 @@ OLD_NAMES = {
     "pagesize": "pageSize",
 }
 LOCALHOST = "localhost"  # the host name sent by a command that uses this site as its proxy
+LARGEST_PAGE = 1000
 
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
-
-Handler = Callable[["SentFields"], ResponseReturnValue]
-ReadHandler = Callable[[Any, "SentFields"], ResponseReturnValue]
-Convert = Callable[[Any], ResponseReturnValue]
 AWAY = "The site cannot check your token at the moment. Try again in a few seconds."
 log = logging.getLogger(__name__)
 
 
-class SentFields:
-    """The fields of a request, from a form, a JSON object, or the caller."""
+class Fields(BaseModel):
+    """The fields of all requests. Other fields are ignored."""
 
-    def __init__(self, fields: Mapping[str, Any] | None = None) -> None:
-        if fields is None:
-            fields = _json_object() if request.is_json else request.form
-        self._fields = fields
+    model_config = ConfigDict(alias_generator=to_camel)
 
-    def text(self, name: str) -> str:
-        """Return a text, empty if absent; raise Unreadable."""
-        value = self._fields.get(name)
-        if value is None:
-            return ""
-        if not isinstance(value, str) or not is_storable(value):
-            raise Unreadable(name, value, "text without NUL characters (U+0000) or lone surrogates")
-        return value
+    competition_name: Text = ""
+    file_name: Text = ""
+    page_name: Text = ""
+    search: Text = ""
+    group: Text = ""
+    token: Text = ""
+    blob_file_tokens: Text = ""
+    submission_description: Text = ""
+    sandbox: bool = False
+    content_length: Number = 0
+    ref: Number = 0
+    submission_id: Number = 0
+    team_id: Number = 0
+    page: Number = 1
+    page_size: Number = 0
+    page_token: Number = 0
 
-    def number(self, name: str) -> int | None:
-        """Return a whole number, or None if absent; raise Unreadable."""
-        value = self._fields.get(name)
-        if value is None or value == "":
-            return None
-        is_text_or_whole = isinstance(value, str | int) and not isinstance(value, bool)
-        number = whole_number(_digits(value)) if is_text_or_whole else None
-        if number is None:
-            raise Unreadable(name, value, f"a whole number from 0 to {LARGEST:,}")
-        return number
+    @property
+    def page_number(self) -> int:
+        """The requested page; a page token is a page number."""
+        return self.page_token or self.page or 1
 
-    def flag(self, name: str, *, default: bool) -> bool:
-        """Return a boolean; raise Unreadable."""
-        value = self._fields.get(name, default)
-        if isinstance(value, bool):
-            return value
-        word = str(value).strip().lower() if isinstance(value, str | int) else "?"
-        if word not in YES | NO:
-            raise Unreadable(name, value, "true or false")
-        return word in YES
+    def size(self, usual: int) -> int:
+        """Return the requested size of a page."""
+        return min(self.page_size or usual, LARGEST_PAGE)
 
 
-class Service(BaseConverter):
-    """The name of one of Kaggle's services, such as `datasets.DatasetApiService`."""
-
-    regex = r"[a-z_]{1,40}(?:\.[A-Za-z_]{1,40}){1,4}"
-
-
-def init_app(app: Flask) -> None:
-    """Register the calls."""
-    app.url_map.converters["kaggle_service"] = Service
-    app.register_blueprint(blueprint)
+Handler = Callable[[Fields], ResponseReturnValue]
+ReadHandler = Callable[[Any, Fields], ResponseReturnValue]
+Convert = Callable[[Any], ResponseReturnValue]
 
 
 @blueprint.before_request
@@ -121,8 +103,8 @@ def act(
         def view(**values: Any) -> ResponseReturnValue:
             api_tokens.require_scope(g.token, scope)
             if request.endpoint == f"kaggle.{handler.__name__}":
-                return handler(SentFields())
-            answered = handler(SentFields(_old_fields(values)))
+                return handler(sent_fields())
+            answered = handler(_old_fields(values))
             return as_before(answered) if as_before else answered
 
         rules = [f"POST /{COMPETITIONS}/{method}", *old]
@@ -135,11 +117,11 @@ def act(
 
 
 def read(method: str, **declared: Any) -> Callable[[ReadHandler], ReadHandler]:
-    """Register a function of a session and the sent fields as the handler of a method, as `act` does."""
+    """Register a function of a session and the fields as the handler of a method, as `act` does."""
 
     def register(handler: ReadHandler) -> ReadHandler:
         @wraps(handler)
-        def read_and_answer(sent: SentFields) -> ResponseReturnValue:
+        def read_and_answer(sent: Fields) -> ResponseReturnValue:
             with reading() as session:
                 return handler(session, sent)
 
@@ -147,6 +129,22 @@ def read(method: str, **declared: Any) -> Callable[[ReadHandler], ReadHandler]:
         return handler
 
     return register
+
+
+def sent_fields() -> Fields:
+    """Return the fields of the body, which is a form or a JSON object."""
+    return _fields(json_object() if request.is_json else request.form)
+
+
+def _old_fields(values: Mapping[str, Any]) -> Fields:
+    """Return the fields of an old request; old versions send the text None for a missing parameter."""
+    asked = {name: text for name, text in request.args.items() if text != "None"}
+    sent = {**asked, **request.form, **values}
+    return _fields({OLD_NAMES.get(name, name): text for name, text in sent.items()})
+
+
+def _fields(values: Mapping[str, Any]) -> Fields:
+    return validated(Fields, {name: value for name, value in values.items() if value not in (None, "")})
 
 
 def not_offered(what: str) -> ResponseReturnValue:
@@ -173,15 +171,6 @@ def time_text(moment: datetime | None) -> str | None:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if moment else None
 
 
-def asked_paging(sent: SentFields, *, usual_size: int, most: int = 1000) -> tuple[int, int]:
-    """Return the page and its size; a page token is a page number. Raises Unreadable."""
-    token = sent.text("pageToken")
-    page = whole_number(token) if token else sent.number("page")
-    if token and page is None:
-        raise Unreadable("pageToken", token, "a page token from this site")
-    return page or 1, min(sent.number("pageSize") or usual_size, most)
-
-
 def next_token(page: int, page_count: int) -> str:
     """Return the token of the next page, empty after the last."""
     return str(page + 1) if page < page_count else ""
@@ -193,7 +182,7 @@ def introspect_token() -> ResponseReturnValue:
 
     The command crashes if the status is 5xx, so all failures return status 400.
     """
-    token = SentFields().text("token")
+    token = sent_fields().token
     try:
         with reading() as session:
             found = api_tokens.find(session, token=token)
@@ -205,31 +194,7 @@ def introspect_token() -> ResponseReturnValue:
     return {"active": True, "username": found[0].user.name, "userId": found[0].user_id}
 
 
-@blueprint.post("/<kaggle_service:service>/<method>")
-def other_method(service: str, method: str) -> ResponseReturnValue:
+@blueprint.post("/<area>.<service>/<method>")
+def other_method(area: str, service: str, method: str) -> ResponseReturnValue:
     """Reject calls to other services, such as datasets, notebooks or forums."""
-    what = f"{service.partition('.')[0].capitalize()} ({method}):"
-    return not_offered(what)
-
-
-def _old_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an old request; old versions send the text None for a missing parameter."""
-    asked = {name: text for name, text in request.args.items() if text not in ("", "None")}
-    return {OLD_NAMES.get(name, name): text for name, text in {**asked, **request.form, **values}.items()}
-
-
-def _json_object() -> Mapping[str, Any]:
-    sent: object = None
-    # These errors mean invalid JSON, too deep nesting, and integers too long for Python to parse.
-    with suppress(NotJson, RecursionError, ValueError):
-        sent = request.get_json()
-    if not isinstance(sent, Mapping):
-        raise UnreadableBody
-    return sent
-
-
-def _digits(value: str | int) -> str:
-    """Return a number as text, or an empty text if it is too large; Python limits the length of integers."""
-    if isinstance(value, str):
-        return value.strip()
-    return str(value) if 0 <= value <= LARGEST else ""
+    return not_offered(f"{area.capitalize()} ({method}):")

@@ -1,40 +1,28 @@
 """Kaggle protocol: registration of API calls, and the page that explains the command."""
 
 import shlex
+from typing import Any
 
-from flask import Blueprint, Flask, g, render_template
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, Flask
 
-from grader import db
-from webapp.competitions.views import CompetitionView
-from webapp.http import auth
-from webapp.http.context import competition_of, reading
 from webapp.http.site import site_link
 from webapp.kaggle_protocol import competitions, downloads, leaderboards, protocol, submissions
+from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("kaggle_command", __name__, url_prefix="/competitions/<slug>/kaggle")
+COMMAND = Surface(blueprint, tag="competitions", role=Access.USER)
 # These modules add their routes to the blueprint when imported.
-CALLS = (protocol, competitions, downloads, submissions, leaderboards)
+CALLS = (competitions, downloads, submissions, leaderboards)
 
 
-@blueprint.get("")
-@auth.login_required
-def show(slug: str) -> ResponseReturnValue:
+@COMMAND.read("", None, endpoint="show", page="competitions/kaggle.html")
+def kaggle_page(ask: Ask) -> dict[str, Any]:
     """Show how to use the official kaggle command with this competition."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
     site = site_link("competitions.index").rstrip("/")
-    return render_template(
-        "competitions/kaggle.html",
-        competition=view,
-        site=site,
-        is_https=site.startswith("https:"),
-        username=shlex.quote(g.user.name),
-    )
+    return {"site": site, "is_https": site.startswith("https:"), "username": shlex.quote(ask.user.name)}
 
 
 def init_app(app: Flask) -> None:
     """Register the calls, and the page that documents them."""
-    protocol.init_app(app)
+    app.register_blueprint(protocol.blueprint)
     app.register_blueprint(blueprint)

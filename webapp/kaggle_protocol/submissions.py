@@ -26,7 +26,7 @@ from webapp.http.context import competition_of, reading, situation_in, writing
 from webapp.http.errors import FileTooLarge
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
-    SentFields,
+    Fields,
     act,
     address,
     blueprint,
@@ -56,11 +56,11 @@ FAILED = "Scoring this file failed because of an error on our side. The organize
         "POST /competitions/submission-url",
     ],
 )
-def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
+def start_submission_upload(sent: Fields) -> ResponseReturnValue:
     """Announce a submission; raise FileTooLarge or the error that any file would cause."""
-    size_bytes = sent.number("contentLength") or 0  # the field is missing for an empty file
+    size_bytes = sent.content_length  # the field is missing for an empty file
     with writing() as session:
-        state = situation_in(session, sent.text("competitionName"))
+        state = situation_in(session, sent.competition_name)
         if refused := refusal(state):
             raise refused
         limit_bytes = accepting.size_cap(state.competition)
@@ -70,7 +70,7 @@ def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
             session,
             user=g.user,
             competition=state.competition,
-            name=sent.text("fileName"),
+            name=sent.file_name,
             size_bytes=size_bytes,
             now=db.now(session),
         )
@@ -119,15 +119,14 @@ def _found() -> AnnouncedUpload:
 
 
 @act("CreateSubmission", old=["POST /competitions/submissions/submit/<slug>"])
-def create_submission(sent: SentFields) -> ResponseReturnValue:
+def create_submission(sent: Fields) -> ResponseReturnValue:
     """Submit an uploaded file; repeated requests for the same upload submit it only once.
 
     A file that the team has already submitted is accepted, as on Kaggle.
     """
-    token, is_test = sent.text("blobFileTokens"), sent.flag("sandbox", default=False)
     with writing() as session:
-        competition = competition_of(session, sent.text("competitionName"))
-        if is_test and g.organizer_role is None:
+        competition = competition_of(session, sent.competition_name)
+        if sent.sandbox and g.organizer_role is None:
             message = (
                 "Only organizers can send test submissions (--sandbox), which do not count toward any limit "
                 "and do not compete. To find problems in a file without using a submission, check it on the "
@@ -135,7 +134,11 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
             )
             raise Refusal("no_sandbox", ErrorKind.FORBIDDEN, message)
         accepted = uploads.enter_kept(
-            session, competition, token, again=True, description=sent.text("submissionDescription")
+            session,
+            competition,
+            sent.blob_file_tokens,
+            again=True,
+            description=sent.submission_description,
         )
     uploads.hinted(accepted)
     kind = "test submission" if g.organizer_role else "submission"
@@ -144,7 +147,7 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
 
 
 @act("CreateCodeSubmission")
-def create_code_submission(sent: SentFields) -> ResponseReturnValue:
+def create_code_submission(sent: Fields) -> ResponseReturnValue:
     """Reject code submissions, because notebooks are not supported."""
     return not_offered("Code submissions are not supported. Upload a file with predictions instead.")
 
@@ -154,10 +157,10 @@ def create_code_submission(sent: SentFields) -> ResponseReturnValue:
     old=["GET /competitions/submissions/list/<slug>"],
     as_before=lambda answer: [{**each, "status": each["status"].lower()} for each in answer["submissions"]],
 )
-def list_submissions(session: Any, sent: SentFields) -> ResponseReturnValue:
+def list_submissions(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return the team's submissions, newest first, with the visible scores."""
-    part = Part(sent.number("pageToken"), min(sent.number("pageSize") or PAGE_SIZE, 1000))
-    competition = competition_of(session, sent.text("competitionName"))
+    part = Part(sent.page_token or None, sent.size(PAGE_SIZE))
+    competition = competition_of(session, sent.competition_name)
     found = accepting.slice_of(session, team=lookups.own_team(session, competition), part=part)
     ids = [each.id for each in found.rows]
     # In a team's list, even organizers see only what the team sees.
@@ -167,17 +170,17 @@ def list_submissions(session: Any, sent: SentFields) -> ResponseReturnValue:
 
 
 @read("GetSubmission")
-def get_submission(session: Any, sent: SentFields) -> ResponseReturnValue:
+def get_submission(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return a submission of the user's team, or of a competition that the user organizes."""
-    opened = open_submission(session, sent.number("ref") or 0)
+    opened = open_submission(session, sent.ref)
     own = opened.submission
     return submission_line(own, _results(session, own.competition, [own.id], opened.viewer)[own.id])
 
 
 @read("GetSubmissionLimits")
-def get_submission_limits(session: Any, sent: SentFields) -> ResponseReturnValue:
+def get_submission_limits(session: Any, sent: Fields) -> ResponseReturnValue:
     """Return how many submissions the team has used, and how many files it may submit now."""
-    state = situation_in(session, sent.text("competitionName"))
+    state = situation_in(session, sent.competition_name)
     left = state.allowance.left
     allowed = NO_LIMIT if left is None or state.is_test else left
     return {

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from flask import g, request
 
-from grader.errors import ErrorKind
+from grader.errors import ErrorKind, Refusal
 from grader.metrics.python_metric import MOST_SOURCE_BYTES, MetricSource, UnsuitableSource
 from grader.services.competitions import figures
 from grader.services.competitions.acting import Act
@@ -15,26 +15,8 @@ from grader.services.solutions import data_files
 from grader.storage import blobs
 from grader.storage.stores import StoredBlob
 from webapp.http.context import competition_of, reading
-from webapp.http.errors import BadRequest
 from webapp.http.site import current_site
 from webapp.submissions import uploads
-
-
-class BaselineRefused(BadRequest):
-    """A baseline file with problems; the message lists all of them."""
-
-    public_name = "baseline_refused"
-    kind = ErrorKind.MISMATCH
-
-    def __init__(self, problems: list[dict[str, Any]]) -> None:
-        self._problems = problems
-        self.problems = [problem["message"] for problem in problems]
-        super().__init__(" ".join(self.problems))
-
-    @property
-    def details(self) -> dict[str, object]:
-        """All problems, in the format of a file check."""
-        return {"problems": self._problems}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +80,12 @@ def metric_file(**_: Any) -> list[NamedBlob]:
 
 
 def baseline(slug: str) -> NamedBlob:
-    """Check and store the predictions of this request; raise BaselineRefused."""
+    """Check and store the predictions of this request; raise Refusal."""
     with reading() as session:
         competition = competition_of(session, slug)
     sent = uploads.arrived()
     checked = uploads.check_if_free(competition, sent)
     if checked is not None and checked.problems:
-        raise BaselineRefused(checked.problems)
+        raise Refusal("baseline_refused", ErrorKind.MISMATCH, problems=checked.problems)
     sent.stream.seek(0)
     return NamedBlob.store(sent.file_name, sent.stream)

@@ -38,7 +38,6 @@ from webapp.http import auth, middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
 from webapp.http.context import competition_of, reading, situation_in, writing
 from webapp.http.errors import FileTooLarge
-from webapp.http.parameters import YES
 from webapp.http.site import current_site
 
 CHECK_ENDPOINT = "api.check"  # this endpoint does not store the file
@@ -147,7 +146,7 @@ def arrived() -> Upload:
     """Return the file of this request; raise Refusal or FileTooLarge."""
     file = received_file()
     stream = cast(BinaryIO, file.stream)
-    again = request.values.get("again", "").strip().lower() in YES
+    again = request.values.get("again", "").lower() in ("1", "true", "yes", "on")
     size_bytes = stream.seek(0, os.SEEK_END)
     sent = SentFile(sha256_of(file), size_bytes, again, request.headers.get("Idempotency-Key"))
     return Upload(stream, sent, file.filename or "", request.values.get("description", ""))

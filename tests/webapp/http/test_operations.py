@@ -198,7 +198,6 @@ def test_a_form_or_query_with_thousands_of_fields_is_rejected(ann, path):
     body = {"data": "a=&" * 80_000, "content_type": "application/x-www-form-urlencoded"}
     for answer in (call(ann, "POST", path, **body), call(ann, "GET", path + "?" + "a=&" * 9_000)):
         assert answer.status_code == 400
-        assert "`number of fields` must be at most 2000" in answer.text
 
 
 def test_a_form_with_one_value_fills_a_list(ann):
