@@ -14,7 +14,7 @@ from grader.services.competitions import announcements, drafts, figures
 from grader.services.competitions.lookup import NoScoringVersion
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.board import BoardRequest, board_of
-from grader.services.leaderboards.glance import Figures
+from grader.services.leaderboards.glance import Glance
 from grader.services.rescoring import mail
 from grader.services.site import log
 from grader.services.solutions import intake
@@ -53,7 +53,7 @@ class Card:
     """A competition in the list; `rank`, `left` and `is_own` refer to the viewer's team."""
 
     competition: CompetitionView
-    figures: Figures
+    figures: Glance
     is_own: bool
     rank: int | None
     left: int | None

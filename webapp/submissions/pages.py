@@ -73,7 +73,7 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     selected = ask.problem.details.get("selected", ()) if ask.problem else ()
     to_replace = [opened(session, each).submission for each in selected]
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
-    is_best = summary.best_id == submission.id
+    best, before = (each and each.submission_id for each in (summary.entry, summary.before))
     return {
         "submission": submission,
         "is_organizers": is_organizers,
@@ -84,8 +84,8 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "public": summary.public,
         "private": summary.private,
         "figures": views.figures(summary, is_organizers=is_organizers),
-        "is_best": is_best,
-        "compares_with": summary.best_before_id if is_best else summary.best_id or summary.best_before_id,
+        "is_best": summary.is_entry,
+        "compares_with": before if summary.is_entry else best or before,
         "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,
         "metric_log": jobs.metric_log(session, submission) if is_organizers else "",
         "rescored": rescored[0] if rescored else None,

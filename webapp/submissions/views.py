@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from fairboard.interface import TermSpec
-from grader.ranking.order import SCALE, error_text, term_text
+from grader.ranking.order import error_text, term_text
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.submissions.selections import Reason
@@ -43,13 +43,14 @@ def figures(summary: Overview, *, is_organizers: bool = False) -> tuple[LargeFig
 
 
 def _change(summary: Overview, whose: str) -> LargeFigure:
-    if summary.gain_units is None or summary.best_before_units is None:
+    gain = summary.gain_units
+    if summary.public is None or summary.before is None or gain is None:
         return LargeFigure("Change", "First", f"{whose} first score")
-    scale = summary.public.scale if summary.public else SCALE
-    gain, before = summary.gain_units, formats.number(scale.text(summary.best_before_units), SHORT)
-    which = f" (#{summary.best_before_id})"
+    scale = summary.public.scale
+    before = formats.number(scale.text(summary.before.score_units), SHORT)
+    which = f" (#{summary.before.submission_id})"
     if gain > 0:
-        note = f"{whose} best{'' if summary.rank else ' at the time'}; previous best {before}{which}"
+        note = f"{whose} best{'' if summary.is_entry else ' at the time'}; previous best {before}{which}"
     elif gain == 0:
         note = f"equal to {whose} earlier best{which}"
     else:
@@ -60,16 +61,13 @@ def _change(summary: Overview, whose: str) -> LargeFigure:
 def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
     if summary.would_rank is not None:
         return (LargeFigure("Would rank", formats.ordinal(summary.would_rank), "late files are not ranked"),)
-    if summary.team_rank is None:
+    if summary.entry is None or summary.rank is None:
         return ()
-    place, label = formats.ordinal(summary.team_rank), "Public rank" if summary.private else "Rank"
-    if summary.rank is None:
-        return (LargeFigure(label, place, f"by {whose} best, #{summary.best_id}"),)
-    notes = [f"of {summary.team_count:,}"] if summary.team_count else []
-    if summary.previous_rank is not None:
-        places = summary.previous_rank - summary.rank
-        notes.append(f"up {places:,}" if places else "unchanged")
-    return (LargeFigure(label, place, ", ".join(notes)),)
+    note = f"of {summary.team_count:,}"
+    if not summary.is_entry:
+        note = f"by {whose} best, #{summary.entry.submission_id}"
+    label = "Public rank" if summary.private else "Rank"
+    return (LargeFigure(label, formats.ordinal(summary.rank), note),)
 
 
 class TermView(NamedTuple):

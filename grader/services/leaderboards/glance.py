@@ -4,11 +4,11 @@ Everyone sees the same summary: before the reveal, of the public leaderboard in 
 mode; afterwards, of the private one. In blind mode, it contains only the number of teams until the reveal.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from grader.models import (
@@ -26,7 +26,7 @@ from grader.models import (
 from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import phases, team_names
 from grader.services.leaderboards import shown_scores
-from grader.services.leaderboards.ranks import Standings, ranks_on
+from grader.services.leaderboards.ranks import Standings, is_on, ranks_on
 from grader.visibility import Field, Phase, Viewer, visible
 
 TOP = 5
@@ -46,38 +46,26 @@ class TopTeam:
 class OwnRank:
     """The viewer's rank; `gap` is the score difference to the team above, or None for the first.
 
-    `division_rank` is the rank inside the team's division, if it has one. After the reveal, `public_rank` and
-    `public_score` are those on the public leaderboard.
+    `division_rank` is the rank inside the team's division, if it has one.
     """
 
     submission_id: int
     rank: int
     score: str
-    score_units: int
     gap: str | None
     division_rank: int | None = None
-    public_rank: int | None = None
-    public_score: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Glance:
     """Summary of a leaderboard; `best` is None if no score is visible."""
 
-    team_count: int
-    best: str | None = None
-    split: Split = Split.PUBLIC
-    top: Sequence[TopTeam] = ()
-    own: OwnRank | None = None
-    scale: Scale = SCALE
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The number of teams in a competition and its best public score."""
-
     team_count: int = 0
     best: str | None = None
+    split: Split = Split.PUBLIC
+    scale: Scale = SCALE
+    top: Sequence[TopTeam] = ()
+    own: OwnRank | None = None
 
 
 Keep = Callable[[str, Callable[[], Glance]], Glance]
@@ -110,71 +98,63 @@ def of(
 
 
 def _of(session: Session, competition: Competition, now: datetime, viewer: Viewer) -> Glance:
-    split, version_id = shown_split(competition, now), competition.live_scoring_version_id
-    found = figures(session, competitions=[competition], now=now)[competition.id]
-    if version_id is None or split is None or found.best is None:
-        return Glance(found.team_count, split=split or Split.PUBLIC)
-    scale, name = shown_scores.scale(competition, split), team_names.column(competition, viewer)
+    glance = figures(session, competitions=[competition], now=now)[competition.id]
+    version_id = competition.live_scoring_version_id
+    if version_id is None or glance.best is None:
+        return glance
+    name = team_names.column(competition, viewer)
     rows = session.execute(
         select(Standing.team_id, name, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
-        .where(*on_board(version_id, split))
+        .where(*on_board(version_id, glance.split))
         .order_by(*STANDING_ORDER)
         .limit(TOP)
     )
     top = [
-        TopTeam(rank, team_id, name, scale.text(units))
+        TopTeam(rank, team_id, name, glance.scale.text(units))
         for rank, (team_id, name, units) in enumerate(rows, start=1)
     ]
-    return Glance(found.team_count, found.best, split, top, scale=scale)
+    return replace(glance, top=top)
 
 
-def figures(session: Session, *, competitions: Collection[Competition], now: datetime) -> dict[int, Figures]:
-    """Return the figures of competitions by competition id, in at most two queries."""
-    splits = {each.id: shown_split(each, now) for each in competitions if each.live_scoring_version_id}
-    versions = {
-        version_id: each
-        for each in competitions
-        if splits.get(each.id) and (version_id := each.live_scoring_version_id)
-    }
-    by_competition = {each.id: Figures() for each in competitions}
-    boards = [
-        and_(*on_board(version_id, split))
-        for version_id, each in versions.items()
-        if (split := splits[each.id])
-    ]
+def figures(session: Session, *, competitions: Collection[Competition], now: datetime) -> dict[int, Glance]:
+    """Return summaries without teams by competition id, in at most two queries."""
+    glances = {each.id: Glance() for each in competitions}
+    boards = _boards(competitions, now)
     if boards:
         best = (
             select(Standing.scoring_version_id, func.count(), func.max(Standing.score_units))
-            .where(or_(*boards))
+            .where(is_on(boards))
             .group_by(Standing.scoring_version_id)
             .subquery()
         )
+        of_version = {each.live_scoring_version_id: each for each in competitions}
         # The scoring versions are loaded for the scales of their scores.
         rows = session.execute(
             select(ScoringVersion, *best.c).join(best, ScoringVersion.id == best.c.scoring_version_id)
         )
         for _, version_id, count, units in rows:
-            each = versions[version_id]
-            scale = shown_scores.scale(each, splits[each.id] or Split.PUBLIC)
-            by_competition[each.id] = Figures(count, scale.text(units))
-    blind = [competition_id for competition_id, split in splits.items() if split is None]
-    for competition_id, count in _sent(session, blind).items():
-        by_competition[competition_id] = Figures(count)
-    return by_competition
+            each, split = of_version[version_id], boards[version_id]
+            scale = shown_scores.scale(each, split)
+            glances[each.id] = Glance(count, scale.text(units), split, scale)
+    blind = [each.id for each in competitions if shown_split(each, now) is None]
+    return glances | {each: Glance(count) for each, count in _sent(session, blind).items()}
+
+
+def _boards(competitions: Iterable[Competition], now: datetime) -> dict[int, Split]:
+    """Return the splits of the publicly visible leaderboards by scoring version."""
+    return {
+        version_id: split
+        for each in competitions
+        if (version_id := each.live_scoring_version_id) and (split := shown_split(each, now))
+    }
 
 
 def own_ranks(
     session: Session, *, competitions: Collection[Competition], team_ids: Mapping[int, int], now: datetime
 ) -> dict[int, int]:
     """Return the teams' public ranks by competition id, in one query."""
-    boards = {
-        each.live_scoring_version_id: split
-        for each in competitions
-        if each.id in team_ids and each.live_scoring_version_id is not None
-        for split in [shown_split(each, now)]
-        if split is not None
-    }
+    boards = _boards([each for each in competitions if each.id in team_ids], now)
     ranks = ranks_on(session, boards=boards, team_ids=list(team_ids.values()))
     return {competition_id: ranks[team] for competition_id, team in team_ids.items() if team in ranks}
 
@@ -205,18 +185,12 @@ def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
     entry, rank = ranked
     above = standings.above(entry)
     inside = replace(standings, division=team.division)
-    public, public_rank = None, None
-    if standings.split is Split.PRIVATE:
-        public, public_rank = replace(standings, split=Split.PUBLIC).ranked_entry_of(team.id) or (None, None)
     return OwnRank(
         submission_id=entry.submission_id,
         rank=rank,
         score=scale.text(entry.score_units),
-        score_units=entry.score_units,
         gap=scale.size_text(scale.difference(above.score_units, entry.score_units)) if above else None,
         division_rank=inside.rank_of(entry) if team.division else None,
-        public_rank=public_rank,
-        public_score=scale.text(public.score_units) if public else None,
     )
 
 

@@ -105,13 +105,17 @@ class Standings:
         return *self.rows, Standing.team_id != entry.team_id, tuple_(*lower) < tuple_(*higher)
 
 
+def is_on(boards: Mapping[int, Split]) -> ColumnElement[bool]:
+    """Return the condition for the rows of several main leaderboards, given as splits by scoring version."""
+    return or_(*(and_(*on_board(version_id, split)) for version_id, split in boards.items()))
+
+
 def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collection[int]) -> dict[int, int]:
     """Return the ranks of teams on several main leaderboards in one query."""
     if not boards or not team_ids:
         return {}
     rank = func.row_number().over(partition_by=Standing.scoring_version_id, order_by=STANDING_ORDER)
-    is_on = or_(*(and_(*on_board(version_id, split)) for version_id, split in boards.items()))
-    ranked = select(Standing.team_id, rank.label("rank")).where(is_on).subquery()
+    ranked = select(Standing.team_id, rank.label("rank")).where(is_on(boards)).subquery()
     return dict(session.execute(select(ranked).where(ranked.c.team_id.in_(team_ids))).all())
 
 

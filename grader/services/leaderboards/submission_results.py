@@ -102,62 +102,54 @@ class SplitResult:
 class Overview:
     """A submission's results and ranks; fields are None if hidden or missing.
 
-    `best_before_*` describe the team's best earlier submission, and `gain_units` is this submission's score
-    minus its score. `best_id` is the team's entry on the public leaderboard, and `team_rank` is its rank. If
-    this submission is that entry, `rank` equals `team_rank`, and `previous_rank` is the rank that the best
-    earlier submission would have. `would_rank` is the private rank that a late submission would have had.
+    `before` is the team's best earlier submission. `entry` is the team's entry on the public leaderboard, and
+    `rank` its rank. `would_rank` is the private rank that a late submission would have had.
     """
 
+    submission_id: int
     public: SplitResult | None = None
     private: SplitResult | None = None
-    best_before_units: int | None = None
-    best_before_id: int | None = None
-    best_id: int | None = None
-    team_rank: int | None = None
-    gain_units: int | None = None
+    before: TeamEntry | None = None
+    entry: TeamEntry | None = None
     rank: int | None = None
-    previous_rank: int | None = None
-    team_count: int | None = None
+    team_count: int = 0
     would_rank: int | None = None
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether this submission is the team's entry on the public leaderboard."""
+        return self.entry is not None and self.entry.submission_id == self.submission_id
+
+    @property
+    def gain_units(self) -> int | None:
+        """The difference of this score and that of the best earlier submission."""
+        if self.public is None or self.before is None:
+            return None
+        return self.public.scale.difference(self.public.score_units, self.before.score_units)
 
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Overview:
     """Return a submission's visible results under the live scoring version."""
+    outline = Overview(submission.id)
     if submission.status is not SubmissionStatus.SCORED:
-        return Overview()
+        return outline
     version, competition = lookup.live(submission.competition), submission.competition
     allowed = visible_fields(viewer, phase, competition.feedback)
     by_id = split_results_of(session, submission_ids=[submission.id], version=version, allowed=allowed)
     public, private = (by_id[submission.id].get(split) for split in Split)
-    outline = Overview(private=private)
-    if public is None and Field.PUBLIC_RANK not in allowed:
-        return outline
+    outline = replace(outline, public=public, private=private)
     standings = Standings(session, version.id, Split.PUBLIC)
-    standing, team_rank = standings.ranked_entry_of(submission.team_id) or (None, None)
-    outline = replace(outline, best_id=standing.submission_id if standing else None, team_rank=team_rank)
-    if public is None:
-        return outline
-    shown, before = (
-        next(each.before for each in own if each.submission_id == submission.id)
-        for fields in (allowed - {Field.PUBLIC_EXACT}, allowed)
-        for own in [score_history.own_scores(session, team=submission.team, version=version, allowed=fields)]
-    )
-    stands = standing is not None and standing.submission_id == submission.id
-    would_rank = None
+    if Field.PUBLIC_RANK in allowed:
+        entry, rank = standings.ranked_entry_of(submission.team_id) or (None, None)
+        outline = replace(outline, entry=entry, rank=rank, team_count=standings.count_teams())
+    if public is not None:
+        own = score_history.own_scores(session, team=submission.team, version=version, allowed=allowed)
+        before = next(each.before for each in own if each.submission_id == submission.id)
+        outline = replace(outline, before=before)
     if private is not None and submission.kind is SubmissionKind.LATE:
         late = TeamEntry(submission.team_id, submission.id, private.score_units, submission.submitted_at)
-        would_rank = replace(standings, split=Split.PRIVATE).rank_of(late)
-    return replace(
-        outline,
-        public=public,
-        best_before_units=before.score_units if before else None,
-        best_before_id=before.submission_id if before else None,
-        gain_units=public.scale.difference(public.score_units, before.score_units) if before else None,
-        rank=team_rank if stands else None,
-        previous_rank=standings.rank_of(shown) if stands and shown else None,
-        team_count=standings.count_teams(),
-        would_rank=would_rank,
-    )
+        outline = replace(outline, would_rank=replace(standings, split=Split.PRIVATE).rank_of(late))
+    return outline
 
 
 def split_results_of(

@@ -181,7 +181,7 @@ def test_team_sees_the_feedback_and_an_organizer_the_score(service, coarse, mode
     assert organizers.public.score == f"{exact:.5f}"
     assert organizers.public.terms
     if mode is Feedback.BLIND:
-        assert (own.public, own.rank) == (None, None)
+        assert (own.public, own.entry, own.rank) == (None, None, None)
     else:
         units = bands(service, competition)[submission.id]
         assert own.public is not None

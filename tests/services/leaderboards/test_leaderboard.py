@@ -116,7 +116,7 @@ def test_private_leaderboard_shows_the_better_of_the_two_best_public_files(servi
     assert sum(row.rank_change or 0 for row in board.rows) == 0
 
 
-def test_summary_contains_gain_rank_and_previous_rank(service, competition):
+def test_summary_contains_gain_and_rank(service, competition):
     rows = public(service, competition).rows
     leader = rows[0]
     summary = summary_of(service, leader.submission_id, Viewer.TEAM)
@@ -124,24 +124,13 @@ def test_summary_contains_gain_rank_and_previous_rank(service, competition):
     assert (summary.rank, summary.team_count) == (1, 5)
     first, second = [summary_of(service, submission_id, Viewer.TEAM) for submission_id in (1, 6)]
     assert first.public and second.public
-    assert first.best_before_units is None and first.gain_units is None and first.previous_rank is None
-    assert second.best_before_units == first.public.score_units
+    assert first.before is None and first.gain_units is None
+    assert second.before.score_units == first.public.score_units
     assert second.gain_units == second.public.score_units - first.public.score_units
     standing = 6 if second.gain_units > 0 else 1
     [ada] = [row for row in rows if row.team == "ada"]
-    assert (ada.submission_id, ada.rank) == (standing, [first.rank, second.rank][standing == 6])
-    assert {first.rank, second.rank} == {None, ada.rank}
-
-
-@pytest.mark.both_databases
-def test_previous_rank_is_that_of_the_best_earlier_file(service):
-    competition = service.competition()
-    for name, skill in (("bob", 0.2), ("cleo", 0.4), ("ada", 0.1)):
-        service.score(service.submit(competition, user=name, seed=5, skill=skill))
-    better = service.submit(competition, user="ada", seed=5, skill=0.9, after=MINUTE)
-    service.score(better)
-    summary = summary_of(service, better.submission.id, Viewer.TEAM)
-    assert (summary.rank, summary.previous_rank) == (1, 3)
+    assert ada.submission_id == standing and {first.rank, second.rank} == {ada.rank}
+    assert (first.is_entry, second.is_entry) == (standing == 1, standing == 6)
 
 
 def test_weakest_term_is_the_lowest_and_the_table_has_two_decimals(service, competition):

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from fairboard.groups import GroupValue, WeakestGroup
 from fairboard.interface import GroupLine
 from fairboard.losses import term_costs
 from grader.models import Split
-from grader.ranking.order import SCALE, error_text
+from grader.ranking.order import SCALE, TeamEntry, error_text
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from webapp.submissions.diagnosis import WaterfallView
 from webapp.submissions.views import figures, shown_terms, weakest, weakest_first
@@ -30,46 +31,38 @@ RESULT = SplitResult(
     errors={"score": 0.0034},
 )
 CLASSES: Any = SimpleNamespace(positive_name="harmful", negative_name="harmless")
-BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "best_id": 9}
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def entry(submission_id, units):
+    return TeamEntry(1, submission_id, units, NOON)
 
 
 @pytest.mark.parametrize(
     ("known", "change", "rank"),
     [
         (
-            {**BEFORE, "rank": 41, "team_rank": 41, "previous_rank": 53, "team_count": 120},
+            {"before": entry(7, 93381), "entry": entry(8, 93412)},
             ("+0.00031", "your best; previous best 0.93381 (#7)"),
-            ("41st", "of 120, up 12"),
+            ("41st", "of 120"),
         ),
         (
-            {**BEFORE, "rank": 41, "team_rank": 41, "previous_rank": 41, "team_count": 120},
-            ("+0.00031", "your best; previous best 0.93381 (#7)"),
-            ("41st", "of 120, unchanged"),
-        ),
-        (
-            {**BEFORE, "team_rank": 40},
+            {"before": entry(7, 93381), "entry": entry(9, 93500)},
             ("+0.00031", "your best at the time; previous best 0.93381 (#7)"),
-            ("40th", "by your best, #9"),
+            ("41st", "by your best, #9"),
         ),
+        ({"entry": entry(8, 93412)}, ("First", "your first score"), ("41st", "of 120")),
+        ({"before": entry(7, 93412)}, ("0.00000", "equal to your earlier best (#7)"), None),
         (
-            {"rank": 3, "team_rank": 3, "team_count": 12},
-            ("First", "your first score"),
-            ("3rd", "of 12"),
-        ),
-        (
-            {**BEFORE, "best_before_units": 93412, "gain_units": 0},
-            ("0.00000", "equal to your earlier best (#7)"),
-            None,
-        ),
-        (
-            {**BEFORE, "best_before_units": 93443, "gain_units": -31, "would_rank": 4},
+            {"before": entry(7, 93443), "would_rank": 4},
             ("-0.00031", "below your previous best, 0.93443 (#7)"),
             None,
         ),
     ],
 )
 def test_the_first_figures(known, change, rank):
-    found = {each.label: (each.value, each.note) for each in figures(Overview(public=RESULT, **known))}
+    overview = Overview(8, RESULT, rank=41, team_count=120, **known)
+    found = {each.label: (each.value, each.note) for each in figures(overview)}
     assert found["Public score"] == ("0.93412", "Standard error 0.003; weakest term: BPSN")
     assert (found["Change"], found.get("Rank")) == (change, rank)
 
