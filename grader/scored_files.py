@@ -1,7 +1,7 @@
 """Scoring of files with any built-in metric: targets, groups, predictions, and values by split."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 from unicodedata import normalize
@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairboard.built_in import values_of
-from fairboard.groups import LEAST_ROWS, OTHER, Group, GroupedMetric, GroupRules, PreparedGroups
+from fairboard.groups import LEAST_ROWS, OTHER, Group, GroupedMetric, GroupRules
 from fairboard.interface import (
     ColumnKind,
     ColumnSpec,
     Description,
     Metric,
-    MetricResult,
     Options,
     UnsuitablePredictions,
     UnsuitableTruth,
@@ -46,89 +45,31 @@ MOST_CLASSES = 10_000
 LONGEST_NAME = 255
 
 
-@dataclass(frozen=True, eq=False)
-class MetricSolution:
-    """A solution prepared for a metric, with the columns that a submission must have.
-
-    The options have the classes of the solution, unless they were specified. `splits` are the number of rows
-    and the prepared targets of public, private and all, unless they are empty.
-    """
-
-    metric: Metric
-    description: Description
-    options: Options
-    solution: Solution
-    columns: SubmissionColumns
-    splits: Mapping[str, tuple[int, Any]]
-
-    @property
-    def notes(self) -> list[Note]:
-        """Remarks on groups in which the metric is undefined."""
-        return [
-            Note.of("group_skipped", split=split, column=column, value=value, reasons=" ".join(reasons))
-            for split, (_, either) in self.splits.items()
-            if isinstance(prepared := either[0] if isinstance(either, tuple) else either, PreparedGroups)
-            for (column, value), reasons in prepared.skipped.items()
-        ]
-
-    def results(self, submission: SubmissionFile) -> dict[str, MetricResult]:
-        """Return the values on each split; raise FileRejected if they are undefined."""
-        encoded = encode(self.metric, submission, self.solution.row_ids)
-        return {split: self.metric.score(prepared, encoded) for split, (_, prepared) in self.splits.items()}
-
-
-@reading("solution")
-def read_for_metric(
-    source: Path | bytes | BinaryIO,
+def metric_for(
     name: str,
     options: Options,
+    truth: Solution,
     *,
-    target: str | None = None,
     groups: Sequence[str] = (),
     weight: float = 1.0,
     reported: Sequence[str] = (),
-    row_id: str | None = None,
-) -> MetricSolution:
-    """Read a solution for a built-in metric, which is also computed in each group of the columns `groups`.
+) -> Metric:
+    """Return a built-in metric with the classes of a solution, also computed in each group of the columns.
 
-    Options without classes get those that occur in the target: in the order of numbers if all are numbers, or
-    else in the order of texts. By default, the target is the only column called target, label or toxicity; a
-    metric of several columns uses those in `options`. The scores of the `reported` metrics become terms. With
-    a `weight` below 1, all groups with the minimum size in each split are in the score.
-
-    Raises
-    ------
-    FileRejected
-        The file cannot be read, or the metric is undefined for the targets; with all problems.
-    WrongColumns
-        A column does not exist.
-    ValueError
-        The metric does not exist or needs other options.
+    The scores of the `reported` metrics become terms. With a `weight` below 1, all groups with the minimum
+    size in each split are in the score. Raises ValueError if the options do not fit the metric or solution.
     """
-    known = read_truth(source, name, options, target=target, groups=groups, row_id=row_id)
-    are_known, options = bool(options.classes), with_classes(options, known)
-    try:
-        metric = metric_of(name, options)
-    except ValueError as error:
-        if are_known or not options.classes:
-            raise
-        raise FileRejected(_unsuitable("the solution", str(error))) from error
-    scored = reporting(_grouped(metric, groups, weight, known), reported, options)
-    description = scored.describe()
-    names = known.roles.id or ID, PREDICTION
-    columns = predicted_columns(description, options, names, aliases=known.names)
-    prepared = _prepared(scored, known)
-    return MetricSolution(scored, description, options, known, columns, prepared)
-
-
-def _grouped(metric: Metric, groups: Sequence[str], weight: float, known: Solution) -> Metric:
-    rules = GroupRules(tuple(groups), least=LEAST_ROWS)
-    if weight < 1:
-        splits = [set(split.groups) for _, split in _prepared(GroupedMetric(metric, rules), known).values()]
-        large = sorted(each for each in set[Group]().union(*splits) if each[1] != OTHER)
-        in_score = tuple(each for each in large if all(each in split for split in splits))
-        rules = replace(rules, weight=weight, in_score=in_score)
-    return GroupedMetric(metric, rules) if groups else metric
+    options = with_classes(options, truth)
+    metric = metric_of(name, options)
+    if groups or weight < 1:
+        rules = GroupRules(tuple(groups), least=LEAST_ROWS)
+        if weight < 1:
+            splits = [set(each.groups) for each in prepared(GroupedMetric(metric, rules), truth).values()]
+            shared = set[Group].intersection(*splits) if splits else set[Group]()
+            in_score = tuple(sorted(each for each in shared if each[1] != OTHER))
+            rules = replace(rules, weight=weight, in_score=in_score)
+        metric = GroupedMetric(metric, rules)
+    return reporting(metric, reported, options)
 
 
 @reading("solution")
@@ -142,9 +83,21 @@ def read_truth(
     usage: Sequence[str] | None = None,
     row_id: str | None = None,
 ) -> Solution:
-    """Read the targets and groups of a solution; the parameters and errors are those of `read_for_metric`.
+    """Read the targets and groups of a solution for a built-in metric.
 
-    `usage` and `row_id` are those of `read_targets`.
+    By default, the target is the only column called target, label or toxicity; a metric of several columns
+    uses those in `options`. Options without classes get those that occur in the target: in the order of
+    numbers if all are numbers, or else in the order of texts. `usage` and `row_id` are those of
+    `read_targets`.
+
+    Raises
+    ------
+    FileRejected
+        The file cannot be read; with all problems.
+    WrongColumns
+        A column does not exist.
+    ValueError
+        The metric does not exist or needs other options.
     """
     about = metric_of(name, with_some_classes(options)).describe()
     expected = about.truth
@@ -330,27 +283,29 @@ def _unknown_classes(
     )
 
 
-def _unsuitable(where: str, reason: str) -> FileProblem:
-    return FileProblem.of("unsuitable_target", split=where, reason=reason.removesuffix("."))
+def splits_of(solution: Solution) -> dict[str, NDArray[np.intp]]:
+    """Return the rows of public, private and all, unless empty; a solution without splits has only all."""
+    if solution.usage is None:
+        return {"all": np.arange(len(solution.row_ids))}
+    splits = {name: np.flatnonzero(np.isin(solution.usage, codes)) for name, codes in SPLITS.items()}
+    return {name: rows for name, rows in splits.items() if rows.size}
 
 
-def _prepared(metric: Metric, solution: Solution) -> dict[str, tuple[int, Any]]:
+@reading("solution")
+def prepared(metric: Metric, solution: Solution) -> dict[str, Any]:
     """Prepare each split; raise FileRejected with the problems of all splits."""
-    usage, truth = solution.usage, solution.columns
-    if usage is None:
-        splits = {"all": np.arange(len(solution.row_ids))}
-    else:
-        splits = {name: np.flatnonzero(np.isin(usage, codes)) for name, codes in SPLITS.items()}
-    prepared, problems = dict[str, tuple[int, Any]](), list[FileProblem]()
-    for split, rows in splits.items():
-        if rows.size:
-            try:
-                prepared[split] = rows.size, metric.prepare(truth, rows)
-            except UnsuitableTruth as error:
-                problems += [_unsuitable(split, each) for each in error.problems]
+    columns, problems, found = solution.columns, list[FileProblem](), dict[str, Any]()
+    for split, rows in splits_of(solution).items():
+        try:
+            found[split] = metric.prepare(columns, rows)
+        except UnsuitableTruth as error:
+            problems += [
+                FileProblem.of("unsuitable_target", split=split, reason=each.removesuffix("."))
+                for each in error.problems
+            ]
     if problems:
         raise FileRejected(*problems)
-    return prepared
+    return found
 
 
 def encode(metric: Metric, submission: SubmissionFile, row_ids: RowIds) -> Any:

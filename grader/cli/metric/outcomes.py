@@ -1,6 +1,6 @@
 """File scores as JSON, tables and text, for all built-in metrics."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,17 +8,26 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from fairboard import METRIC_CODE_VERSION, BiasReport, bias_report
 from fairboard.bias.subgroups import CELLS
-from fairboard.groups import OTHER
-from fairboard.interface import Direction, Options
+from fairboard.groups import PreparedGroups
+from fairboard.interface import Options
 from grader.cli.parameters import metric_settings
 from grader.files import ColumnRole, Note, Solution, read_scored_table, read_solution, read_submission
-from grader.files.solution.columns import SPLITS
-from grader.files.submission.columns import ID, ONE_NUMBER, SubmissionColumns
-from grader.scored_files import MetricSolution, read_for_metric, with_remarks
-from grader.text import aligned, counted, csv_lines, markdown_table
+from grader.files.submission.columns import ID, ONE_NUMBER, PREDICTION, SubmissionColumns
+from grader.scored_files import (
+    encode,
+    metric_for,
+    predicted_columns,
+    prepared,
+    read_truth,
+    splits_of,
+    with_classes,
+    with_remarks,
+)
+from grader.text import aligned, csv_lines, markdown_table
 
 ONE_MODEL = ""
 Reports = Mapping[str, Mapping[str, BiasReport]]  # maps models and splits to reports
@@ -56,15 +65,11 @@ def bias_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespac
     else:
         read = read_scored_table(solution, predictions=chosen.prediction, **given)
         predictions = read.predictions
-    splits: dict[str, Any] = {"all": slice(None)}
-    if read.usage is not None:
-        splits = {name: np.isin(read.usage, codes) for name, codes in SPLITS.items()}
-        splits = {name: rows for name, rows in splits.items() if rows.any()}
-    scored = splits.get("all", slice(0))
+    splits = _splits(read)
     in_score = [
         name
         for name, values in read.identities.items()
-        if np.count_nonzero(values[scored] >= settings.identity_threshold) >= chosen.min_size
+        if np.count_nonzero(values[splits["all"]] >= settings.identity_threshold) >= chosen.min_size
     ]
     reports = {
         model: {
@@ -99,38 +104,42 @@ def _of_reports(solution: Solution, notes: Sequence[Note], reports: Reports) -> 
             for line in (whole, *lines):
                 values = {"split": split, **line}
                 table.append([model, *(values.get(name) for name in _COLUMNS)])
-    if not any(reports.values()):
-        warnings.append("The solution has no Public or Private rows, so there is nothing to score.")
     return Outcome(
         {
             **models.get(ONE_MODEL, {"models": models}),
             "metric_code_version": str(METRIC_CODE_VERSION),
             "notes": [note.as_dict() for note in notes],
         },
-        _of_roles(solution),
+        _columns_line(solution),
         notes,
         [line[ONE_MODEL in reports :] for line in table],
         text,
-        {model: _limited(splits.get("all")) for model, splits in reports.items()},
+        {model: {"score": each["all"].score, **each["all"].terms} for model, each in reports.items()},
         warnings,
     )
 
 
-def _of_roles(solution: Solution) -> str:
-    roles = solution.roles
-    return (
-        f"label: {roles.label}; {counted(len(roles.identities), 'identity column')}: "
-        f"{', '.join(roles.identities) or 'none'}; "
-        f"splits: {roles.usage or 'none'}; only for analyses: {', '.join(roles.kept) or 'none'}; "
-        f"not used: {', '.join(roles.unused) or 'none'}"
-    )
+def _columns_line(solution: Solution) -> str:
+    """Return the roles of the solution's columns."""
+    columns = {role: solution.roles.having(role) for role in ColumnRole if role is not ColumnRole.ID}
+    return "; ".join(f"{role}: {', '.join(names)}" for role, names in columns.items() if names)
 
 
-def _limited(report: BiasReport | None) -> Mapping[str, float | None]:
-    """Return the score and the terms on all scored rows, which are undefined if there are none."""
-    if report is None:
-        return dict.fromkeys(("score", "overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"))
-    return {"score": report.score, **report.terms}
+def _splits(solution: Solution) -> dict[str, NDArray[np.intp]]:
+    splits = splits_of(solution)
+    if not splits:
+        raise click.ClickException("The solution has no Public or Private rows.")
+    return splits
+
+
+def _skipped(splits: Mapping[str, Any]) -> Iterator[Note]:
+    """Yield a note on each group in which the metric is undefined."""
+    for split, either in splits.items():
+        grouped = either[0] if isinstance(either, tuple) else either  # with the data of reported metrics
+        if isinstance(grouped, PreparedGroups):
+            for (column, value), reasons in grouped.skipped.items():
+                why = " ".join(reasons)
+                yield Note.of("group_skipped", split=split, column=column, value=value, reasons=why)
 
 
 def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamespace) -> Outcome:
@@ -138,71 +147,54 @@ def metric_outcome(solution: Path, submission: Path | None, chosen: SimpleNamesp
     if submission is None:
         raise click.UsageError("Specify a SUBMISSION file.")
     options = Options(chosen.columns or (), chosen.classes or (), chosen.positive, chosen.cutoff)
-    others = {
-        "groups": chosen.groups or (),
-        "weight": chosen.weight,
-        "reported": chosen.reported or (),
-    }
+    groups = chosen.groups or ()
     row_id = next((name for name, role in chosen.roles.items() if role is ColumnRole.ID), None)
     try:
-        prepared = read_for_metric(
-            solution, chosen.metric, options, target=chosen.label, row_id=row_id, **others
+        truth = read_truth(
+            solution, chosen.metric, options, target=chosen.label, groups=groups, row_id=row_id
         )
+        others = {"groups": groups, "weight": chosen.weight, "reported": chosen.reported or ()}
+        metric = metric_for(chosen.metric, options, truth, **others)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    file = read_submission(submission, prepared.solution.row_ids, wanted=prepared.columns)
-    results, about = prepared.results(file), prepared.description
-    notes = [*prepared.notes, *with_remarks(file, prepared.metric).notes]
-    sign = 1 if about.direction is Direction.HIGHEST else -1
+    about, names = metric.describe(), (truth.roles.id or ID, PREDICTION)
+    wanted = predicted_columns(about, with_classes(options, truth), names, aliases=truth.names)
+    splits, data = _splits(truth), prepared(metric, truth)
+    file = read_submission(submission, truth.row_ids, wanted=wanted)
+    encoded, notes = encode(metric, file, truth.row_ids), [*_skipped(data), *with_remarks(file, metric).notes]
     table: list[list[Any]] = [["split", "column", "group", "value of", "rows", "value"]]
-    answer, gaps = dict[str, Any](), list[str]()
-    for split, result in results.items():
-        rows = prepared.splits[split][0]
-        groups = {column: dict(each) for column, each in result.groups.items()}
-        answer[split] = {"rows": rows, "score": result.score, "terms": dict(result.terms), "groups": groups}
-        for name, value in {"score": result.score, **result.terms}.items():
-            table.append([split, "", "", name, rows, value])
-        for column, each in groups.items():
-            ordered = sorted(each.items(), key=lambda item: (item[0] == OTHER, sign * item[1]["score"]))
-            table += [
-                [split, column, name or "(other)", "score", row["rows"], row["score"]]
-                for name, row in ordered
-            ]
-            if values := [row["score"] for name, row in each.items() if name != OTHER]:
-                gaps.append(f"{split}, {column}: gap {max(values) - min(values):.{about.decimals}f}")
-    shown = [table[0], *([*map(str, line[:5]), f"{line[5]:.{about.decimals}f}"] for line in table[1:])]
-    used = [place for place in range(6) if any(line[place] for line in shown[1:])]
-    text = [*aligned([[line[place] for place in used] for line in shown]), *gaps]
-    whole = results.get("all")
+    answer = dict[str, Any]()
+    for split, rows in splits.items():
+        result = metric.score(data[split], encoded)
+        values = {"score": result.score, **result.terms}
+        by_group = {column: dict(each) for column, each in result.groups.items()}
+        answer[split] = {
+            "rows": rows.size,
+            "score": result.score,
+            "terms": dict(result.terms),
+            "groups": by_group,
+        }
+        table += [[split, "", "", name, rows.size, value] for name, value in values.items()]
+        table += [
+            [split, column, name or "(other)", "score", row["rows"], row["score"]]
+            for column, each in by_group.items()
+            for name, row in each.items()
+        ]
     return Outcome(
         {
-            "metric": prepared.metric.name,
-            "version": prepared.metric.version,
+            "metric": metric.name,
+            "version": metric.version,
             "direction": about.direction,
             "exactness": about.exactness,
             "splits": answer,
             "notes": [note.as_dict() for note in notes],
         },
-        _of_metric(prepared),
+        f"{about.title}; best: {about.direction}; {_columns_line(truth)}",
         notes,
         table,
-        "".join(f"{line}\n" for line in text),
-        {ONE_MODEL: {"score": whole.score, **whole.terms} if whole else {"score": None}},
+        "\n".join(aligned([[*map(_rounded, line)] for line in table])) + "\n",
+        {ONE_MODEL: values},
     )
-
-
-def _of_metric(prepared: MetricSolution) -> str:
-    about, solution = prepared.description, prepared.solution
-    parts = {
-        "best": about.direction,
-        "target": ", ".join(solution.names),
-        "classes": ", ".join(prepared.options.classes),
-        "scored": about.sentence.removesuffix("."),
-        "splits": "Public and Private" if solution.usage is not None else "",
-        "groups": ", ".join(solution.slices),
-        "not used": ", ".join(solution.roles.unused),
-    }
-    return "; ".join([about.title, *(f"{name}: {text or 'none'}" for name, text in parts.items())])
 
 
 def _as_markdown(outcome: Outcome) -> str:

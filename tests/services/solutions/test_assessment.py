@@ -11,7 +11,7 @@ from grader.metrics import registry
 from grader.metrics.python_metric import PythonSettings
 from grader.metrics.registry import METRICS
 from grader.models import Split
-from grader.scored_files import read_for_metric
+from grader.scored_files import columns_of, encode, metric_for, prepared, read_truth
 from grader.services.competitions.metric import MetricChoice, NamedMetric, Rules
 from grader.services.solutions import assessment, groups, intake
 from grader.services.solutions.assessment import LiveSolution, UnusableSolution
@@ -97,9 +97,12 @@ def test_a_competition_scores_as_the_command_line_does(name, tmp_path):
     storage = LocalStorage(tmp_path)
     stored = intake.keep(storage, assessed)
     options = metric_of(name).blank_options
-    known = read_for_metric(data, name, options, groups=("region",), reported=reported)
-    file = submission_of(name, known.solution.row_ids, known.columns)
-    results = known.results(read_submission(file, known.solution.row_ids, wanted=known.columns))
+    truth = read_truth(data, name, options, groups=("region",))
+    metric = metric_for(name, options, truth, groups=("region",), reported=reported)
+    wanted = columns_of(stored.rules.as_settings())
+    file = submission_of(name, truth.row_ids, wanted)
+    encoded = encode(metric, read_submission(file, truth.row_ids, wanted=wanted), truth.row_ids)
+    results = {split: metric.score(each, encoded) for split, each in prepared(metric, truth).items()}
     claim = Claim(
         1, "t", 1, 1, 1, 1, storage.put(file).sha256, stored.row_ids_sha256, stored.prepared_sha256,
         metric_settings=stored.rules.as_settings(),
@@ -111,10 +114,8 @@ def test_a_competition_scores_as_the_command_line_does(name, tmp_path):
         assert (result.score, result.terms) == (expected.score, expected.terms)
         assert result.groups == expected.groups
         assert set(reported) <= set(result.terms)
-    sample = read_submission(
-        storage.read(stored.sample_submission_sha256), known.solution.row_ids, wanted=known.columns
-    )
-    assert known.results(sample)
+    sample = storage.read(stored.sample_submission_sha256)
+    encode(metric, read_submission(sample, truth.row_ids, wanted=wanted), truth.row_ids)
 
 
 def test_a_reported_metric_that_is_undefined_in_a_split_is_a_problem_of_the_solution():
