@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, FileIO
@@ -10,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from grader.client.errors import Unusable
+from grader.client.errors import Refused, Unusable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 OnProgress = Callable[[int, int], None]
 COLUMNS = ["id", "prediction"]
 FRAME_NAME = "predictions.csv"
-_SHA256 = re.compile(r'"([0-9a-f]{64})"')
+RANGE_NOT_SATISFIABLE = 416  # the file on the server is not longer than the incomplete one
 
 
 class CountedFile(BufferedReader):
@@ -73,9 +72,9 @@ def download(
 ) -> Path:
     """Download a file, resume an interrupted download, and skip a file that is up to date.
 
-    An incomplete file is called ``NAME.SHA256.part``. Symbolic links are not followed. Raises `Unusable` if a
+    An incomplete file is called ``NAME.part``. Symbolic links are not followed. Raises `Unusable` if a
     different file exists at this path, unless `replace` is true, or if the downloaded file has another sha256
-    than on the server. `on_progress` receives the bytes present and the size, 0 if unknown.
+    than on the server. `on_progress` receives the bytes present and the size.
     """
     try:
         transport.persistently(lambda: _attempt(transport, address, path, replace, on_progress))
@@ -87,51 +86,40 @@ def download(
 def _attempt(
     transport: "Transport", address: str, path: Path, replace: bool, on_progress: OnProgress | None
 ) -> None:
-    replaces = replace or not os.path.lexists(path)
+    part = path.with_name(f"{path.name}.part")
+    done = part.stat().st_size if part.is_file() else 0
     headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
-    parts = _parts_of(path) if replaces else {}
-    for digest, part in parts.items():
-        if _sha256(part) == digest:
-            part.replace(path)
-            return
-        headers |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": f'"{digest}"'}
-    if "Range" not in headers and path.is_file():
-        headers["If-None-Match"] = f'"{_sha256(path)}"'
-    with transport.streamed("GET", address, headers=headers) as response:
-        if response.status_code == 304:
-            return
-        if not replaces:
-            raise Unusable(
-                f"{path} differs from the file on the server and was not replaced. Rename or delete it, or "
-                "replace it with `download --force` (in Python, replace=True)."
-            )
-        tag = _SHA256.fullmatch(response.headers.get("ETag", ""))
-        part = path.with_name(f"{path.name}.{tag[1] if tag else '0' * 64}.part")
-        goes_on = response.status_code == 206
-        done = part.stat().st_size if goes_on else 0
-        size = done + int(response.headers.get("Content-Length", 0))
-        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if goes_on else os.O_TRUNC)
-        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
-            for piece in response.iter_bytes():
-                done += file.write(piece)
-                if on_progress:
-                    on_progress(done, size)
-    if tag and _sha256(part) != tag[1]:
+    headers |= {"Range": f"bytes={done}-"} if done else {}
+    headers |= {"If-None-Match": f'"{_sha256(path)}"'} if path.is_file() else {}
+    try:
+        with transport.streamed("GET", address, headers=headers) as response:
+            if response.status_code == 304:
+                return
+            if not replace and os.path.lexists(path):
+                raise Unusable(
+                    f"{path} differs from the file on the server and was not replaced. Rename or delete it, "
+                    "or replace it with `download --force` (in Python, replace=True)."
+                )
+            done = done if response.status_code == 206 else 0
+            size = done + int(response.headers.get("Content-Length", 0))
+            with open(part, "ab" if done else "wb", opener=_without_links) as file:
+                for piece in response.iter_bytes():
+                    done += file.write(piece)
+                    if on_progress:
+                        on_progress(done, size)
+            is_complete = response.headers.get("ETag") == f'"{_sha256(part)}"'
+    except Refused as error:
+        is_complete = False
+        if error.status != RANGE_NOT_SATISFIABLE:
+            raise
+    if not is_complete:
         part.unlink()
-        raise Unusable(f"{path.name} was damaged in transit and has been deleted. Download it again.")
+        raise Unusable(f"{path.name} was damaged in transit or changed on the server. Download it again.")
     part.replace(path)
-    for outdated in _parts_of(path).values():
-        outdated.unlink()
 
 
-def _parts_of(path: Path) -> dict[str, Path]:
-    """Return the incomplete downloads of a file, which are no links, by their sha256."""
-    name = re.compile(re.escape(path.name) + r"\.([0-9a-f]{64})\.part")
-    found = {part: name.fullmatch(part.name) for part in path.parent.iterdir()}
-    return {
-        each[1]: part for part, each in found.items() if each and part.is_file() and not part.is_symlink()
-    }
+def _without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _sha256(path: Path) -> str:
