@@ -23,8 +23,6 @@ from grader.text import counted
 @click.option("--rollback", type=int, metavar="NUMBER", help="The earlier scoring version to roll back to.")
 @click.option("--reason", default="", help="The reason why the scores change; participants can see it.")
 @click.option("--preview", is_flag=True, help="Show the difference, but do not publish it.")
-@click.option("--publish", is_flag=True, help="Publish the rescoring in progress.")
-@click.option("--difference", is_flag=True, help="Show the changes of the rescoring in progress.")
 @click.option("--drop", is_flag=True, help="Cancel the rescoring in progress.")
 @fields_option("A field of the publication, such as notice or lose_scores. Repeatable.")
 @yes_option
@@ -32,102 +30,74 @@ from grader.text import counted
 def rescore(
     client: Client,
     slug: str,
-    solution: Path | None,
-    settings: Path | None,
-    metric_file: Path | None,
     rollback: int | None,
     reason: str,
-    **chosen: Any,
+    preview: bool,
+    drop: bool,
+    fields: dict[str, Any],
+    yes: bool,
+    **inputs: Path | None,
 ) -> CommandOutput:
     """Rescore all submissions of SLUG with a corrected SOLUTION, then switch the leaderboards.
 
     The leaderboards change only after all submissions are scored and you confirm the summary of the changes.
-    To continue an interrupted rescoring, run the same command again.
+    Without a SOLUTION or an option that replaces it, continue the rescoring in progress.
     """
-    drop, difference, preview = chosen["drop"], chosen["difference"], chosen["preview"]
-    starts = [each for each in (solution, settings, metric_file, rollback) if each is not None]
-    if len(starts) + chosen["publish"] + difference + drop != 1:
+    given = [path for path in inputs.values() if path is not None]
+    starts = len(given) + (rollback is not None)
+    if starts + drop > 1 or bool(starts) != bool(reason.strip()) or (preview and (drop or rollback)):
         raise click.UsageError(
-            "Specify exactly one of SOLUTION, --settings, --metric-file, --rollback, --publish, --difference "
-            "and --drop."
-        )
-    if bool(starts) != bool(reason.strip()):
-        raise click.UsageError(
-            "SOLUTION, --settings, --metric-file and --rollback require a --reason; no other option accepts "
-            "one."
-        )
-    if preview and rollback is not None:
-        raise click.UsageError(
-            "--rollback does not accept --preview. The Organize page shows the difference."
+            "Specify at most one of SOLUTION, --settings, --metric-file, --rollback and --drop. All except "
+            "--drop require a --reason. --preview is only for SOLUTION, --settings, --metric-file or the "
+            "rescoring in progress."
         )
     # --drop itself confirms the action.
-    desk = client.organize(slug, confirm=drop or asking(yes=chosen["yes"]))
-    sent = with_texts(chosen["fields"])
-    if drop:
-        number = _under_way(desk)
-        answer = desk.call("DELETE", f"rescoring/{number}")
-        return CommandOutput(
-            answer, [f"Scoring version {number} is cancelled; the leaderboards are unchanged."]
-        )
-    if difference:
-        return _difference(desk, _under_way(desk))
+    desk, sent = client.organize(slug, confirm=drop or asking(yes=yes)), with_texts(fields)
     if rollback is not None:
         return _switched(desk, rollback, _roll_back(desk, rollback, {"reason": reason, **sent}))
-    number = _begin(desk, solution, settings, metric_file, reason) if starts else _under_way(desk)
-    version = desk.call("GET", f"rescoring/{number}")
+    number = _begin(desk, reason=reason, **inputs) if given else _preparing(desk)
+    if number is None:
+        raise Unusable(f"No rescoring of {slug} is in progress.")
+    if drop:
+        answer = desk.call("DELETE", f"rescoring/{number}")
+        line = f"Scoring version {number} is cancelled; the leaderboards are unchanged."
+        return CommandOutput(answer, [line])
+    version = desk.rescored(number)
     if version["state"] == "live":
-        if preview:
-            raise Unusable(f"The live version {number} already uses these inputs.")
         return _switched(desk, number, version)
-    desk.rescored(number)
     if preview:
-        click.echo(f"To publish it, run `fairboard rescore {slug} --publish`.", err=True)
+        click.echo(f"To publish it, run `fairboard rescore {slug}`.", err=True)
         return _difference(desk, number)
     return _switched(desk, number, _publish(desk, number, "publish", sent))
 
 
 def _begin(
-    desk: Organizer, solution: Path | None, settings: Path | None, metric_file: Path | None, reason: str
+    desk: Organizer, *, solution: Path | None, settings: Path | None, metric_file: Path | None, reason: str
 ) -> int:
     """Start a rescoring, or continue it after an interruption."""
     if solution is not None:
         checked = desk.check_solution(solution, finds_test=False)
         require_acceptable(checked)
         click.echo(described(checked["report"]))
-        sent = {"solution": checked["job"]["id"], "reason": reason}
+        sent = {"solution": checked["job"]["id"]}
     elif metric_file is not None:
-        job = desk.upload("metric-file", metric_file)["job"]
-        sent = {"settings": _checked_settings(desk, job["id"]), "reason": reason}
+        sent = {"settings": _checked(desk, desk.upload("metric-file", metric_file)["job"])}
     else:
-        sent = {"settings": _check_settings(desk, settings or Path()), "reason": reason}
-    try:
-        return int(desk.call("POST", "rescoring", json=sent)["number"])
-    except Refused as error:
-        if error.name != "rescoring_under_way":
-            raise
-        raise Unusable(
-            f"{error.message} To cancel it, run `fairboard rescore {desk.slug} --drop`."
-        ) from error
+        from grader.cli.organize.competition_files import read_change
+
+        in_use = desk.call("GET", "rescoring/settings")
+        changes = read_change(settings or Path(), in_use).changes
+        wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
+        sent = {"settings": _checked(desk, desk.call("POST", "rescoring/settings", json=wanted))}
+    return int(desk.call("POST", "rescoring", json={**sent, "reason": reason})["number"])
 
 
-def _check_settings(desk: Organizer, settings: Path) -> int:
-    """Check the metric settings of a file against the live solution; return the id of the check."""
-    from grader.cli.organize.competition_files import read_change
-
-    in_use = desk.call("GET", "rescoring/settings")
-    changes = read_change(settings, in_use).changes
-    wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
-    if wanted == {name: in_use[name] for name in wanted}:
-        raise Unusable("The file's [metric] settings are already in use.")
-    return _checked_settings(desk, desk.call("POST", "rescoring/settings", json=wanted)["id"])
-
-
-def _checked_settings(desk: Organizer, job_id: int) -> int:
-    """Wait for the check of the new settings; return its id."""
+def _checked(desk: Organizer, job: Mapping[str, Any]) -> int:
+    """Wait for the check of new settings; return its id."""
     checked = desk.ended("rescoring/settings", job="check")["check"]
     if checked["state"] != "done":
         raise Unusable(" ".join(each["message"] for each in checked["problems"]))
-    return job_id
+    return int(job["id"])
 
 
 def _roll_back(desk: Organizer, number: int, sent: dict[str, Any]) -> dict[str, Any]:
@@ -177,10 +147,3 @@ def _difference(desk: Organizer, number: int) -> CommandOutput:
 def _preparing(desk: Organizer) -> int | None:
     versions = desk.call("GET", "rescoring")["versions"]
     return next((int(each["number"]) for each in versions if each["state"] == "preparing"), None)
-
-
-def _under_way(desk: Organizer) -> int:
-    number = _preparing(desk)
-    if number is None:
-        raise Unusable(f"No rescoring of {desk.slug} is in progress.")
-    return number
