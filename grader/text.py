@@ -27,6 +27,7 @@ _NAMES = {
     0x2060: "word joiner",
     0xFEFF: "byte order mark",
 }
+_NUMBER = re.compile(r"[+-]?[\d,.]+|")
 # Characters that spreadsheets interpret as the start of a formula, including full-width forms, and whitespace
 # that they skip before a formula.
 FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
@@ -124,16 +125,14 @@ def listed(names: Sequence[str], *, conjunction: str = "and", most: int = 5, tot
     return f" {conjunction} ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
-def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> list[str]:
-    """Return the lines of a table; with `numbers`, right-align all columns except the first."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if numbers and place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table with a heading; columns that contain only numbers are right-aligned."""
+    columns = list[list[str]]()
+    for heading, *cells in zip(*lines, strict=True):
+        width = max(map(len, (heading, *cells)))
+        align = str.rjust if all(map(_NUMBER.fullmatch, cells)) else str.ljust
+        columns.append([align(cell, width) for cell in (heading, *cells)])
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
 def in_markdown(text: str) -> str:

@@ -1,6 +1,5 @@
 """Access to the local installation: database, schema check, readable errors."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import click
 from sqlalchemy import make_url
-from sqlalchemy.exc import DatabaseError, InternalError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from grader import db
 from grader.cli.configuration import installed_settings, make_data_folder
@@ -26,8 +25,6 @@ from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock
 
 TOKEN_LIFETIME = timedelta(hours=1)
-NO_PERMISSION, NO_SCHEMA, TOO_LONG = "42501", "3F000", "22001"
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 @dataclass(frozen=True)
@@ -126,30 +123,13 @@ def failures_in_a_sentence() -> Iterator[None]:
     except StorageUnavailable as error:
         raise click.ClickException(f"The storage cannot be used: {error}") from error
     except (OSError, SQLAlchemyError) as error:
-        sentence = disk.FULL if disk.is_full(error) else _sentence(error)
-        if sentence is None:
+        if disk.is_full(error):
+            raise click.ClickException(disk.FULL) from error
+        if not isinstance(error, DatabaseError):
             raise
-        raise click.ClickException(sentence) from error
-
-
-def _sentence(error: OSError | SQLAlchemyError) -> str | None:
-    """Return the sentence about an unusable database; None for any other error."""
-    if not isinstance(error, DatabaseError):
-        return None
-    reason, is_sqlite = " ".join(str(error.orig).split()), isinstance(error.orig, sqlite3.Error)
-    if isinstance(error, OperationalError):
-        hint = f"Check that it is running and that its URL ({PREFIX}DATABASE_URL) is correct."
-        if is_sqlite:
-            hint = "Check its disk, the permissions of its file and folder, and which processes use it."
-        return f"The database cannot be used: {reason}. {hint}"
-    if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
-        return (
-            f"The database is damaged ({reason}). Move it elsewhere and restore a backup with "
-            "`fairboard restore`."
-        )
-    # A read-only PostgreSQL replica raises InternalError. Wrong options of a URL precede all statements.
-    is_wrong_url = error.statement is None and not is_sqlite
-    is_denied = getattr(error.orig, "sqlstate", None) in (NO_PERMISSION, NO_SCHEMA, TOO_LONG)
-    if isinstance(error, InternalError) or is_denied or is_wrong_url:
-        return f"The database cannot be used: {reason}."
-    return None
+        reason = " ".join(str(error.orig).split())
+        raise click.ClickException(
+            f"The database cannot be used: {reason}. Check that it is running, and check its URL "
+            f"({PREFIX}DATABASE_URL) and the disk and permissions of its files. If it is damaged, move it "
+            "elsewhere and restore a backup with `fairboard restore`."
+        ) from error

@@ -12,7 +12,7 @@ from grader import build
 from grader.cli.configuration import installed_settings, require_entry
 from grader.cli.group import CommandGroup
 from grader.cli.installation import failures_in_a_sentence, opened, opened_database, require_database
-from grader.cli.output import CommandOutput, progress
+from grader.cli.output import CommandOutput, progress, table_of
 from grader.cli.parameters import json_option
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
@@ -108,11 +108,7 @@ def list_(target: str | None, as_json: bool) -> None:
         }
         for each in records
     ]
-    lines = [
-        f"{row['name']}  {row['bytes']:>16,} bytes  {row['blobs']:>8,} blobs  "
-        + (f"{row['missing_objects']} objects missing" if row["missing_objects"] else "complete")
-        for row in rows
-    ]
+    lines = table_of(rows, ("name", "bytes", "blobs", "missing_objects"))
     errors = [*([] if rows else [f"{chosen} contains no backup."]), *problems]
     is_damaged = bool(problems) or any(row["missing_objects"] for row in rows)
     output = CommandOutput({"backups": rows, "problems": problems}, lines, errors, code=int(is_damaged))

@@ -3,14 +3,14 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from grader.text import counted
+from grader.text import aligned, counted
 
 # Escape sequences could manipulate a terminal; direction marks and overrides could disguise a name.
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -67,6 +67,25 @@ def left(limits: Any) -> str:
     if limits.left_today == limits.left:
         today = f" today until {limits.resets_at:%H:%M} UTC" if limits.resets_at else " today"
     return f"{counted(limits.left, 'submission')} left{today}."
+
+
+def table_of(records: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[str]:
+    """Return the fields with these names of API objects as the lines of a table."""
+    names = list(names)
+    heading = [TERMS.get(name, name.removesuffix("_at").replace("_", " ")) for name in names]
+    return aligned([heading, *([_cell(name, record.get(name)) for name in names] for record in records)])
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "yes"
+    if name.endswith("_at"):
+        return f"{value[:16].replace('T', ' ')} UTC"
+    if isinstance(value, float):
+        return number_text(value, 5 if "score" in name else 4)
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from grader.text import is_elsewhere, not_a_path
-
 if TYPE_CHECKING:
     from fairboard import MetricSettings, UndefinedPolicy, Weights
     from grader.files import ColumnRole
@@ -48,23 +46,12 @@ class NameList(click.ParamType):  # type: ignore[type-arg]
         return tuple(names)
 
 
-class LocalPath(click.Path):
-    """A path on this machine. URLs are rejected, because folders with their names would be created."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(path_type=Path, **options)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if is_elsewhere(str(value)):
-            self.fail(not_a_path(str(value)), param, ctx)
-        return super().convert(value, param, ctx)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-FILE = LocalPath(exists=True, dir_okay=False)
-OUTPUT_FILE = LocalPath(dir_okay=False)
-
-
-class InputFile(LocalPath):
+class InputFile(click.Path):
     """An existing file; ``-`` is standard input.
 
     Files are read several times, so piped input is kept in a temporary file until the command ends.
@@ -80,7 +67,7 @@ class InputFile(LocalPath):
         return kept
 
 
-INPUT_FILE = InputFile(exists=True, dir_okay=False, allow_dash=True)
+INPUT_FILE = InputFile(path_type=Path, exists=True, dir_okay=False, allow_dash=True)
 
 
 def _weights(_context: Any, _parameter: Any, text: str) -> "Weights":
@@ -171,7 +158,7 @@ def _converted(ctx: click.Context, param: click.Parameter, folder: Path | None) 
 
 from_jigsaw_option = click.option(
     "--from-jigsaw",
-    type=LocalPath(exists=True, file_okay=False),
+    type=FOLDER,
     callback=_converted,
     help="The folder with Kaggle's test_public_expanded.csv and test_private_expanded.csv, instead of a "
     "solution file.",

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from grader.cli import main
-from grader.cli.organize import rescoring
 
 SERVER_PACKAGES = {"sqlalchemy", "celery", "kombu", "redis", "flask", "pydantic", "alembic", "sklearn"}
 AFTER = """
@@ -95,23 +94,3 @@ def test_a_command_without_its_packages_explains_the_installation():
     assert done.returncode == 1
     assert "`user create` needs sqlalchemy, which is not installed" in done.stderr
     assert "pip install './fairboard-VERSION-py3-none-any.whl[server]'" in done.stderr
-
-
-def test_a_new_metric_file_is_uploaded_and_checked_for_the_rescoring(tmp_path):
-    calls = []
-
-    class Desk:
-        def upload(self, path, file):
-            calls.append((path, file))
-            return {"job": {"id": 7}}
-
-        def ended(self, path, *, job):
-            return {"check": {"state": "done"}}
-
-        def call(self, method, path, *, json):
-            calls.append((path, json))
-            return {"number": 2}
-
-    source = tmp_path / "metric.py"
-    assert rescoring._begin(Desk(), None, None, source, "Fixed.") == 2
-    assert calls == [("metric-file", source), ("rescoring", {"settings": 7, "reason": "Fixed."})]

@@ -73,7 +73,7 @@ def test_a_competition_is_created_and_published_from_a_file(competition, service
     assert made.exit_code == 0, made.output
     assert "2 identities are in the score: female, muslim." in made.stdout
     assert made.stdout.endswith("toxic is published.\n")
-    assert "closes 1 Mar 2999, 23:59 UTC" in competition("list").stdout
+    assert "2999-03-01 23:59 UTC" in competition("list").stdout
     (folder / "printed.toml").write_text(competition("settings", "toxic").stdout)
     assert competition("apply", "toxic", folder / "printed.toml").stdout == "Changed: nothing.\n"
     again = competition("apply", "toxic", folder / "competition.toml")
@@ -110,7 +110,7 @@ def test_all_problems_of_a_file_are_reported_before_anything_is_created(competit
     assert refused.exit_code == 1
     for words in ("titel is unknown", "limits.daily: ", "no.csv does not exist"):
         assert words in refused.stderr, words
-    assert competition("list").stdout == ""
+    assert len(competition("list").stdout.splitlines()) == 1
 
 
 def test_a_rejected_solution_leaves_a_draft_and_says_how_to_continue(competition, folder):

@@ -80,7 +80,7 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
     assert admin("backup").exit_code == 0
     listed = json.loads(admin("backup", "list", "--json").stdout)["backups"]
     assert [(each["blobs"], each["missing_objects"]) for each in listed] == [(4, 0)] * 2
-    assert re.fullmatch(r"(\S+ +[\d,]+ bytes +4 blobs  complete\n){2}", admin("backup", "list").stdout)
+    assert re.fullmatch(r".+\n(\S+ +\d+ +4 +0\n){2}", admin("backup", "list").stdout)
     verified = admin("backup", "verify", "--backup", listed[0]["name"])
     assert re.match(r"The backup as of \S+ is complete: all tables and 4 blobs match\.", verified.stdout)
     assert "not empty" in admin("restore", target).stderr
@@ -104,7 +104,7 @@ def test_an_incomplete_backup_is_listed_and_fails_its_verification(admin, servic
     assert admin("backup", tmp_path / "backups").exit_code == 0
     next((tmp_path / "backups").rglob(sha256)).unlink()
     listed = admin("backup", "list", tmp_path / "backups")
-    assert (listed.exit_code, listed.stdout.endswith("blobs  1 objects missing\n")) == (1, True)
+    assert (listed.exit_code, listed.stdout.endswith(" 1\n")) == (1, True)
     verified = admin("backup", "verify", tmp_path / "backups")
     assert verified.exit_code == 1
     assert re.search(rf"cannot be restored completely:\n.*the object {sha256} is missing", verified.stderr)
@@ -215,7 +215,7 @@ def test_the_doctor_continues_without_a_database_and_without_storage(admin, serv
     code, found = findings(admin)
     alarms = {subject: message for level, subject, message in found if level == "alarm"}
     assert code == 1
-    assert "that its URL (FAIRBOARD_DATABASE_URL) is correct." in alarms["database"]
+    assert "(FAIRBOARD_DATABASE_URL)" in alarms["database"]
     assert (
         "Check its free space, its permissions and its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
     )
@@ -258,7 +258,7 @@ def test_a_damaged_database_is_reported_in_one_sentence(run, monkeypatch, tmp_pa
     result = run(*command)
     assert result.exit_code == 1
     printed = result.output + capfd.readouterr().err  # `serve` migrates in another process
-    assert "The database is damaged (file is not a database). Move it elsewhere and restore" in printed
+    assert "The database cannot be used: file is not a database." in printed
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("serve", "--port", "0")])

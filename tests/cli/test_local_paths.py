@@ -1,33 +1,8 @@
-"""Rejection of URLs as local paths, without creating folders."""
+"""Rejection of URLs as local paths in settings, without creating folders."""
 
-import click
 import pytest
 
-from grader.cli import main
-from grader.cli.parameters import LocalPath
 from grader.text import is_elsewhere
-
-
-def paths_of(command, name="fairboard"):
-    """Return every path parameter of a command and its subcommands."""
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for each in command.list_commands(context):
-            yield from paths_of(command.get_command(context, each), f"{name} {each}")
-    for parameter in command.params:
-        types = getattr(parameter.type, "types", [parameter.type])
-        if any(isinstance(each, click.Path) for each in types):
-            yield f"{name} {parameter.name}", parameter
-
-
-def test_every_path_of_every_command_is_local():
-    paths = dict(paths_of(main))
-    assert len(paths) > 20
-    for name, parameter in paths.items():
-        types = getattr(parameter.type, "types", [parameter.type])
-        assert all(isinstance(each, LocalPath) for each in types), name
-    with pytest.raises(click.BadParameter, match=r"is a URL or a remote address\."):
-        LocalPath().convert("s3://bucket/x", None, None)
 
 
 @pytest.mark.parametrize(

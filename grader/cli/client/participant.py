@@ -11,11 +11,11 @@ from grader.cli.client.connection import (
     participants,
 )
 from grader.cli.group import REJECTED, SITE
-from grader.cli.output import TERMS, CommandOutput, left, number_text, progress, score_text
-from grader.cli.parameters import INPUT_FILE, OUTPUT_FILE, LocalPath
+from grader.cli.output import TERMS, CommandOutput, left, number_text, progress, score_text, table_of
+from grader.cli.parameters import FOLDER, INPUT_FILE, OUTPUT_FILE
 from grader.client import Client
 from grader.client.records import ApiRecord, Json, Submission
-from grader.text import aligned, listed, megabytes
+from grader.text import listed
 
 FAILED = 1
 ROWS = 50
@@ -116,15 +116,12 @@ def check(client: Client, file: Path) -> CommandOutput:
 @competition_option
 @participants
 def submissions(client: Client) -> CommandOutput:
-    """List your team's submissions, newest first; * marks the ones that currently count."""
+    """List your team's submissions, newest first."""
     submissions = client.submissions()
     counts = {each["submission"] for each in (submissions.selection or {}).get("counts", ())}
-    lines = [["", "id", "sent (UTC)", "status", "score", "file", "description"]]
-    for each in submissions.submissions:
-        sent = f"{each.submitted_at:%Y-%m-%d %H:%M}"
-        row = [each.status, score_text(each.public_score), each.file_name or "", each.description or ""]
-        lines.append(["*" if each.id in counts else "", str(each.id), sent, *row])
-    return CommandOutput(submissions, [*aligned(lines, numbers=False), left(submissions.limits)])
+    rows = [{**each, "counts": each["id"] in counts} for each in submissions["submissions"]]
+    names = ("counts", "id", "submitted_at", "status", "public_score", "file_name", "description")
+    return CommandOutput(submissions, [*table_of(rows, names), left(submissions.limits)])
 
 
 @click.command()
@@ -151,20 +148,11 @@ def _breakdown(submission: Submission, prefix: str) -> list[str]:
     terms, table, groups = (submission.get(f"{prefix}{name}") for name in ("terms", "identities", "groups"))
     lines = [f"  {TERMS.get(name, name)} {number_text(value, 4)}" for name, value in (terms or {}).items()]
     if table:
-        columns = [name for name in table[0] if name != "name"]
-        cells = [["identity", *(TERMS.get(name, name.replace("_", " ")) for name in columns)]]
-        cells += [[row["name"], *(_cell(row[name]) for name in columns)] for row in table]
-        lines += aligned(cells)
+        lines += table_of(table, table[0])
     for each in groups or ():
-        cells = [[each["column"], "rows", "value", "behind the best"]]
-        for row in each["groups"]:
-            cells.append([row["name"], f"{row['rows']:,}", f"{row['score']:g}", f"{row['loss']:g}"])
-        lines += [*aligned(cells), f"Worst: {each['worst']}, {each['gap']:g} from the best."]
+        lines += table_of(each["groups"], ("name", "rows", "score", "loss"))
+        lines.append(f"Worst {each['column']}: {each['worst']}, {each['gap']:g} from the best.")
     return lines
-
-
-def _cell(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"
 
 
 @click.command()
@@ -215,15 +203,10 @@ def leaderboard(
     board = client.leaderboard(split=split, search=search, division=division, most=most)
     if search is not None and not board.rows:
         return CommandOutput(board, [], [f"No team name contains {search!r}."])
-    terms = list(board.rows[0].terms or {}) if board.rows else []
-    cells = [["rank", "team", "score", *(TERMS.get(name, name) for name in terms), "entries"]]
-    own = [board.own] if board.own and search is None and board.own not in board.rows else []
-    for row in [*board.rows, *own]:
-        values = [number_text(row.terms[name], 4) if name in (row.terms or {}) else "" for name in terms]
-        rank = "" if row.rank is None else str(row.rank)
-        cells.append([rank, row.team, score_text(row.score), *values, str(row.entries)])
-    widest = max(len(row[1]) for row in cells)
-    return CommandOutput(board, aligned([[row[0], row[1].ljust(widest), *row[2:]] for row in cells]))
+    own = [board["own"]] if board["own"] and search is None and board["own"] not in board["rows"] else []
+    records = [{**row, **(row["terms"] or {})} for row in (*board["rows"], *own)]
+    terms = (records[0]["terms"] or {}) if records else ()
+    return CommandOutput(board, table_of(records, ("rank", "team", "score", *terms, "entries")))
 
 
 @click.command()
@@ -253,7 +236,7 @@ def team(client: Client, join: bool, accept_rules: int | None, code: str | None)
 @click.option(
     "--to",
     "folder",
-    type=LocalPath(file_okay=False),
+    type=click.Path(file_okay=False, path_type=Path),
     help="The folder to download to, created if it does not exist; by default, ./SLUG.",
 )
 @click.option("--force", is_flag=True, help="Replace local files that differ from those on the server.")
@@ -270,9 +253,7 @@ def download(
     """
     files = [] if names and not is_list else client.data_files()
     if is_list:
-        return CommandOutput(
-            {"files": files}, aligned([[each.name, megabytes(each.size_bytes)] for each in files])
-        )
+        return CommandOutput({"files": files}, table_of(files, ("name", "size_bytes")))
     paths = []
     for name in names or [each.name for each in files]:
         with progress(name) as on_progress:
@@ -281,7 +262,7 @@ def download(
 
 
 @click.command()
-@click.argument("folder", type=LocalPath(exists=True, file_okay=False))
+@click.argument("folder", type=FOLDER)
 @competition_option
 @click.option("--site", envvar=SITE, metavar="URL", help=f"The address of the site ({SITE}).")
 def mcp(folder: Path, competition: str | None, site: str | None) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
-from grader.cli.output import CommandOutput
+from grader.cli.output import CommandOutput, table_of
 from grader.cli.parameters import FILE, fields_option, roster_lines, text_of
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted
-from grader.text import aligned, csv_lines
+from grader.text import csv_lines
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ROLES = ("owner", "editor", "viewer")
@@ -102,16 +102,11 @@ def _imported(answer: Any) -> list[str]:
 
 
 def _organizers(answer: Any) -> list[str]:
-    lines = [[each["name"], each["role"], each["added_at"][:10]] for each in answer["organizers"]]
-    return aligned([["name", "role", "since"], *lines], numbers=False)
+    return table_of(answer["organizers"], ("name", "role", "added_at"))
 
 
 def _tokens(answer: Any) -> list[str]:
-    lines = [["id", "name", "starts with", "scopes", "expires"]]
-    for each in answer["tokens"]:
-        ends = f"{each['expires_at'][:16].replace('T', ' ')} UTC" if each["expires_at"] else "never"
-        lines.append([str(each["id"]), each["name"], each["begins_with"], " and ".join(each["scopes"]), ends])
-    return aligned(lines, numbers=False)
+    return table_of(answer["tokens"], ("id", "name", "begins_with", "scopes", "expires_at"))
 
 
 def _role_option(**options: Any) -> Callable[[Any], Any]:

@@ -13,11 +13,10 @@ from grader.cli.client.connection import organizers
 from grader.cli.group import CliEntry, CommandGroup
 from grader.cli.organize import setup
 from grader.cli.organize.calls import ACCOUNTS, CALLS, ORGANIZERS, TOKENS, people
-from grader.cli.output import CommandOutput
+from grader.cli.output import CommandOutput, table_of
 from grader.cli.parameters import OUTPUT_FILE
 from grader.client import Client, Unusable
 from grader.client.organizer import quoted
-from grader.text import aligned
 
 LOCAL = "organize.local"
 KINDS, FORMATS = ("submissions", "standings", "scores", "audit", "grades"), ("csv", "json")
@@ -176,13 +175,8 @@ def receipt(client: Client, slug: str, submission: int, number: int | None) -> C
 def list_(client: Client, search: str) -> CommandOutput:
     """List the accounts, sorted by name."""
     accounts = sorted(people(client, search), key=lambda each: str(each["name"]).casefold())
-    lines = [["name", "e-mail", "since"]]
-    for each in accounts:
-        role = " (administrator)" if each["is_admin"] else ""
-        role += " (suspended)" if each["suspended_at"] else ""
-        unconfirmed = " (not confirmed)" if each["email"] and not each["email_verified_at"] else ""
-        lines.append([each["name"] + role, (each["email"] or "") + unconfirmed, each["created_at"][:10]])
-    return CommandOutput({"people": accounts}, aligned(lines, numbers=False))
+    names = ("name", "is_admin", "email", "email_verified_at", "created_at", "suspended_at")
+    return CommandOutput({"people": accounts}, table_of(accounts, names))
 
 
 @user.command()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import FileRefused, asking, organizers, yes_option
-from grader.cli.output import CommandOutput
+from grader.cli.output import CommandOutput, table_of
 from grader.cli.parameters import FILE, fields_of, from_jigsaw_option, with_texts
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted
@@ -28,14 +28,8 @@ STATES = {
 def list_all(client: Client) -> CommandOutput:
     """List all competitions, newest first."""
     found = client.competitions()
-    lines = [f"{each.slug}\t{each['state']}\t{_times(each)}\t{each.title}" for each in found]
-    return CommandOutput({"competitions": found}, lines)
-
-
-def _times(found: Any) -> str:
-    begin = f"opens {found.opens_at:%-d %b %Y, %H:%M} UTC" if found.opens_at else "opens when it is published"
-    until = f"closes {found.closes_at:%-d %b %Y, %H:%M} UTC" if found.closes_at else "has no closing date"
-    return f"{begin}, {until}"
+    names = ("slug", "state", "opens_at", "closes_at", "title")
+    return CommandOutput({"competitions": found}, table_of(found, names))
 
 
 @click.command()

@@ -73,7 +73,7 @@ def test_submissions_are_listed_shown_selected_and_downloaded(ada, service, file
     service.competition()
     ada("submit", files / GOOD, "-d", "a model")
     lines = ada("submissions").stdout.splitlines()
-    assert lines[1].startswith("*  1") and lines[1].endswith("good.csv  a model")
+    assert lines[1].startswith("yes      1") and lines[1].endswith("good.csv   a model")
     shown = ada("submission", "1", "--file", files / "back.csv").stdout
     assert all(word in shown for word in ("public score", "BPSN AUC", "female", "muslim"))
     assert "private score" not in shown
