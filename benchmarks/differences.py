@@ -84,12 +84,13 @@ def coverage(draws: int, samples: int) -> dict[str, float]:
         members = {each: truth[identity_column(each)] for each in IDENTITIES}
         return truth["target"], files[0]["prediction"], members
 
-    expected = bias_report(*arguments(np.random.default_rng(3), MANY_ROWS)).overall
+    many = bias_report(*arguments(np.random.default_rng(3), MANY_ROWS))
+    expected = {"score": many.score, **many.terms}
     covered, rng = dict.fromkeys(expected, 0), np.random.default_rng(4)
     for draw in range(draws):
-        found = bias_bootstrap(*arguments(rng, COVERED_ROWS), samples=samples, seed=draw).overall
-        for name, value in expected.items():
-            covered[name] += found[name].low <= value <= found[name].high
+        found = bias_bootstrap(*arguments(rng, COVERED_ROWS), samples=samples, seed=draw)
+        for name, low, high in found.loc[""].drop(columns="value").itertuples():
+            covered[name] += low <= expected[name] <= high
     return {name: count / draws for name, count in covered.items()}
 
 

@@ -1,59 +1,23 @@
 """Bootstrap intervals for all values of a bias report."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_ranks
-from fairboard.bias.prepared import FloatArray, IndexArray, PreparedSplit, as_vector, prepare
-from fairboard.bias.reports import BiasReport, report
+from fairboard.bias.prepared import IndexArray, PreparedSplit, as_vector, prepare
+from fairboard.bias.reports import report
+from fairboard.bias.subgroups import CELLS
 from fairboard.measured import CONFIDENCE
-from fairboard.ranks import dense_ranks
+from fairboard.ranks import RankArray, dense_ranks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-class BootstrapInterval(NamedTuple):
-    """A value, or a difference, with the bounds of its 95 % interval; undefined values are None.
-
-    Examples
-    --------
-    >>> from fairboard import bias_bootstrap
-    >>> bias_bootstrap([1, 0], [0.9, 0.1], {"cat": [1, 1]}, samples=50).overall["overall_auc"]
-    BootstrapInterval(value=1.0, low=1.0, high=1.0)
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-
-
-class BootstrapReport(NamedTuple):
-    """Intervals with the keys of `BiasReport.overall` and `BiasReport.by_group`.
-
-    Examples
-    --------
-    >>> from fairboard import bias_bootstrap
-    >>> list(bias_bootstrap([1, 0], [0.9, 0.1], {"cat": [1, 1]}, samples=50).by_group)
-    ['cat']
-    """
-
-    overall: dict[str, BootstrapInterval]
-    by_group: dict[str, dict[str, BootstrapInterval]]
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a pandas data frame with a row for each value; `identity` is empty for overall values."""
-        import pandas as pd
-
-        named = {("", name): each for name, each in self.overall.items()}
-        for group, values in self.by_group.items():
-            named |= {(group, name): each for name, each in values.items()}
-        index = pd.MultiIndex.from_tuples(named, names=["identity", "term"])
-        return pd.DataFrame(list(named.values()), index, dtype=float)
+TAIL = (1 - CONFIDENCE) / 2
 
 
 def bias_bootstrap(
@@ -66,7 +30,7 @@ def bias_bootstrap(
     settings: MetricSettings | None = None,
     samples: int = 1000,
     seed: int = 0,
-) -> BootstrapReport:
+) -> "pd.DataFrame":
     """Estimate how much all values of a report depend on the rows, by drawing rows again.
 
     Parameters
@@ -85,8 +49,10 @@ def bias_bootstrap(
 
     Returns
     -------
-    BootstrapReport
-        Percentile intervals. A sample in which a value is undefined is left out for this value.
+    DataFrame
+        The `value` and the bounds `low` and `high` of its 95 % percentile interval, by identity and term. The
+        identity of the score and of its four terms is empty. A sample in which a value is undefined is left
+        out for this value.
 
     Raises
     ------
@@ -98,9 +64,11 @@ def bias_bootstrap(
     >>> from fairboard import bias_bootstrap
     >>> cat = {"cat": [1, 1, 1, 1, 0, 0, 0, 0]}
     >>> found = bias_bootstrap([1, 0, 1, 0] * 2, [0.9, 0.3, 0.4, 0.6, 0.8, 0.2, 0.7, 0.1], cat, samples=100)
-    >>> found.by_group["cat"]["subgroup_auc"].value
+    >>> float(found.loc[("cat", "subgroup_auc"), "value"])
     0.75
     """
+    import pandas as pd
+
     chosen, split = settings or MetricSettings(), prepare(y_true, subgroups, settings=settings)
     files = [dense_ranks(as_vector("y_score", y_score, rows=split.rows, finite=True))]
     if baseline is not None:
@@ -109,50 +77,37 @@ def bias_bootstrap(
     for place, members in enumerate(split.members):
         inside[place, members] = True
 
-    def values_of(rows: IndexArray) -> FloatArray:
+    def values_of(rows: IndexArray) -> dict[tuple[str, str], float]:
         members = tuple(map(np.flatnonzero, inside[:, rows]))
         drawn = PreparedSplit(split.labels[rows], split.names, split.in_score, members)
-        values = [_flat(report(count_ranks(drawn, each[rows]), chosen)) for each in files]
-        return values[0] - values[1] if baseline is not None else values[0]
+        values, *others = (_values(drawn, each[rows], chosen) for each in files)
+        return {key: value - others[0][key] for key, value in values.items()} if others else values
 
     rng, draw = np.random.default_rng(seed), _drawing(split.rows, cluster)
-    drawn = np.array([values_of(draw(rng)) for _ in range(samples)])
-    intervals = map(_interval, values_of(np.arange(split.rows)), drawn.T)
-    names = report(count_ranks(split, files[0]), chosen)
-    overall = {name: next(intervals) for name in names.overall}
-    by_group = {
-        name: {str(cell): next(intervals) for cell in cells} for name, cells in names.by_group.items()
-    }
-    return BootstrapReport(overall, by_group)
+    found = pd.Series(values_of(np.arange(split.rows)), name="value").rename_axis(["identity", "term"])
+    bounds = pd.DataFrame([values_of(draw(rng)) for _ in range(samples)]).quantile([TAIL, 1 - TAIL])
+    frame = bounds.set_axis(["low", "high"]).T.set_axis(found.index).where(found.notna(), axis=0)
+    frame.insert(0, "value", found)
+    return frame
+
+
+def _values(split: PreparedSplit, ranks: RankArray, settings: MetricSettings) -> dict[tuple[str, str], float]:
+    """Return all values of a report; NaN if undefined."""
+    found = report(count_ranks(split, ranks), settings)
+    values = {("", name): each for name, each in {"score": found.score, **found.terms}.items()}
+    values |= {(line.name, cell): getattr(line, cell) for line in found.subgroups for cell in CELLS}
+    return {key: np.nan if each is None else each for key, each in values.items()}
 
 
 def _drawing(rows: int, cluster: ArrayLike | None) -> Callable[[np.random.Generator], IndexArray]:
     """Return a function that draws rows, or clusters of rows, with replacement."""
     if cluster is None:
         return lambda rng: rng.integers(0, rows, rows)
-    codes = _cluster_numbers(np.asarray(cluster, object).tolist(), rows)
-    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return lambda rng: np.concatenate([members[each] for each in rng.integers(0, len(members), len(members))])
-
-
-def _cluster_numbers(clusters: list[object], rows: int) -> IndexArray:
-    """Return the number of each row's cluster; a row without a value is a cluster of its own."""
+    clusters = np.asarray(cluster, object).tolist()
     if len(clusters) != rows:
         raise ValueError(f"`cluster` must have {rows} values, not {len(clusters)}.")
     numbers = dict[object, int]()
     keys = (object() if each in (None, "") or each != each else each for each in clusters)
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
-
-
-def _flat(found: BiasReport) -> FloatArray:
-    """Return all values; NaN if undefined."""
-    cells = (each for line in found.by_group.values() for each in line.values())
-    return np.array([*found.overall.values(), *cells], np.float64)
-
-
-def _interval(value: float, drawn: FloatArray) -> BootstrapInterval:
-    defined = drawn[~np.isnan(drawn)]
-    if np.isnan(value) or not defined.size:
-        return BootstrapInterval(None if np.isnan(value) else float(value), None, None)
-    tail = (1 - CONFIDENCE) / 2
-    return BootstrapInterval(float(value), *np.quantile(defined, (tail, 1 - tail)).tolist())
+    codes = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return lambda rng: np.concatenate([members[each] for each in rng.integers(0, len(members), len(members))])

@@ -1,8 +1,8 @@
 """Pair counts of a submission, and exact AUCs computed from them."""
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -88,24 +88,9 @@ class PairCounts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PairCounts":
-        """Create the counts from the output of `as_dict`, with or without a JSON round trip.
-
-        Raises
-        ------
-        ValueError
-            If a key is missing or unknown.
-        """
-        _require_keys(data, [attribute.name for attribute in fields(cls)])
-        for counts in data["identities"]:
-            _require_keys(counts, IdentityCounts._fields)
+        """Create the counts from the output of `as_dict`, with or without a JSON round trip."""
         identities = tuple(IdentityCounts(**counts) for counts in data["identities"])
-        return cls(**{**data, "identities": identities})
-
-
-def _require_keys(data: Mapping[str, Any], keys: Collection[str]) -> None:
-    wrong = set(keys) ^ set(data)
-    if wrong:
-        raise ValueError(f"These pair counts have missing or unknown keys: {', '.join(sorted(wrong))}.")
+        return cls(data["rows"], data["positives"], data["overall_wins"], identities)
 
 
 class Comparison(NamedTuple):
@@ -124,9 +109,9 @@ class Comparison(NamedTuple):
     second: int
 
     @property
-    def is_defined(self) -> bool:
-        """Whether both sets have rows."""
-        return self.first > 0 and self.second > 0
+    def pairs(self) -> int:
+        """The number of pairs."""
+        return self.first * self.second
 
     @property
     def auc(self) -> float | None:
@@ -134,9 +119,7 @@ class Comparison(NamedTuple):
 
         The value is computed by one correctly rounded division of integers.
         """
-        if not (self.first and self.second):
-            return None
-        return self.wins / (2 * self.first * self.second)
+        return self.wins / (2 * self.pairs) if self.pairs else None
 
     @property
     def standard_error(self) -> float:
@@ -148,19 +131,14 @@ class Comparison(NamedTuple):
         auc = ((self.auc or 0.0) * smaller + 1) / (smaller + 2)
         of_first, of_second = auc / (2 - auc) - auc * auc, 2 * auc * auc / (1 + auc) - auc * auc
         variance = auc * (1 - auc) + (self.first - 1) * of_first + (self.second - 1) * of_second
-        return math.sqrt(variance / (self.first * self.second))
+        return math.sqrt(variance / self.pairs)
 
     @property
     def exact_auc(self) -> Decimal | None:
         """The AUC in the precision of the current decimal context."""
-        if not (self.first and self.second):
-            return None
-        return Decimal(self.wins) / (2 * self.first * self.second)
+        return Decimal(self.wins) / (2 * self.pairs) if self.pairs else None
 
     @property
     def gap(self) -> float | None:
         """One half minus the AUC, computed by one correctly rounded division."""
-        if not (self.first and self.second):
-            return None
-        pairs = self.first * self.second
-        return (pairs - self.wins) / (2 * pairs)
+        return (self.pairs - self.wins) / (2 * self.pairs) if self.pairs else None

@@ -78,7 +78,7 @@ def _slopes(values: BiasReport, term: BiasAuc, settings: MetricSettings) -> Mapp
     """Return the derivatives of a power mean by identity; empty if the mean is not differentiable."""
     aucs = {line.name: getattr(line, term) for line in values.subgroups if line.in_score}
     defined = {name: auc for name, auc in aucs.items() if auc is not None}
-    mean = getattr(values.power_means, term)
+    mean = values.power_means[term]
     if mean is None or not defined or min(defined.values()) <= 0:
         return {}
     if math.isinf(settings.power):

@@ -176,7 +176,7 @@ class BiasMetric:
                 {
                     name: comparison.standard_error
                     for name, comparison in comparisons(counts, identity).items()
-                    if comparison.is_defined
+                    if comparison.pairs
                 },
             )
             for each, identity in zip(values.subgroups, counts.identities, strict=True)

@@ -112,19 +112,8 @@ class MetricSettings:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "MetricSettings":
-        """Create settings from the output of `as_dict`, with defaults for missing keys.
-
-        Raises
-        ------
-        ValueError
-            If a key is unknown or a value is invalid.
-        """
-        known = {setting.name for setting in fields(cls)}
-        weights = data.get("weights", {})
-        unknown = (set(data) - known) | (set(weights) - {term.name for term in fields(Weights)})
-        if unknown:
-            raise ValueError(f"Unknown metric settings: {', '.join(sorted(unknown))}.")
-        return cls(**{**data, "weights": Weights(**weights)})
+        """Create settings from the output of `as_dict`, with defaults for missing keys."""
+        return cls(**{**data, "weights": Weights(**data.get("weights", {}))})
 
 
 def _as_float(name: str, value: object) -> float:

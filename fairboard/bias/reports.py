@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from fairboard.bias.counts import Comparison, PairCounts
+from fairboard.bias.counts import Comparison, IdentityCounts, PairCounts
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_pairs
 from fairboard.bias.prepared import prepare
@@ -15,33 +15,17 @@ from fairboard.bias.score import EXACT, exact_mean, exact_score, rounded
 from fairboard.bias.subgroups import (
     BIAS_AUCS,
     CELLS,
+    GAPS,
     MEANS,
     Cell,
     SubgroupReport,
     Undefined,
     comparisons,
-    overall_comparison,
     reason,
-    subgroup_report,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, slots=True)
-class PowerMeans:
-    """The power mean of each bias AUC over the identities in the score; undefined means are None.
-
-    Examples
-    --------
-    >>> bias_report([1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2], {"cat": [1, 1, 0, 0]}).power_means.bpsn_auc
-    1.0
-    """
-
-    subgroup_auc: float | None
-    bpsn_auc: float | None
-    bnsp_auc: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +40,8 @@ class BiasReport:
         The weighted sum of the four terms, in [0, 1].
     overall_auc : float or None
         ROC AUC on all rows.
-    power_means : PowerMeans
-        The other three terms.
+    power_means : mapping of str to float or None
+        The other three terms: the power mean of each bias AUC over the identities in the score.
     subgroups : tuple of SubgroupReport
         The metrics of each identity.
     undefined : tuple of Undefined
@@ -78,25 +62,14 @@ class BiasReport:
     positives: int
     score: float | None
     overall_auc: float | None
-    power_means: PowerMeans
+    power_means: Mapping[str, float | None]
     subgroups: tuple[SubgroupReport, ...]
     undefined: tuple[Undefined, ...]
 
     @property
     def terms(self) -> dict[str, float | None]:
         """The four terms of the score by name."""
-        return {"overall_auc": self.overall_auc} | asdict(self.power_means)
-
-    @property
-    def overall(self) -> dict[str, float | None]:
-        """The score, the overall AUC and the three power means, such as ``"mean_bpsn_auc"``."""
-        values: dict[str, float | None] = {"score": self.score, "overall_auc": self.overall_auc}
-        return values | {MEANS[auc]: getattr(self.power_means, auc) for auc in BIAS_AUCS}
-
-    @property
-    def by_group(self) -> dict[str, dict[Cell, float | None]]:
-        """The three AUCs and two AEGs of each identity by name."""
-        return {line.name: {cell: getattr(line, cell) for cell in CELLS} for line in self.subgroups}
+        return {"overall_auc": self.overall_auc, **self.power_means}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a pandas data frame with one row per identity; undefined values are NaN."""
@@ -220,7 +193,7 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
     >>> report(count_pairs(split, [0.9, 0.3, 0.4, 0.2]), MetricSettings()).score
     1.0
     """
-    overall = overall_comparison(counts)
+    overall = Comparison(counts.overall_wins, counts.positives, counts.negatives)
     cells = [comparisons(counts, identity) for identity in counts.identities]
     scored = [cell for cell, identity in zip(cells, counts.identities, strict=True) if identity.in_score]
     with localcontext(EXACT):
@@ -234,20 +207,26 @@ def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
         positives=counts.positives,
         score=rounded(score),
         overall_auc=overall.auc,
-        power_means=PowerMeans(**{name: rounded(mean) for name, mean in means.items()}),
-        subgroups=tuple(map(subgroup_report, counts.identities, cells)),
+        power_means={name: rounded(means[name]) for name in BIAS_AUCS},
+        subgroups=tuple(map(_subgroup, counts.identities, cells)),
         undefined=tuple(_undefined(counts, overall, cells)),
     )
+
+
+def _subgroup(identity: IdentityCounts, cells: Mapping[Cell, Comparison]) -> SubgroupReport:
+    values = {cell: each.gap if cell in GAPS else each.auc for cell, each in cells.items()}
+    size = identity.positives + identity.negatives
+    return SubgroupReport(identity.name, identity.in_score, size, identity.positives, **values)
 
 
 def _undefined(
     counts: PairCounts, overall: Comparison, cells: Sequence[dict[Cell, Comparison]]
 ) -> Iterator[Undefined]:
-    if not overall.is_defined:
+    if not overall.pairs:
         yield Undefined("overall_auc", None, reason("overall_auc", overall), affects_score=True)
     for identity, comparison_of in zip(counts.identities, cells, strict=True):
         for cell, comparison in comparison_of.items():
-            if not comparison.is_defined:
+            if not comparison.pairs:
                 affects_score = identity.in_score and cell in BIAS_AUCS
                 yield Undefined(cell, identity.name, reason(cell, comparison), affects_score)
     if not any(identity.in_score for identity in counts.identities):

@@ -1,6 +1,5 @@
 """Per-identity metrics: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -104,11 +103,6 @@ _COMPARED: dict[Term, tuple[str, str]] = {
 }
 
 
-def overall_comparison(counts: PairCounts) -> Comparison:
-    """Return the comparison of all positive rows with all negative rows of the split."""
-    return Comparison(counts.overall_wins, counts.positives, counts.negatives)
-
-
 def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[Cell, Comparison]:
     """Return the five comparisons of one identity, by cell."""
     n1, n0 = identity.positives, identity.negatives
@@ -130,10 +124,3 @@ def reason(term: Term, comparison: Comparison) -> str:
         if not size
     ]
     return f"there are no {' and no '.join(missing)}."
-
-
-def subgroup_report(identity: IdentityCounts, cells: Mapping[Cell, Comparison]) -> SubgroupReport:
-    """Create the report of one identity from its comparisons."""
-    values = {cell: each.gap if cell in GAPS else each.auc for cell, each in cells.items()}
-    size = identity.positives + identity.negatives
-    return SubgroupReport(identity.name, identity.in_score, size, identity.positives, **values)

@@ -98,7 +98,7 @@ def test_an_influence_is_the_change_of_the_score_by_one_row(power):
         without = bias_report(labels[rest], predictions[rest], taken(subgroups, rest), settings=settings)
         for name in found:
             before, after = (
-                each.as_dict()[name] if name in ("score", "overall_auc") else getattr(each.power_means, name)
+                each.as_dict()[name] if name in ("score", "overall_auc") else each.power_means[name]
                 for each in (values, without)
             )
             assert found[name][row] == pytest.approx(before - after, rel=0.06, abs=2e-5)

@@ -51,7 +51,7 @@ def test_groups_and_identities_have_values():
     )
     settings = fairboard.MetricSettings(undefined="skip")
     scored = fairboard.score("bias", labels, predictions, groups=cat, settings=settings)
-    assert (scored.score, scored.terms["bpsn_auc"]) == (report.score, report.power_means.bpsn_auc)
+    assert (scored.score, scored.terms["bpsn_auc"]) == (report.score, report.power_means["bpsn_auc"])
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,18 @@ PREDICTIONS = LABELS + RNG.normal(size=300)
 def test_values_are_those_of_the_report_and_lie_in_their_intervals():
     found = bias_bootstrap(LABELS, PREDICTIONS, CAT, samples=200)
     report = bias_report(LABELS, PREDICTIONS, CAT)
-    assert {name: each.value for name, each in found.overall.items()} == report.overall
-    assert {name: each.value for name, each in found.by_group["cat"].items()} == report.by_group["cat"]
-    for each in (*found.overall.values(), *found.by_group["cat"].values()):
-        assert each.low < each.value < each.high < each.low + 0.4
-    assert found == bias_bootstrap(LABELS, PREDICTIONS, CAT, samples=200)
-    assert found != bias_bootstrap(LABELS, PREDICTIONS, CAT, samples=200, seed=1)
+    assert found.loc["", "value"].to_dict() == {"score": report.score, **report.terms}
+    cells = found.loc["cat", "value"]
+    assert cells.to_dict() == report.to_frame().loc["cat", cells.index].to_dict()
+    low, value, high = (found[name] for name in ("low", "value", "high"))
+    assert ((low < value) & (value < high) & (high < low + 0.4)).all()
+    assert found.equals(bias_bootstrap(LABELS, PREDICTIONS, CAT, samples=200))
+    assert not found.equals(bias_bootstrap(LABELS, PREDICTIONS, CAT, samples=200, seed=1))
 
 
 def test_a_baseline_gives_differences():
     other = PREDICTIONS + RNG.normal(size=300)
-    found = bias_bootstrap(LABELS, PREDICTIONS, CAT, baseline=other, samples=200).overall["score"]
+    found = bias_bootstrap(LABELS, PREDICTIONS, CAT, baseline=other, samples=200).loc[("", "score")]
     scores = [bias_report(LABELS, each, CAT).score for each in (PREDICTIONS, other)]
     assert found.value == scores[0] - scores[1]
     assert 0 < found.low < found.value < found.high
@@ -35,7 +36,7 @@ def test_rows_of_a_cluster_are_drawn_together():
     data = LABELS[repeated], PREDICTIONS[repeated], {"cat": CAT["cat"][repeated]}
     authors = np.array([f"author {each}" for each in repeated])
     single, naive, clustered = (
-        bias_bootstrap(*each, samples=200, **more).overall["score"]
+        bias_bootstrap(*each, samples=200, **more).loc[("", "score")]
         for each, more in (((LABELS, PREDICTIONS, CAT), {}), (data, {}), (data, {"cluster": authors}))
     )
     assert clustered.high - clustered.low == pytest.approx(single.high - single.low, rel=0.15)
@@ -44,6 +45,6 @@ def test_rows_of_a_cluster_are_drawn_together():
 
 def test_an_undefined_value_has_no_interval():
     found = bias_bootstrap([1, 0, 1, 0], [0.9, 0.1, 0.4, 0.5], {"cat": [1, 0, 1, 0]}, samples=50)
-    assert found.by_group["cat"]["subgroup_auc"] == (None, None, None)
+    assert found.loc[("cat", "subgroup_auc")].isna().all()
     with pytest.raises(ValueError, match="cluster"):
         bias_bootstrap([1, 0], [0.9, 0.1], {"cat": [1, 0]}, cluster=[1])
