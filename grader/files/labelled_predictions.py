@@ -81,7 +81,7 @@ def read_label_predictions(
 
 
 def _column_names(source: Path | bytes | BinaryIO, cap: int) -> list[str]:
-    with open_content(source, cap=cap).open() as stream:
+    with open_content(source, cap=cap) as stream:
         head = stream.read(_HEADER_BYTES)
     lines = head.removeprefix(codecs.BOM_UTF8).splitlines() or [b""]
     return [field.decode("utf-8", "replace") for field in split_fields(lines[0]) or []]

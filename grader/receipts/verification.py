@@ -16,7 +16,7 @@ import numpy as np
 from fairboard.interface import Exactness, UnsuitablePredictions, UnsuitableTruth
 from grader.errors import OrganizerError
 from grader.files import FileRejected, Solution, guess_columns, read_solution, read_submission
-from grader.files.solution.canonical_form import canonical_solution, commitment_to, digest_of
+from grader.files.solution.canonical_form import canonical_table, commitment_to, digest_of
 from grader.files.solution.columns import SPLITS
 from grader.metrics import registry
 from grader.receipts.receipt import DECIMALS, UNREADABLE, InvalidReceipt, Receipt, SplitReceipt, shown
@@ -121,8 +121,9 @@ def _verify_bias(receipt: Receipt, submission: bytes | None, data: bytes, nonce:
     settings = RecountSettings.from_dict(receipt.metric_settings)
     solution = _solution(receipt, data)
     assert solution.usage is not None  # noqa: S101 (checked by `_solution`)
-    content = solution.row_ids, solution.labels, solution.identities, solution.usage
-    yield _of_commitment(receipt, digest_of(canonical_solution(*content)), nonce)
+    columns = {"label": solution.labels} | dict(sorted(solution.identities.items()))
+    form = canonical_table(solution.row_ids, columns, solution.usage)
+    yield _of_commitment(receipt, digest_of(form), nonce)
     if submission is None:
         return
     _require_version(receipt, METRIC_CODE_VERSION)

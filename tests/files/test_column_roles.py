@@ -116,13 +116,6 @@ def test_named_role_overrides_a_guess():
     assert roles["Usage"] is ColumnRole.USAGE
 
 
-def test_reading_reports_its_progress(monkeypatch):
-    monkeypatch.setattr(rows_module, "_PROGRESS_ROWS", 90)
-    counts: list[int] = []
-    read_solution(table(), roles=ROLES, progress=counts.append)
-    assert counts == [90, 180]
-
-
 @pytest.mark.parametrize("size", [1, 7, 199])
 def test_the_number_of_rows_at_once_does_not_change_the_values(size, monkeypatch):
     once = read_solution(table(), roles=ROLES)

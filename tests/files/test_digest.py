@@ -6,24 +6,25 @@ import hashlib
 import numpy as np
 import pytest
 
-from grader.files import read_solution
-from grader.files.solution.canonical_form import canonical_solution, digest_of
+from grader.files import RowIds, read_solution
+from grader.files.solution.canonical_form import canonical_table, digest_of
+from grader.services.solutions.truth import Truth
 
 CSV = b"id,target,cat,dog,Usage\n10,1,0.5,,Public\n9,0.25,1,0,Private\nx,0,,1e-1,Ignored\n"
 CANONICAL = b"id,label,cat,dog,Usage\n10,1.0,0.5,,Public\n9,0.25,1.0,0.0,Private\nx,0.0,,0.1,Ignored\n"
 
 
-def _content(data):
+def _canonical(data):
     solution = read_solution(data)
-    return solution.row_ids, solution.labels, solution.identities, solution.usage
+    return b"".join(Truth.of(solution, solution.usage).canonical(solution.row_ids))
 
 
 def _digest(data):
-    return digest_of(canonical_solution(*_content(data)))
+    return digest_of([_canonical(data)])
 
 
 def test_digest_is_the_sha256_of_the_canonical_file():
-    assert b"".join(canonical_solution(*_content(CSV))) == CANONICAL
+    assert _canonical(CSV) == CANONICAL
     assert _digest(CSV) == hashlib.sha256(CANONICAL).hexdigest()
 
 
@@ -62,14 +63,15 @@ def test_different_content_has_a_different_digest(old, new):
 
 def test_texts_with_commas_and_quotes_are_quoted():
     one = np.ones(1)
-    lines = b"".join(canonical_solution(['a,"b"'], one, {'c"d': one}, np.array([2], np.int8)))
+    lines = b"".join(canonical_table(['a,"b"'], {"label": one, 'c"d': one}, np.array([2], np.int8)))
     assert lines == b'id,label,"c""d",Usage\n"a,""b""",1.0,1.0,Private\n'
 
 
 def test_rows_and_identities_are_sorted_by_code_point():
     values = np.arange(3.0)
     ids = ["\U0001f600", "\uff5e", "10"]
-    lines = b"".join(canonical_solution(ids, values, {"b": values, "B": values}, np.zeros(3, np.int8)))
+    truth = Truth(values, {"b": values, "B": values}, np.zeros(3, np.int8))
+    lines = b"".join(truth.canonical(RowIds.of(ids)))
     assert lines.decode().splitlines() == [
         "id,label,B,b,Usage",
         "10,2.0,2.0,2.0,Ignored",

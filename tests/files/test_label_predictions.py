@@ -37,7 +37,7 @@ def test_name_of_another_label_never_denotes_the_scored_label():
 def test_file_with_one_prediction_is_a_submission():
     predictions = read(gzip.compress(b"id,prediction\n1.0,0.1\n2,0.2\n3,0.3\n4,0.4\n"))
     assert predictions.by_label["target"].tolist() == [0.1, 0.2, 0.3, 0.4]
-    assert [note.code for note in predictions.notes] == ["gzip", "decimal_ids"]
+    assert [note.code for note in predictions.notes] == ["decimal_ids"]
 
 
 @pytest.mark.parametrize(

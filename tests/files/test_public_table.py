@@ -16,11 +16,11 @@ def test_ids_of_the_solution_are_accepted_in_any_order():
 
 def test_missing_unknown_and_repeated_ids_are_all_reported():
     table = read_public_table(b"ID,text\na,1\na,1\nd,1\ne,1\n\n", IDS, id_column="id")
-    found = [(problem.code, problem.count, problem.found) for problem in table.problems]
+    found = [(problem.code, problem.count, problem.found, problem.lines) for problem in table.problems]
     assert found == [
-        ("missing_ids", 2, "'b,1' and 'c'"),
-        ("unknown_ids", 2, "'d' and 'e'"),
-        ("repeated_ids", 1, "'a'"),
+        ("missing_ids", 2, "'b,1' and 'c'", ()),
+        ("repeated_ids", 1, "'a'", (3,)),
+        ("unknown_ids", 2, "'d'", (4, 5)),
     ]
 
 

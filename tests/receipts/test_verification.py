@@ -14,7 +14,7 @@ import pytest
 from fairboard import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
 from grader.errors import FairboardError
 from grader.files import read_solution, read_submission
-from grader.files.solution.canonical_form import canonical_solution, commitment_to, digest_of
+from grader.files.solution.canonical_form import canonical_table, commitment_to, digest_of
 from grader.metrics import registry
 from grader.models import Split
 from grader.ranking import order
@@ -49,7 +49,8 @@ def parts():
         result = report(counts, metric)
         shown = order.SCALE.text(order.SCALE.units(result.score))
         splits[name] = SplitReceipt(shown, result.score, result.terms, counts.as_dict())
-    content = (solution.row_ids, solution.labels, solution.identities, solution.usage)
+    columns = {"label": solution.labels} | dict(sorted(solution.identities.items()))
+    canonical = b"".join(canonical_table(solution.row_ids, columns, solution.usage))
     receipt = Receipt(
         competition="toxic",
         submission=7,
@@ -59,12 +60,12 @@ def parts():
         metric_settings={"identities": ["cat", "dog"], "metric": metric.as_dict()},
         metric_code_version=str(METRIC_CODE_VERSION),
         splits=splits,
-        commitment=commitment_to(digest_of(canonical_solution(*content)), NONCE.hex()),
+        commitment=commitment_to(digest_of([canonical]), NONCE.hex()),
         nonce=NONCE.hex(),
         label="toxicity",
         identities=("cat", "dog"),
     )
-    return receipt, b"".join(canonical_solution(*content))
+    return receipt, canonical
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,12 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from grader.files.reading.problems import FileProblem, FileRejected, Note
+from grader.files.reading.problems import FileProblem, FileRejected
 from grader.text import is_system_file, listed, megabytes, quoted
 
 HEAD_BYTES = 4096
@@ -41,6 +40,7 @@ _PIECE_BYTES = 1 << 12
 CHUNK_BYTES = 1 << 16
 # Up to this size, reading a file takes less time than importing pandas.
 SMALL_BYTES = 1 << 18
+Source = Path | bytes | BinaryIO
 GZIP, ZIP, OTHER_ARCHIVE = "gzip data", "a ZIP archive", "an archive other than gzip and ZIP"
 _EXPORT = "Open it and export it as CSV UTF-8."
 _FROM_PANDAS = "Write it with to_csv(index=False)."
@@ -84,44 +84,35 @@ _SIGNATURES = (
 _PATTERNS = tuple((re.compile(pattern), (kind, advice)) for pattern, kind, advice in _SIGNATURES)
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The CSV inside a plain, gzip or ZIP file, with remarks on the container.
-
-    `open` returns a new stream of the decompressed bytes. Reading it raises `FileRejected` if the data is
-    damaged or larger than the cap.
-    """
-
-    notes: tuple[Note, ...]
-    open: Callable[[], BinaryIO]
-
-
-def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
-    """Open a plain, gzip or ZIP file as CSV, with at most one layer of compression.
+def open_content(source: Source, *, cap: int) -> BinaryIO:
+    """Return a new stream of the CSV in a plain, gzip or ZIP file, with at most one layer of compression.
 
     `cap` is the maximum size in bytes, as received and decompressed; a stream must be seekable. Raise
-    FileRejected if the file exceeds it, or is neither a CSV nor a gzip or ZIP file with one CSV.
+    FileRejected if the file exceeds it, or is neither a CSV nor a gzip or ZIP file with one CSV. Reading the
+    result raises FileRejected if the data is damaged or larger than the cap.
     """
     with _opened(source) as raw:
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
-        kind, _ = identify(raw.read(HEAD_BYTES))
+        kind, advice = identify(raw.read(HEAD_BYTES))
         if size > cap:
             raise _rejected("file_too_large", size=megabytes(size), limit=megabytes(cap))
-        if kind == GZIP:
-            content = Content((Note.of("gzip"),), lambda: _stream(_gunzip(source), cap))
-        elif kind == ZIP:
-            name = _single_csv(raw)
-            content = Content((Note.of("zip"),), lambda: _stream(_unzip(source, name), cap))
-        else:
-            content = Content((), lambda: _plain(source, cap))
-    with content.open() as stream:
+        name = _single_csv(raw) if kind == ZIP else ""
+    if kind not in (GZIP, ZIP):
+        if kind:
+            raise _rejected("not_csv", kind=kind, advice=advice)
+        return _plain(source, cap)
+
+    def decompressed() -> BinaryIO:
+        return _stream(_gunzip(source) if kind == GZIP else _unzip(source, name), cap)
+
+    with decompressed() as stream:
         inner, advice = identify(stream.read(HEAD_BYTES))
-    if inner and content.notes and inner in (GZIP, ZIP, OTHER_ARCHIVE):
+    if inner in (GZIP, ZIP, OTHER_ARCHIVE):
         raise _rejected("nested_archive", kind=inner)
     if inner:
         raise _rejected("not_csv", kind=inner, advice=advice)
-    return content
+    return decompressed()
 
 
 def identify(head: bytes) -> tuple[str, str]:
@@ -133,7 +124,7 @@ def _rejected(code: str, found: str | None = None, **words: Any) -> FileRejected
     return FileRejected(FileProblem.of(code, found, **words))
 
 
-def _opened(source: Path | bytes | BinaryIO) -> AbstractContextManager[BinaryIO]:
+def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
     """Open a source at its start; a stream of the caller stays open."""
     if isinstance(source, Path):
         return source.open("rb")
@@ -143,7 +134,7 @@ def _opened(source: Path | bytes | BinaryIO) -> AbstractContextManager[BinaryIO]
     return nullcontext(source)
 
 
-def _plain(source: Path | bytes | BinaryIO, cap: int) -> BinaryIO:
+def _plain(source: Source, cap: int) -> BinaryIO:
     opened = _opened(source)
     if isinstance(opened, io.IOBase):
         return opened
@@ -186,7 +177,7 @@ class _Pieces(io.RawIOBase):
         super().close()
 
 
-def _gunzip(source: Path | bytes | BinaryIO) -> Generator[bytes]:
+def _gunzip(source: Source) -> Generator[bytes]:
     """Yield the content of all members of a gzip file, and verify their checksums."""
     tiny_members, rest = 0, b""
     with _opened(source) as raw:
@@ -213,7 +204,7 @@ def _gunzip(source: Path | bytes | BinaryIO) -> Generator[bytes]:
                 raise _rejected("too_many_members", most=most, size=megabytes(_TINY_BYTES))
 
 
-def _unzip(source: Path | bytes | BinaryIO, name: str) -> Generator[bytes]:
+def _unzip(source: Source, name: str) -> Generator[bytes]:
     """Yield the content of an entry of a ZIP archive, and verify its checksum."""
     try:
         with _opened(source) as raw, zipfile.ZipFile(raw) as archive, archive.open(name) as entry:
@@ -252,9 +243,8 @@ def _single_csv(raw: BinaryIO) -> str:
         entries = [e for e in zipfile.ZipFile(_SmallDirectory(raw)).infolist() if not e.is_dir()]
     except _ZIP_ERRORS as error:
         raise _damaged("ZIP archive", str(error)) from error
-    if document := _document_of([entry.filename for entry in entries]):
-        kind, advice = document
-        raise _rejected("not_csv", kind=kind, advice=advice)
+    if any(entry.filename == "[Content_Types].xml" for entry in entries):
+        raise _rejected("not_csv", kind="an Excel workbook (ZIP with [Content_Types].xml)", advice=_EXPORT)
     entries = [entry for entry in entries if not is_system_file(entry.filename)]
     for entry in entries:
         _check_entry(entry)
@@ -262,19 +252,6 @@ def _single_csv(raw: BinaryIO) -> str:
         names = listed([quoted(entry.filename) for entry in entries])
         raise _rejected("bad_archive", reason=f"it contains {len(entries)} files: {names or 'none'}")
     return entries[0].filename
-
-
-def _document_of(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return what a document is by the entries of its ZIP container, and advice; None for an archive."""
-    if "[Content_Types].xml" in names:
-        return "an Excel workbook (ZIP with [Content_Types].xml)", _EXPORT
-    if "META-INF/manifest.xml" in names and "content.xml" in names:
-        return "an OpenDocument file (ZIP with META-INF/manifest.xml)", _EXPORT
-    if any(name == "data.pkl" or name.endswith("/data.pkl") for name in names):
-        return "a PyTorch checkpoint (ZIP with data.pkl)", _FROM_PANDAS
-    if names and all(name.endswith(".npy") for name in names):
-        return "a NumPy archive (.npz)", _FROM_PANDAS
-    return None
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:

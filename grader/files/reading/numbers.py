@@ -8,10 +8,6 @@ NUMBER = re.compile(_GRAMMAR)
 BLANKS = " \t"
 NUMBER_BYTES = b"0123456789eE+-."
 LONGEST_NUMBER = 512
-# A pattern with a literal start is searched ten times as fast as one with a set of bytes.
-_LARGE_EXPONENTS = re.compile(rb"e-[0-9]{3}"), re.compile(rb"E-[0-9]{3}")
-_MANY_ZEROS = b"0" * 200
-_NOT_ZERO = re.compile(rb"[+-]?[0.]*+[1-9]")
 _PATTERNS = {
     code: re.compile(pattern, re.IGNORECASE)
     for code, pattern in {
@@ -37,16 +33,6 @@ def number_of(text: str) -> float | None:
     """Return the number in a text, NaN if it is blank, or None for any other text."""
     bare = text.strip(BLANKS)
     return finite(bare.encode("utf-8", "surrogateescape")) if bare else math.nan
-
-
-def underflows(value: bytes) -> bool:
-    """Return whether a number that is read as 0 is not actually 0, such as ``1e-400``."""
-    return _NOT_ZERO.match(value) is not None
-
-
-def may_underflow(text: bytes) -> bool:
-    """Return whether any number in a text may be too small for a float64."""
-    return _MANY_ZEROS in text or any(pattern.search(text) for pattern in _LARGE_EXPONENTS)
 
 
 def fault_of_number(value: bytes) -> str:

@@ -57,11 +57,6 @@ def place_of(value: bytes, index: Mapping[bytes, int]) -> int | None:
     return place
 
 
-def without_invisible(value: bytes) -> bytes:
-    """Return an id without invisible characters."""
-    return INVISIBLE.sub("", value.decode()).encode()
-
-
 def fault_of_id(value: bytes, *, are_integers: bool) -> str:
     """Return the problem code of a trimmed id in UTF-8 that is not expected.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 
-from grader.files.reading.problems import FileProblem, Findings, Note
+from grader.files.reading.problems import FileProblem, FileRejected, Findings
 from grader.text import character
 
 _WIDE_MARKS = (
@@ -29,14 +29,12 @@ _SHOWN_BYTES = 20  # on each side of an invalid byte
 class Text:
     """The bytes of a CSV file that is not UTF-16; lines end in LF.
 
-    The text starts after a byte order mark, and ends after its last visible byte. The notes are about the
-    line endings.
+    The text starts after a byte order mark, and ends after its last visible byte.
     """
 
     data: bytes
     start: int
     end: int
-    notes: tuple[Note, ...] = ()
 
 
 def wide_encoding(head: bytes) -> str | None:
@@ -51,10 +49,10 @@ def wide_encoding(head: bytes) -> str | None:
     return None
 
 
-def wrong_encoding(head: bytes) -> list[FileProblem]:
-    """Return the problem of a file in a Unicode encoding other than UTF-8, if it is one."""
-    encoding = wide_encoding(head[:64])
-    return [FileProblem.of("wrong_encoding", encoding=encoding)] if encoding else []
+def require_utf8(head: bytes) -> None:
+    """Raise FileRejected for a file in a Unicode encoding other than UTF-8."""
+    if encoding := wide_encoding(head[:64]):
+        raise FileRejected(FileProblem.of("wrong_encoding", encoding=encoding))
 
 
 def invalid_utf8(line: bytes) -> bytes:
@@ -66,12 +64,14 @@ def invalid_utf8(line: bytes) -> bytes:
     return b""
 
 
-def with_plain_line_ends(data: bytes) -> Text:
-    """Locate the text and replace all line endings with line feeds."""
+def text_of(data: bytes, header: str) -> Text:
+    """Locate the text and replace all line endings with line feeds; raise FileRejected if there is no text.
+
+    `header` describes the expected header.
+    """
+    require_utf8(data)
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
-    notes: tuple[Note, ...] = ()
     if b"\r" in data:
-        notes = _notes_on_line_ends(data)
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     # The whole file is only copied if it ends with many blanks.
     last = data[-_VISIBLE_BYTES:]
@@ -79,16 +79,10 @@ def with_plain_line_ends(data: bytes) -> Text:
         end = len(data) - len(last) + len(visible)
     else:
         end = len(data.rstrip(b" \t\n"))
-    return Text(data, start, end, notes)
-
-
-def _notes_on_line_ends(data: bytes) -> tuple[Note, ...]:
-    windows = data.count(b"\r\n")
-    mac, unix = data.count(b"\r") - windows, data.count(b"\n") - windows
-    if not windows and not unix:
-        return (Note.of("old_mac_line_ends"),)
-    kinds = sum(map(bool, (windows, mac, unix)))
-    return (Note.of("mixed_line_ends"),) if kinds > 1 else ()
+    if end <= start:
+        fact = "contains only whitespace" if data else "is empty"
+        raise FileRejected(FileProblem.of("empty_file", fact=fact, header=header))
+    return Text(data, start, end)
 
 
 def line_at(text: Text, offset: int, most_bytes: int) -> tuple[bytes, int]:

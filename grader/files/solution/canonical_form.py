@@ -30,10 +30,9 @@ def commitment_to(digest: str, nonce: str) -> str:
     return hashlib.sha256(bytes.fromhex(nonce + digest)).hexdigest()
 
 
-def canonical_solution(
+def canonical_table(
     row_ids: Iterable[str],
-    labels: NDArray[np.float64],
-    identities: Mapping[str, NDArray[np.float64]],
+    columns: Mapping[str, NDArray[np.float64] | Sequence[str]],
     usage: NDArray[np.int8],
 ) -> Iterator[bytes]:
     """Yield a solution's canonical form in pieces of whole lines.
@@ -42,32 +41,17 @@ def canonical_solution(
     ----------
     row_ids : iterable of str
         The n distinct ids.
-    labels : array of float64, shape (n,)
-    identities : mapping of str to array of float64, each of shape (n,)
-        NaN stands for a blank.
+    columns : mapping of str to array of float64, shape (n,), or n texts
+        The columns of the metric, which keep their order. NaN and empty texts stand for blanks.
     usage : array of int8, shape (n,)
         0 Ignored, 1 Public, 2 Private.
 
     Yields
     ------
     bytes
-        CSV with rows sorted by id and identities by name, both by code point. Numbers are the shortest
-        decimals that round-trip as float64 (Python's ``repr``), and blanks are empty fields. A text is quoted
-        if it contains a comma, quote or line break.
-    """
-    names = sorted(identities)
-    columns = {"label": labels} | {name: identities[name] for name in names}
-    return canonical_table(row_ids, columns, usage)
-
-
-def canonical_table(
-    row_ids: Iterable[str],
-    columns: Mapping[str, NDArray[np.float64] | Sequence[str]],
-    usage: NDArray[np.int8],
-) -> Iterator[bytes]:
-    """Yield the canonical form of a solution with any columns, which keep their order, as described above.
-
-    NaN and empty texts stand for blanks. The header is ``id,<columns>,Usage``.
+        CSV with the header ``id,<columns>,Usage`` and rows sorted by id by code point. Numbers are the
+        shortest decimals that round-trip as float64 (Python's ``repr``), and blanks are empty fields. A text
+        is quoted if it contains a comma, quote or line break.
     """
     ids = list(row_ids)
     yield csv_line(["id", *columns, "Usage"])

@@ -5,11 +5,11 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from io import TextIOWrapper
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.files.reading.containers import Source, open_content
 from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.reading.row_ids import RowIds
 
@@ -122,6 +122,7 @@ class _CsvText(TextIOWrapper):
         return text
 
 
-def text_stream(stream: BinaryIO) -> TextIOWrapper:
-    """Return a decoded CSV stream that leaves line endings to the parser."""
+def text_stream(source: Source, cap: int) -> TextIOWrapper:
+    """Return the decoded CSV of a source as a stream that leaves line endings to the parser."""
+    stream = open_content(source, cap=cap)
     return _CsvText(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")

@@ -6,8 +6,7 @@ from codecs import BOM_UTF8
 from collections.abc import Sequence
 from itertools import islice
 
-from grader.files.reading.containers import Content
-from grader.files.reading.numbers import NUMBER
+from grader.files.reading.containers import Source, open_content
 from grader.files.reading.problems import FileProblem, FileRejected, Findings
 from grader.files.reading.text import (
     INDEX_NAMES,
@@ -15,7 +14,7 @@ from grader.files.reading.text import (
     invalid_utf8,
     invisible_in,
     is_above_header,
-    wrong_encoding,
+    require_utf8,
 )
 from grader.files.solution.columns import text_stream
 from grader.files.solution.roles import ID_COLUMN, SAMPLE_ROWS, UNNAMED
@@ -28,15 +27,9 @@ _INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
 
 def no_id(names: Sequence[str]) -> FileProblem:
     """Return the problem for a missing id column."""
-    advice = ""
+    advice = "If another column contains the ids, give it the role id."
     if names[0] in INDEX_NAMES:
         advice = f"If the index contains the ids, use to_csv(index_label='{ID_COLUMN}')."
-    elif NUMBER.fullmatch(names[0].encode("utf-8", "replace")):
-        advice = "The header may be missing."
-    elif any(name.casefold() == ID_COLUMN for name in names):
-        advice = "Case matters."
-    else:
-        advice = "If another column contains the ids, give it the role id."
     return missing_column(ID_COLUMN, names, advice)
 
 
@@ -57,21 +50,20 @@ def duplicate_columns(names: Sequence[str]) -> list[FileProblem]:
 
 
 def read_beginning(
-    content: Content, expected: str = "a header with id, a label and identities"
+    source: Source, cap: int, expected: str = "a header with id, a label and identities"
 ) -> tuple[list[str], list[list[str]], list[FileProblem]]:
     """Return the column names, the first rows and the problems of the header.
 
     `expected` describes the expected header in messages.
     """
-    with content.open() as stream:
+    with open_content(source, cap=cap) as stream:
         head = stream.read(_LONGEST_HEADER)
     if not head:
         raise FileRejected(FileProblem.of("empty_file", fact="is empty", header=expected))
-    if problems := wrong_encoding(head):
-        raise FileRejected(*problems)
+    require_utf8(head)
     lines = head.removeprefix(BOM_UTF8).splitlines()
     _reject_lines_above(lines, expected)
-    with text_stream(content.open()) as stream:
+    with text_stream(source, cap) as stream:
         header = csv.reader(stream, strict=True)
         try:
             names = [name.strip(" \t") for name in next(header, [])]
@@ -95,7 +87,6 @@ def read_beginning(
     for number, each in enumerate(lines[:header_lines], start=1):
         if 0 in each:  # no database can store it in names
             found.add("nul_byte", number, each.partition(b"\0")[0])
-    for number, each in enumerate(lines[:header_lines], start=1):
         if at := invalid_utf8(each):
             found.add("invalid_utf8", number, at)
     bare = [_INVISIBLE_ENDS.sub("", name) for name in names]

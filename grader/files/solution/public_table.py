@@ -1,16 +1,14 @@
 """Comparison of the ids in a participants' table, such as test.csv, with the solution."""
 
 import csv
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import BinaryIO
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.containers import open_content
+from grader.files.reading.containers import Source
 from grader.files.reading.numbers import BLANKS
-from grader.files.reading.problems import FileProblem, FileRejected, reading
+from grader.files.reading.problems import FileProblem, FileRejected, Findings, reading
 from grader.files.reading.row_ids import RowIds, place_of
 from grader.files.solution.columns import text_stream
 from grader.files.solution.header import missing_column, read_beginning
@@ -34,30 +32,28 @@ class PublicTable:
 
 
 @reading("solution")
-def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_column: str) -> PublicTable:
+def read_public_table(source: Source, row_ids: RowIds, *, id_column: str) -> PublicTable:
     """Compare the ids of the participants' table with the solution's; other columns are only listed.
 
     If the table lacks the `id_column` of the solution, a column whose name differs only in case or a column
     named id is used. Raise FileRejected if there is none, or the table cannot be read.
     """
-    content = open_content(source, cap=SIZE_CAP)
-    names, _, problems = read_beginning(content)
+    names, _, problems = read_beginning(source, SIZE_CAP)
     if problems:
         raise FileRejected(*problems)
     column = _id_column(names, id_column)
     places, is_seen, positions = row_ids.index(), np.zeros(len(row_ids), np.bool_), list[int]()
-    unknown, repeated = _Examples(), _Examples()
-    with text_stream(content.open()) as stream:
+    findings = Findings()
+    with text_stream(source, SIZE_CAP) as stream:
         records = csv.reader(stream)
         try:
             next(records)
             for record in filter(None, records):
                 text = record[column].strip(BLANKS) if len(record) > column else ""
                 place = place_of(text.encode("utf-8", "surrogateescape"), places)
-                if place is None:
-                    unknown.add(text)
-                elif is_seen[place]:
-                    repeated.add(text)
+                if place is None or is_seen[place]:
+                    code = "unknown_ids" if place is None else "repeated_ids"
+                    findings.add(code, records.line_num, text)
                 else:
                     is_seen[place] = True
                     positions.append(place)
@@ -66,27 +62,12 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
             problem = FileProblem.of("stray_quote", like=like, lines=[at_line], reason=str(error))
             raise FileRejected(problem) from error
     lacking = np.flatnonzero(~is_seen)
-    missing = _Examples(lacking.size, row_ids.smallest(lacking.tolist(), _SHOWN))
-    found = {"missing_ids": missing, "unknown_ids": unknown, "repeated_ids": repeated}
-    told = tuple(each.problem(code) for code, each in found.items() if each.count)
-    return PublicTable(tuple(names), np.array(positions, np.int64), told)
-
-
-@dataclass(slots=True)
-class _Examples:
-    """The number of ids of one kind, and the first of them."""
-
-    count: int = 0
-    shown: list[str] = field(default_factory=list)
-
-    def add(self, text: str) -> None:
-        self.count += 1
-        if len(self.shown) < _SHOWN:
-            self.shown.append(text)
-
-    def problem(self, code: str) -> FileProblem:
-        names = listed([quoted(text) for text in self.shown], total=self.count)
-        return FileProblem.of(code, count=self.count, ids=counted(self.count, "id"), names=names)
+    problems = findings.problems()
+    if lacking.size:
+        shown = [quoted(each) for each in row_ids.smallest(lacking.tolist(), _SHOWN)]
+        names_of, ids = listed(shown, total=lacking.size), counted(lacking.size, "id")
+        problems.insert(0, FileProblem.of("missing_ids", count=lacking.size, ids=ids, names=names_of))
+    return PublicTable(tuple(names), np.array(positions, np.int64), tuple(problems))
 
 
 def _id_column(names: list[str], wanted: str) -> int:

@@ -3,12 +3,12 @@
 import csv
 import math
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import BinaryIO
 
 import numpy as np
 
+from grader.files.reading.containers import Source
 from grader.files.reading.numbers import BLANKS, fault_of_number, number_of
 from grader.files.reading.problems import FileProblem, Findings
 from grader.files.reading.row_ids import RowIds
@@ -26,24 +26,14 @@ from grader.text import counted, quoted
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512
 _ROWS_AT_ONCE = 1 << 12
-_PROGRESS_ROWS = 1 << 16
-Progress = Callable[[int], None]
-"""A callback that receives the number of rows read so far."""
-
-
-def unobserved(done: int) -> None:
-    """Ignore the progress."""
 
 
 def read_rows(
-    open_stream: Callable[[], BinaryIO],
-    wanted: Wanted,
-    names: list[str],
-    progress: Progress = unobserved,
+    source: Source, cap: int, wanted: Wanted, names: list[str]
 ) -> tuple[Columns, list[FileProblem]]:
     """Read the columns and collect all their problems; the columns are complete only without problems."""
-    with text_stream(open_stream()) as stream:
-        return _Reader(wanted, names, progress).read(stream)
+    with text_stream(source, cap) as stream:
+        return _Reader(wanted, names).read(stream)
 
 
 class _Numbers(dict[str, float]):
@@ -63,10 +53,9 @@ class _Numbers(dict[str, float]):
 class _Reader:
     """Collects rows of the right width, and then adds many of them at once to the columns."""
 
-    def __init__(self, wanted: Wanted, names: list[str], progress: Progress) -> None:
+    def __init__(self, wanted: Wanted, names: list[str]) -> None:
         self._wanted = wanted
         self._names = names
-        self._progress = progress
         self._places = [names.index(name) for name in wanted.names]
         self._rows: list[list[str]] = []
         self._lines = array("q")  # the first line of each row
@@ -108,7 +97,8 @@ class _Reader:
         return self._columns(row_ids), sorted(problems, key=lambda problem: problem.line or 0)
 
     def _take(self, record: list[str], line: int) -> None:
-        if record[0].strip(BLANKS) == self._names[0] and self._is_header(record):
+        is_alike = record[0].strip(BLANKS) == self._names[0]
+        if is_alike and [field.strip(BLANKS) for field in record] == self._names:
             self._findings.add("repeated_header", line, ",".join(self._names))
         elif len(record) != len(self._names):
             fields, width = counted(len(record), "field"), counted(len(self._names), "field")
@@ -118,11 +108,6 @@ class _Reader:
             self._lines.append(line)
             if len(self._rows) == _ROWS_AT_ONCE:
                 self._add_rows()
-            if len(self._lines) % _PROGRESS_ROWS == 0:
-                self._progress(len(self._lines))
-
-    def _is_header(self, record: list[str]) -> bool:
-        return [field.strip(BLANKS) for field in record] == self._names
 
     def _add_rows(self) -> None:
         if not self._rows:

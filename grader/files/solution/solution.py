@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.containers import open_content
+from grader.files.reading.containers import Source
 from grader.files.reading.problems import FileProblem, FileRejected, reading
 from grader.files.reading.row_ids import RowIds
 from grader.files.solution.columns import Categories, Columns, NumberColumn, Wanted
@@ -26,7 +25,7 @@ from grader.files.solution.roles import (
     undecided,
     with_named,
 )
-from grader.files.solution.rows import Progress, read_rows, unobserved
+from grader.files.solution.rows import read_rows
 
 SIZE_CAP = 2_000_000_000
 _LARGEST = float(np.finfo(np.float64).max)
@@ -34,7 +33,6 @@ _LABEL = NumberColumn("label")
 _IDENTITY = NumberColumn("identity", may_be_blank=True)
 _OTHER_LABEL = NumberColumn("other label", may_be_blank=True)
 PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
-Source = Path | bytes | BinaryIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,6 @@ def read_solution(
     roles: Mapping[str, ColumnRole] | None = None,
     proposed: Collection[str] = (),
     named: Mapping[str, ColumnRole] | None = None,
-    progress: Progress = unobserved,
 ) -> Solution:
     """Read a solution of the bias metric from a plain, gzip or ZIP CSV of at most 2 GB.
 
@@ -137,8 +134,6 @@ def read_solution(
         Columns in `roles` whose role no one has chosen; then only one column may be called a label.
     named : mapping of str to ColumnRole, optional
         The roles of some columns, without `roles`.
-    progress : callable
-        Receives the number of rows read so far.
 
     Raises
     ------
@@ -147,7 +142,7 @@ def read_solution(
     WrongColumns
         A requested column is not in the table.
     """
-    return _read(source, _Choice(label, identities, (), roles, named or {}, proposed), progress)
+    return _read(source, _Choice(label, identities, (), roles, named or {}, proposed))
 
 
 @reading("solution")
@@ -198,8 +193,7 @@ def read_targets(
     FileRejected, WrongColumns
         As in `read_solution`.
     """
-    content = open_content(source, cap=SIZE_CAP)
-    names, sample, problems = read_beginning(content, "a header with id and a target")
+    names, sample, problems = read_beginning(source, SIZE_CAP, "a header with id and a target")
     proposed = {each.role: each.name for each in reversed(proposed_roles(names, sample))}
     if usage is None:
         usage = [proposed[ColumnRole.USAGE]] if ColumnRole.USAGE in proposed else []
@@ -214,7 +208,7 @@ def read_targets(
     roles |= dict.fromkeys(usage[:1], ColumnRole.USAGE) | {row_id or "": ColumnRole.ID}
     columns_of = {name: NumberColumn("target", low, high) for name, (low, high) in numbers.items()}
     wanted = Wanted(row_id, next(iter(usage), None), columns_of, (*texts, *groups), frozenset(texts))
-    columns, problems = read_rows(content.open, wanted, names)
+    columns, problems = read_rows(source, SIZE_CAP, wanted, names)
     if problems:
         raise FileRejected(*problems)
     return columns, ColumnRoles.of(names, roles)
@@ -223,7 +217,7 @@ def read_targets(
 @reading("solution")
 def guess_columns(source: Source) -> tuple[ColumnGuess, ...]:
     """Propose the role of every column of a solution from its header and first rows; raise FileRejected."""
-    names, sample, problems = read_beginning(open_content(source, cap=SIZE_CAP))
+    names, sample, problems = read_beginning(source, SIZE_CAP)
     if problems:
         raise FileRejected(*problems)
     return proposed_roles(names, sample)
@@ -269,9 +263,8 @@ class _Choice:
         return roles, problems
 
 
-def _read(source: Source, choice: _Choice, progress: Progress = unobserved) -> Solution:
-    content = open_content(source, cap=SIZE_CAP)
-    names, sample, problems = read_beginning(content)
+def _read(source: Source, choice: _Choice) -> Solution:
+    names, sample, problems = read_beginning(source, SIZE_CAP)
     try:
         roles, faults = choice.of(names, sample)
     except WrongColumns as error:
@@ -288,7 +281,7 @@ def _read(source: Source, choice: _Choice, progress: Progress = unobserved) -> S
     numbers |= dict.fromkeys(known.predictions, PREDICTION) | dict.fromkeys(others, _OTHER_LABEL)
     texts = slices if pair is None else (*slices, pair)
     wanted = Wanted(known.id if choice.needs_id else None, known.usage, numbers, texts)
-    columns, problems_of_rows = read_rows(content.open, wanted, names, progress)
+    columns, problems_of_rows = read_rows(source, SIZE_CAP, wanted, names)
     if problems := [*problems, *problems_of_rows]:
         raise FileRejected(*problems)
     labels = columns.numbers[known.label]

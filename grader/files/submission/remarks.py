@@ -1,7 +1,5 @@
 """Notes on the predictions of accepted submissions."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,14 +28,6 @@ def remarks_on(predictions: NDArray[np.float64]) -> list[Note]:
             0, Note.of("outside_unit_interval", line=line, count=count, values=counted(count, "value"))
         )
     return notes
-
-
-def underflow_notes(lines: Sequence[int]) -> list[Note]:
-    """Return a note on nonzero numbers that are read as 0, if there are any."""
-    count = len(lines)
-    if not count:
-        return []
-    return [Note.of("underflow", line=min(lines), count=count, values=counted(count, "value"))]
 
 
 def _ties(predictions: NDArray[np.float64]) -> list[Note]:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.containers import CHUNK_BYTES, SMALL_BYTES, open_content
-from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER_BYTES, may_underflow, underflows
-from grader.files.reading.problems import FileProblem, FileRejected, Note, reading
+from grader.files.reading.numbers import LONGEST_NUMBER, NUMBER_BYTES
+from grader.files.reading.problems import Note, reading
 from grader.files.reading.row_ids import PADDING_BYTES, RowIds
-from grader.files.reading.text import BLANKS, Text, with_plain_line_ends, wrong_encoding
+from grader.files.reading.text import BLANKS, Text, text_of
 from grader.files.submission.columns import (
     NO_CLASS,
     ONE_NUMBER,
@@ -27,7 +27,7 @@ from grader.files.submission.columns import (
 )
 from grader.files.submission.explaining_path import read_rows
 from grader.files.submission.header import Layout, read_header
-from grader.files.submission.remarks import FIRST_LINE, remarks_on, underflow_notes
+from grader.files.submission.remarks import remarks_on
 
 _LONGEST_MEAN_NUMBER = 64
 _WHOLE_FIELDS_QUOTED = re.compile(rb'(?:(?:"[^",\n]*+"|[^",\n]*+)[,\n])*+')
@@ -37,25 +37,8 @@ _MOST_CLASSES_OF_A_LIST = 100
 _SMALLEST_CAP = 50_000_000
 _FREE_UPLOAD_BYTES = 1_000_000
 _BYTES_PER_ROW, _ID_BYTES, _LABEL_BYTES = 64, 24, 24  # of each row, of its id, and of each other label
-
-
-@dataclass(frozen=True, slots=True)
-class Proven:
-    """The predictions of a clean submission, in the order of the file.
-
-    Attributes
-    ----------
-    predictions : tuple of array, each of shape (n,) or (n, places)
-        The values of each column.
-    positions : array of int64, shape (n,), or slice
-        The position of each row in the solution's order.
-    underflows : list of int
-        The rows in which a nonzero prediction is read as 0.
-    """
-
-    predictions: tuple[NDArray[Any], ...]
-    positions: NDArray[np.int64] | slice
-    underflows: list[int]
+Proven = tuple[Sequence[NDArray[Any]], NDArray[np.int64] | slice]
+"""The values of each column in the order of the file, and the positions of the rows in the solution."""
 
 
 def read_proven(body: bytes, row_ids: RowIds, wanted: SubmissionColumns = ONE_NUMBER) -> Proven | None:
@@ -103,7 +86,7 @@ def read_proven(body: bytes, row_ids: RowIds, wanted: SubmissionColumns = ONE_NU
         return None
     if has_classes:
         classes = _classes(body, wanted.columns[0], rows)
-        return None if classes is None else Proven((classes,), positions, [])
+        return None if classes is None else ([classes], positions)
     foreign = body.translate(None, NUMBER_BYTES + b",\n")
     predictions = _predictions(body, width) if len(foreign) == row_ids.foreign_bytes else None
     if predictions is None:
@@ -111,7 +94,7 @@ def read_proven(body: bytes, row_ids: RowIds, wanted: SubmissionColumns = ONE_NU
     for column, values in zip(wanted.columns, predictions, strict=True):
         if len(values) != rows or not (column.lowest <= values.min() <= values.max() <= column.highest):
             return None
-    return Proven(tuple(predictions), positions, _underflows(body, predictions))
+    return predictions, positions
 
 
 def _positions(body: bytes, row_ids: RowIds, width: int) -> NDArray[np.int64] | slice | None:
@@ -135,19 +118,6 @@ def _positions(body: bytes, row_ids: RowIds, width: int) -> NDArray[np.int64] | 
     if starts[-1] + row_ids.longest + _WORD_BYTES > len(data):
         data = np.concatenate((data, np.zeros(PADDING_BYTES, np.uint8)))
     return row_ids.positions(data, starts, commas - starts)
-
-
-def _underflows(body: bytes, predictions: Sequence[NDArray[np.float64]]) -> list[int]:
-    if all(values.all() for values in predictions) or not may_underflow(body):
-        return []
-    ends = np.flatnonzero(np.frombuffer(body, np.uint8) == _LF)
-    rows = list[int]()
-    for place, values in enumerate(predictions, 1):
-        zeros = np.flatnonzero(values == 0)
-        starts = np.where(zeros > 0, ends[zeros - 1] + 1, 0)
-        lines = zip(zeros.tolist(), starts.tolist(), ends[zeros].tolist(), strict=True)
-        rows += [row for row, start, end in lines if underflows(body[start:end].split(b",")[place])]
-    return sorted(rows)
 
 
 def _predictions(body: bytes, width: int) -> Sequence[NDArray[np.float64]] | None:
@@ -308,15 +278,11 @@ def read_submission(
     FileRejected
         With all problems: one per class, with the first five lines of each.
     """
-    content = open_content(source, cap=submission_size_cap(len(row_ids), wanted))
-    with content.open() as stream:
-        data = _read_all(stream)
-    text = _text_of(data, wanted)
-    del data
+    with open_content(source, cap=submission_size_cap(len(row_ids), wanted)) as stream:
+        text = text_of(_read_all(stream), f"the header {wanted.header}")
     layout = read_header(text, other_labels, wanted)
     columns, notes = _read_rows(text, layout, row_ids, wanted)
-    notes = [*content.notes, *text.notes, *layout.notes, *notes]
-    return SubmissionFile(columns, tuple(notes), layout.other_labels)
+    return SubmissionFile(columns, (*layout.notes, *notes), layout.other_labels)
 
 
 def _read_all(stream: BinaryIO) -> bytes:
@@ -329,40 +295,23 @@ def _read_all(stream: BinaryIO) -> bytes:
     return content.getvalue()
 
 
-def _text_of(data: bytes, wanted: SubmissionColumns) -> Text:
-    if problems := wrong_encoding(data):
-        raise FileRejected(*problems)
-    text = with_plain_line_ends(data)
-    if text.end <= text.start:
-        fact = "contains only whitespace" if data else "is empty"
-        raise FileRejected(FileProblem.of("empty_file", fact=fact, header=f"the header {wanted.header}"))
-    return text
-
-
 def _read_rows(
     text: Text, layout: Layout, row_ids: RowIds, wanted: SubmissionColumns
 ) -> tuple[dict[str, NDArray[Any]], list[Note]]:
     """Read the rows, with the fast reader if they are clean, and return the values and notes."""
     proven = read_proven(text.data[layout.offset :], row_ids, wanted) if layout.is_standard else None
     if proven is not None:
-        in_file_order, predictions = proven.predictions, [_in_order(proven, v) for v in proven.predictions]
-        notes = underflow_notes([FIRST_LINE + row for row in proven.underflows])
+        in_file_order, positions = proven
+        first, notes, predictions = in_file_order[0], list[Note](), []
+        for values in in_file_order:
+            predictions.append(np.empty_like(values))
+            predictions[-1][positions] = values
     else:
-        rows = read_rows(text, layout, row_ids, wanted)
-        if rows.problems:
-            raise FileRejected(*rows.problems)
-        predictions, notes, order = list(rows.predictions), rows.notes, np.argsort(rows.lines)
-        in_file_order = tuple(values[order] for values in predictions[:1])
-    remarks = remarks_on(in_file_order[0]) if wanted.is_default else []
+        predictions, lines, notes = read_rows(text, layout, row_ids, wanted)
+        first = predictions[0][np.argsort(lines)]
+    remarks = remarks_on(first) if wanted.is_default else []
     names = [column.key or column.name for column in wanted.columns]
     return dict(zip(names, predictions, strict=True)), [*notes, *remarks]
-
-
-def _in_order(proven: Proven, values: NDArray[Any]) -> NDArray[Any]:
-    """Return the values of the file's lines in the solution's order."""
-    ordered = np.empty_like(values)
-    ordered[proven.positions] = values
-    return ordered
 
 
 def write_sample_submission(row_ids: RowIds, wanted: SubmissionColumns = ONE_NUMBER) -> bytes:

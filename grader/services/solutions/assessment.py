@@ -22,7 +22,6 @@ from grader.files import (
     submission_upload_cap,
 )
 from grader.files.solution.canonical_form import USAGE_NAMES
-from grader.files.solution.rows import Progress, unobserved
 from grader.metrics.python_metric import PythonSettings
 from grader.metrics.python_table import PythonTable, settings_of
 from grader.models import ScoringVersion
@@ -113,7 +112,6 @@ def read(
     *,
     proposed: Collection[str] = (),
     sample: PythonTable | None = None,
-    progress: Progress = unobserved,
 ) -> tuple[Solution, NamedMetric]:
     """Read a solution whose columns have these roles; return it and the metric.
 
@@ -126,7 +124,7 @@ def read(
         The solution cannot be read, or it has no true values.
     """
     if metric.takes_identities:
-        return read_solution(source, roles=roles, proposed=proposed, progress=progress), metric
+        return read_solution(source, roles=roles, proposed=proposed), metric
     columns: dict[ColumnRole, list[str]] = {role: [] for role in ColumnRole}
     for name, role in roles.items():
         columns[role].append(name)

@@ -5,7 +5,7 @@ import hmac
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairboard.bias.metric import TARGET, identity_column
 from fairboard.interface import Columns
 from grader.files import Categories, RowIds, Solution
-from grader.files.solution.canonical_form import canonical_solution, canonical_table
+from grader.files.solution.canonical_form import canonical_table
 from grader.models import Split
 
 IGNORED, PUBLIC, PRIVATE = 0, 1, 2
@@ -46,16 +46,8 @@ class Truth:
     @classmethod
     def of(cls, solution: Solution, usage: NDArray[np.int8]) -> "Truth":
         """Return the hidden values of a solution file with the split of each row."""
-        return cls(
-            solution.labels,
-            solution.identities,
-            usage,
-            solution.other_labels,
-            solution.slices,
-            solution.pair,
-            solution.targets,
-            solution.classes,
-        )
+        same = {each.name: getattr(solution, each.name) for each in fields(cls)}
+        return cls(**same | {"usage": usage})
 
     def rows(self, split: Split) -> NDArray[np.intp]:
         """Return the positions of a split's rows."""
@@ -74,7 +66,7 @@ class Truth:
     def as_written(self, label: str = "label") -> dict[str, NDArray[np.float64] | list[str]]:
         """Return the columns of the metric as numbers or texts, as in a file; `label` names that of bias."""
         if not self.targets:
-            return {label: self.labels, **self.identities}
+            return {label: self.labels, **dict(sorted(self.identities.items()))}
         groups = {name: self.slices[name].texts() for name in sorted(self.slices)}
         return {name: self._written(values) for name, values in self.targets.items()} | groups
 
@@ -87,9 +79,7 @@ class Truth:
 
     def canonical(self, row_ids: RowIds) -> Iterator[bytes]:
         """Yield the canonical form of the solution."""
-        if self.targets:
-            return canonical_table(row_ids, self.as_written(), self.usage)
-        return canonical_solution(row_ids, self.labels, self.identities, self.usage)
+        return canonical_table(row_ids, self.as_written(), self.usage)
 
     def to_bytes(self) -> bytes:
         """Return all values as one compressed NumPy archive without pickled objects."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -95,13 +94,13 @@ def _assessed(
 
     metric = asked.choice.metric if live is None else live.rules.metric
     sample = _sample(work, metric)
+    tell("Reading the rows")
     solution, metric = assessment.read(
         file,
         metric,
         roles,
         proposed=[each.name for each in proposed],
         sample=sample,
-        progress=partial(_report_rows, work),
     )
     choice, undecided = asked.choice, list[ColumnGuess]()
     if not metric.takes_identities:
@@ -210,10 +209,6 @@ def _test(
     except FileRejected as error:
         problems = problems_of(error)
     return None, [each | {"message": f"{named.name}: {each['message']}"} for each in problems]
-
-
-def _report_rows(work: Work, count: int) -> None:
-    work.report_progress(READING // 2, TOTAL, f"Reading the rows: {count:,}")
 
 
 def check_settings(work: Work) -> dict[str, Any]:

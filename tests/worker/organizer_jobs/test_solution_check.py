@@ -138,7 +138,7 @@ def test_test_file_with_other_ids_or_the_label_stops_the_check(draft, check, sol
     texts = messages(check(draft, solution_csv(), test=test), "stop")
     assert len(texts) == 3
     assert any("lacks 1 id of the solution: 'r399'" in text for text in texts)
-    assert any("has 1 id that the solution lacks: 'extra'" in text for text in texts)
+    assert any("the solution lacks the id 'extra' of the file test.csv" in text for text in texts)
     assert any("secret column 'toxicity'" in text for text in texts)
 
 
