@@ -19,7 +19,6 @@ from webapp.competitions import (
     console,
     creating,
     downloads,
-    pages,
     publishing,
     setup,
 )
@@ -82,7 +81,6 @@ def init_app(app: Flask) -> None:
     for family in FAMILIES:
         app.register_blueprint(family.blueprint)
     documentation_pages.init_app(app)
-    pages.init_app(app)
     app.add_template_global(_current, "current")
     app.add_template_global(_may, "may")
     app.add_template_global(_organizers_pages, "organizers_pages")

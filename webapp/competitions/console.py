@@ -24,7 +24,7 @@ from grader.services.submissions import queue_health, retries
 from grader.services.submissions.queue_health import Health, HealthSign
 from grader.visibility import Phase
 from webapp.closing import views as closing
-from webapp.competitions import checklist
+from webapp.competitions import checklist, home
 from webapp.http import lookups
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.presentation import formats
@@ -76,24 +76,12 @@ class PauseRequest(Sent):
 
 
 class Task(NamedTuple):
-    """A task for organizers: its text, URL and link label, and whether it reports a fault."""
+    """A task for organizers: its text, URL and link label, if any, and whether it reports a fault."""
 
     words: str
-    url: str
-    act: str = "Answer"
-    is_fault: bool = False
-
-
-class NextAct(NamedTuple):
-    """The competition's state as a sentence, and the next action; without an action, `url` is empty.
-
-    `missing` lists the reasons why a draft cannot be published.
-    """
-
-    sentence: str
-    words: str = ""
     url: str = ""
-    missing: tuple[str, ...] = ()
+    act: str = "See"
+    is_fault: bool = False
 
 
 def _page(ask: Ask, shown: Console) -> dict[str, Any]:
@@ -102,21 +90,18 @@ def _page(ask: Ask, shown: Console) -> dict[str, Any]:
     keep = lookups.keep(session, competition, now)
     health, counts = ask.shown["health"], ask.shown["counts"]
     tasks = list(_tasks(session, competition, counts, health, failed=shown.failed_count))
-    dates = (
-        ("Opening", competition.opens_at),
-        ("End of entry", competition.entry_deadline),
-        ("End of mergers", competition.merger_deadline),
-        ("Close", competition.closes_at),
-        ("Reveal", None if competition.revealed_at else competition.reveals_at),
-    )
-    coming = [(words, at, formats.span(at - now)) for words, at in dates if at is not None and at > now]
+    dates = home.dates_of(competition, now)
+    is_draft = competition.state is CompetitionState.DRAFT
     return {
         "queues": health.queues,
         "health_sentence": _sentence(health, now),
         "activity": keep("activity", lambda: activity.of(session, competition=competition, now=now)),
         "tasks": tasks,
-        "act": next_act(ask, tasks),
-        "dates": sorted(coming, key=lambda each: each[1]),
+        "act": _next_task(ask, tasks),
+        "missing": checklist.publication(ask).missing if is_draft else [],
+        "dates": [
+            (each.words, each.at, formats.span(each.at - now)) for each in dates if each.at and each.at > now
+        ],
         "export_kinds": [kind.value for kind in tables.TableKind],
     }
 
@@ -170,18 +155,18 @@ def _tasks(
         return url_for(endpoint, slug=competition.slug, **values)
 
     if health.sign is HealthSign.STALLED:
-        yield Task("Scoring seems to have stopped", "#queue", "See", is_fault=True)
+        yield Task("Scoring seems to have stopped", "#queue", is_fault=True)
     if failed:
         words = f"{formats.counted(failed, 'submission')} failed"
-        yield Task(words, at("organize_submissions.index", state="failed"), "See", is_fault=True)
+        yield Task(words, at("organize_submissions.index", state="failed"), is_fault=True)
     broken = organizer_jobs.broken(session, competition=competition)
     for words, endpoint in (BROKEN[kind] for kind in broken if kind in BROKEN):
-        yield Task(f"{words} failed", at(endpoint), "See", is_fault=True)
+        yield Task(f"{words} failed", at(endpoint), is_fault=True)
     if counts.held:
         words = f"{formats.counted(counts.held, 'data file')} held back"
-        yield Task(words, at("organize_data.index"), "See", is_fault=True)
+        yield Task(words, at("organize_data.index"), is_fault=True)
     if counts.asking:
-        yield Task(f"{formats.counted(counts.asking, 'request')} to join", at("entry.requests"))
+        yield Task(f"{formats.counted(counts.asking, 'request')} to join", at("entry.requests"), "Answer")
     for queue in health.queues:
         if queue.state is ScoringVersionState.PREPARING:
             is_busy = queue.counts.get(JobState.WAITING) or queue.counts.get(JobState.CLAIMED)
@@ -205,31 +190,22 @@ def _sentence(health: Health, now: Any) -> str:
     )
 
 
-def next_act(ask: Ask, tasks: Sequence[Task]) -> NextAct:
-    """Return the next action: a draft's setup, a running competition's open tasks, or the close."""
+def _next_task(ask: Ask, tasks: Sequence[Task]) -> Task:
+    """Return the next task: a draft's setup, a running competition's first open task, or the close."""
     session, competition, now, slug = ask.session, ask.competition, ask.now, ask.competition.slug
     if competition.state is CompetitionState.DRAFT:
-        faults = checklist.publication(ask).missing
-        review = url_for("organize_settings.show", slug=slug, _anchor="publish")
-        if not faults:
-            return NextAct("This draft is complete.", "Review and publish", review)
-        count = formats.counted(len(faults), "item is missing", "items are missing")
-        sentence = f"Only organizers can see this draft. {count}."
-        return NextAct(sentence, "Continue setup", review, tuple(each.message for each in faults))
+        setup = url_for("organize_settings.show", slug=slug, _anchor="publish")
+        return Task("Only organizers can see this draft.", setup, "Continue setup")
     if competition.state is CompetitionState.ARCHIVED:
-        return NextAct("The competition is archived. It stays readable but accepts no files.")
+        return Task("The competition is archived. It stays readable but accepts no files.")
     stage = phases.stage(competition, now)
     if tasks and stage in (Stage.RUNNING, Stage.REVEALED):
-        start = "The private leaderboard is public. " if stage is Stage.REVEALED else ""
-        return NextAct(f"{start}{tasks[0].words}.", tasks[0].act, tasks[0].url)
-    if stage is Stage.RUNNING:
-        is_scheduled = phases.phase(competition, now) is Phase.SCHEDULED
-        state = "published but not open yet" if is_scheduled else "open"
-        return NextAct(f"The competition is {state}. There are no open tasks.")
+        return tasks[0]
     here = url_for("organize_close.index", slug=slug)
     sentence = closing.explanation(close.state(session, competition=competition, now=now))
     return {
-        Stage.CLOSED: NextAct(sentence, "See open items", here),
-        Stage.SETTLED: NextAct(sentence, "Reveal", f"{here}#reveal"),
-        Stage.REVEALED: NextAct(sentence, "Download results bundle", f"{here}#results"),
+        Stage.RUNNING: Task("There are no open tasks."),
+        Stage.CLOSED: Task(sentence, here, "See open items"),
+        Stage.SETTLED: Task(sentence, f"{here}#reveal", "Reveal"),
+        Stage.REVEALED: Task(sentence, f"{here}#results", "Download results bundle"),
     }[stage]

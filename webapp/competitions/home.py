@@ -1,7 +1,6 @@
 """Home page of a competition: leaderboard summary, dates, next step for the viewer."""
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from flask import url_for
@@ -15,37 +14,30 @@ from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.submission_results import SplitResult, split_results_of
 from grader.services.solutions import data_files
 from grader.services.submissions import refusal, selections
-from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
-from grader.services.teams.limits import SubmissionLimitReached
-from grader.services.teams.participations import (
-    EntryRefused,
-    EntryState,
-)
+from grader.services.teams.participations import EntryState
 from grader.visibility import Field, Phase, Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.presentation import formats
 
 SCRIPTS = (".py", ".ipynb", ".R")
-# For each refusal of an entry that leads to the entry page: the button and its note.
+# For each refusal of an entry that leads to the entry page: the button.
 ENTRY = {
-    "not_joined": ("Join", ""),
-    "rules_changed": ("Accept the changed rules", ""),
-    "entry_pending": ("See your request", "Waiting for an organizer's decision."),
+    "not_joined": "Join",
+    "rules_changed": "Accept the changed rules",
+    "entry_pending": "See your request",
 }
-_AT_THE_END = datetime.max.replace(tzinfo=UTC)
 
 
 class NextStep(NamedTuple):
-    """A button with its label, URL, note and countdown."""
+    """A button with its label, URL and note."""
 
     words: str
     address: str
     note: str = ""
-    until: datetime | None = None
 
 
 def of_stranger(view: CompetitionView) -> NextStep:
@@ -69,21 +61,15 @@ def of_person(view: CompetitionView, situation: Situation, choice: CurrentSelect
         return finals or _board(view)
     entry = participations.refusal(situation.competition, situation.participation, now=situation.now)
     if entry is not None:
-        return _entry(view, entry)
+        label = ENTRY.get(entry.public_name)
+        step = NextStep(label, _to("entry.show", view)) if label else _board(view)
+        return step._replace(note=entry.message)
     if view.phase is Phase.SCHEDULED:
         return NextStep("How it is scored", _to("competitions.evaluation", view))
     refused = refusal.refusal(situation)
-    if isinstance(refused, TeamDisqualified):
-        note = "Your team cannot submit files, because the organizers disqualified it."
-        return NextStep("Your team", _to("teams.show", view), note)
-    if finals is not None and refused is not None:
-        return finals
-    if isinstance(refused, SubmissionLimitReached) and refused.public_name == "daily_limit_reached":
-        note = "No submissions left today. The limit resets in"
-        return NextStep("Submissions", _to("submissions.index", view), note, refused.retry_at)
-    if refused is not None:
-        return NextStep("Submissions", _to("submissions.index", view), refused.message)
-    return NextStep("Submit", _to("submissions.index", view))
+    if refused is None:
+        return NextStep("Submit", _to("submissions.index", view))
+    return finals or NextStep("Submissions", _to("submissions.index", view), refused.message)
 
 
 def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelection | None) -> NextStep | None:
@@ -95,12 +81,6 @@ def _finals(view: CompetitionView, situation: Situation, choice: CurrentSelectio
     unused = formats.counted(choice.limit - len(choice.picked_ids), "unused selection")
     note = f"{unused} of {choice.limit}. If you select nothing, the {view.chosen_for} counts."
     return NextStep("Select submissions", _to("submissions.index", view), note)
-
-
-def _entry(view: CompetitionView, refused: EntryRefused) -> NextStep:
-    if found := ENTRY.get(refused.public_name):
-        return NextStep(found[0], _to("entry.show", view), found[1])
-    return _board(view)._replace(note=refused.message)
 
 
 def _board(view: CompetitionView) -> NextStep:
@@ -122,30 +102,20 @@ class Moment(NamedTuple):
 
 
 def dates_of(competition: Competition, now: datetime) -> list[Moment]:
-    """Return the dates in order; a reveal without a date is last."""
-    dates = sorted(_dates(competition), key=lambda date: date[1] or _AT_THE_END)
-    return [Moment(words, at, at is not None and at <= now) for words, at in dates]
-
-
-def _dates(competition: Competition) -> Iterator[tuple[str, datetime | None]]:
-    closes_at, revealed_at = competition.closes_at, competition.revealed_at
-    if competition.opens_at is not None:
-        yield "Opening", competition.opens_at
-    if _is_before(competition.entry_deadline, closes_at):
-        yield "End of entry", competition.entry_deadline
-    if _is_before(competition.merger_deadline, closes_at):
-        yield "End of mergers", competition.merger_deadline
-    if closes_at is not None:
-        yield "Close", closes_at
-    if competition.selection_deadline is not None and competition.selection_deadline != closes_at:
-        yield "End of selection", competition.selection_deadline
-    if revealed_at is not None or closes_at is not None:
-        yield "Results", revealed_at or competition.reveals_at
-
-
-def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
-    """Return whether a deadline is before the close. A later one has no effect of its own."""
-    return deadline is not None and (closes_at is None or deadline < closes_at)
+    """Return the dates in order, those of the close only once; the results are last."""
+    close, results = competition.closes_at, competition.revealed_at or competition.reveals_at
+    others = {
+        "Opening": competition.opens_at,
+        "End of entry": competition.entry_deadline,
+        "End of mergers": competition.merger_deadline,
+        "End of selection": competition.selection_deadline,
+    }
+    dates = [(at, words) for words, at in others.items() if at is not None and at != close]
+    dates += [(close, "Close")] if close else []
+    moments = [Moment(words, at, at <= now) for at, words in sorted(dates)]
+    if results or close:
+        moments.append(Moment("Results", results, results is not None and results <= now))
+    return moments
 
 
 class OwnFiles(NamedTuple):

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
-from flask import Blueprint, Flask, Response, g, render_template, request, send_file
+from flask import Blueprint, Response, g, render_template, request, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition
 from grader.services.competitions import announcements, drafts, figures
-from grader.services.competitions.lookup import NoScoringVersion
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.leaderboards.glance import Glance
@@ -20,10 +20,9 @@ from grader.services.site import log
 from grader.services.solutions import intake
 from grader.services.teams import limits, rosters
 from grader.services.teams.waiting import Waiting
-from grader.visibility import Field, Viewer, visible
 from webapp.competitions import home, prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import errors, lookups, open_requests
+from webapp.http import lookups, open_requests
 from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in
 from webapp.http.fields import Answer, Asked, Moment, Paged, PageSize, Search
@@ -44,8 +43,6 @@ FEWEST_TEAMS, FRONT_ROWS = 3, 5  # on the leaderboard of the front page
 blueprint = Blueprint("competitions", __name__)
 PUBLIC = Surface(blueprint, tag="competitions", role=Access.PUBLIC)
 KEPT_SECONDS = 86_400  # browser cache lifetime; changed figures get new URLs
-# These tabs show a page even without a solution. All other URLs return the error.
-TABS = {"leaderboards.public": "Leaderboard", "submissions.index": "Submissions"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,33 +57,21 @@ class Card:
     waiting: tuple[Waiting, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CardGroup:
-    """Cards of competitions in one state."""
-
-    name: str
-    cards: Sequence[Card]
-
-
-def living_board(
-    session: Any, competitions: Sequence[Competition], groups: Iterable[CardGroup], now: datetime
-) -> dict[str, Any] | None:
-    """Return the top of the largest running leaderboard that shows visitors terms of fairness."""
-    cards = {card.competition.slug: card for group in groups for card in group.cards}
-    wanted = BoardRequest(page_size=FRONT_ROWS)
-    for competition in sorted(competitions, key=lambda each: -cards[each.slug].figures.team_count):
-        view = cards[competition.slug].competition
-        is_large = view.is_open and cards[competition.slug].figures.team_count >= FEWEST_TEAMS
-        is_fair = is_large and any(view.metric().groups)
-        if is_fair and visible(Field.PUBLIC_TERMS, Viewer.PUBLIC, view.phase, view.feedback):
-            keep = lookups.keep(session, competition, now)
-            board = board_of(session, competition=competition, now=now, request=wanted, keep=keep)
-            return {"competition": view, "board": board, "terms": board.about.terms}
-    return None
+def living_board(session: Any, cards: Iterable[Card], now: datetime) -> dict[str, Any] | None:
+    """Return the top of the largest running leaderboard."""
+    running = [card for card in cards if card.competition.is_open]
+    card = max(running, key=lambda each: each.figures.team_count, default=None)
+    if card is None or card.figures.team_count < FEWEST_TEAMS:
+        return None
+    competition, wanted = card.competition.row, BoardRequest(page_size=FRONT_ROWS)
+    keep = lookups.keep(session, competition, now)
+    board = board_of(session, competition=competition, now=now, request=wanted, keep=keep)
+    terms = board.about.terms if board.has_terms else ()
+    return {"competition": card.competition, "board": board, "terms": terms} if board.rows else None
 
 
-def card_groups(session: Any, competitions: Sequence[Competition], now: datetime) -> list[CardGroup]:
-    """Return a page's cards in groups, using a constant number of queries."""
+def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -> list[Card]:
+    """Return the cards of a page, using a constant number of queries."""
     figures = glance.figures(session, competitions=competitions, now=now)
     teams = rosters.team_ids(session, user=g.user) if g.user is not None else {}
     ranks = glance.own_ranks(session, competitions=competitions, team_ids=teams, now=now)
@@ -94,7 +79,7 @@ def card_groups(session: Any, competitions: Sequence[Competition], now: datetime
     own = {each: teams[each.id] for each in competitions if each.id in teams and views[each.id].is_open}
     left = limits.allowances(session, teams=own, now=now)
     items = open_requests.items()
-    cards = (
+    return [
         Card(
             competition=views[each.id],
             figures=figures[each.id],
@@ -104,15 +89,7 @@ def card_groups(session: Any, competitions: Sequence[Competition], now: datetime
             waiting=tuple(item for item in items if item.slug == each.slug),
         )
         for each in competitions
-    )
-    return _grouped(cards)
-
-
-def _grouped(cards: Iterable[Card]) -> list[CardGroup]:
-    by_state: dict[str, list[Card]] = {}
-    for card in cards:
-        by_state.setdefault(GROUPS[card.competition.state], []).append(card)
-    return [CardGroup(name, each) for name, each in by_state.items()]
+    ]
 
 
 class IndexQuery(Paged):
@@ -130,13 +107,15 @@ def index() -> ResponseReturnValue:
     with reading() as session:
         now = db.now(session)
         page = lookups.listed_page(session, page=number, now=now, search=search)
-        groups = card_groups(session, page.rows, now)
+        cards = cards_of(session, page.rows, now)
         may_create = g.user is not None and drafts.may_create(session, user=g.user)
         is_front = g.user is None and number == 1 and not search
-        living = living_board(session, page.rows, groups, now) if is_front else None
+        living = living_board(session, cards, now) if is_front else None
     return render_template(
         "competitions/index.html",
-        groups=groups,
+        groups={
+            name: list(each) for name, each in groupby(cards, key=lambda card: GROUPS[card.competition.state])
+        },
         may_create=may_create,
         page=page,
         search=search,
@@ -229,18 +208,3 @@ def public_log(ask: Ask, query: Asked) -> PublicLog:
     logged = log.public_slice(ask.session, competition=ask.competition, part=query.part)
     entries = [LogEntry(at=entry.at, text=text) for entry, text in logged.rows]
     return PublicLog(entries=entries, **ending(logged))
-
-
-def init_app(app: Flask) -> None:
-    """Register the page that is shown on tabs of competitions without a solution."""
-    app.register_error_handler(NoScoringVersion, _answer)
-
-
-def _answer(error: NoScoringVersion) -> ResponseReturnValue:
-    title = TABS.get(request.endpoint or "")
-    if title is None or errors.wants_json():
-        return errors.fairboard_error(error)
-    with reading() as session:
-        competition = competition_of(session, (request.view_args or {})["slug"])
-        view = CompetitionView(competition, db.now(session))
-    return render_template("competitions/not_ready.html", competition=view, title=title)

@@ -53,7 +53,7 @@ class CompetitionView:
     """A competition as displayed at a given time; other attributes are those of the row."""
 
     def __init__(self, competition: Competition, now: datetime) -> None:
-        self._row, self._now = competition, now
+        self.row, self._now = competition, now
         self.is_staged = competition.previous_stage_id is not None or competition.next_stage_id is not None
         self.color = formats.color_class(competition.slug, competition.color)
         self.state = phases.state(competition, now)
@@ -88,7 +88,7 @@ class CompetitionView:
         )
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._row, name)
+        return getattr(self.row, name)
 
     @property
     def deadline(self) -> Deadline | None:
@@ -104,8 +104,8 @@ class CompetitionView:
     @property
     def summary(self) -> str:
         """A one-sentence summary of the competition."""
-        if self._row.summary:
-            return self._row.summary
+        if self.row.summary:
+            return self.row.summary
         if self.has_identities:
             return (
                 f"For each row of the test set, predict how likely it is to be {self.positive_name}, with as "

@@ -52,7 +52,6 @@ def test_the_button_changes_in_the_course_of_the_competition(arena):
     for submission_id in (1, 2):
         ann.post(f"{HERE}/submissions/{submission_id}/select", {"selected": "yes"})
     assert seen()[0] == "Submissions"
-    assert "No submissions left today" in ann.browser.get(HERE).text
     arena.reveal()
     assert seen() == ("See results", f"{HERE}/submissions")
 
@@ -101,7 +100,7 @@ def test_a_disqualified_team_is_offered_no_forbidden_action(arena):
         act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
         decisions.disqualify(act, team=team.name, reason="Copied.")
     home = ann.browser.get(HERE).text
-    assert button(home) == ("Your team", f"{HERE}/team")
+    assert button(home) == ("Submissions", f"{HERE}/submissions")
     assert re.search("Your rank . disqualified", words(home)) and "Select submissions" not in home
     assert "You: disqualified" in words(ann.browser.get("/").text)
     assert "left today" not in ann.browser.get("/").text
