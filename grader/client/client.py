@@ -228,20 +228,10 @@ class Client(Transport):
             comparison = self.get(f"{address}/{comparison['id']}")
         return ApiRecord(comparison)
 
-    def select(
-        self,
-        submission: ApiRecord | int,
-        *,
-        selected: bool = True,
-        instead_of: ApiRecord | int | None = None,
-    ) -> Mapping[str, Any]:
-        """Select a submission for the private leaderboard, or deselect it; return the selection.
-
-        The selected submission `instead_of` is deselected in the same step.
-        """
-        replaced = {} if instead_of is None else {"instead_of": _number(instead_of)}
-        sent = {"selected": selected, **replaced}
-        return self.send("POST", f"submissions/{_number(submission)}/select", json=sent)
+    def select(self, submission: ApiRecord | int, *, selected: bool = True) -> Mapping[str, Any]:
+        """Select a submission for the private leaderboard, or deselect it; return the selection."""
+        address = f"submissions/{_number(submission)}/select"
+        return self.send("POST", address, json={"selected": selected})
 
     def leaderboard(
         self,

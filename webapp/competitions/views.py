@@ -136,20 +136,6 @@ class CompetitionView:
             return str(self.contact)
         return f"mailto:{quote(self.contact, safe='@')}" if self.contact else None
 
-    @property
-    def why_not_open(self) -> str:
-        """The sentence that replaces the upload form."""
-        if self.paused_at and self.phase is not Phase.SCHEDULED:
-            return f"Submissions are paused: {self.pause_message}"
-        if self.phase is Phase.SCHEDULED and self.opens_at:
-            return f"Submissions open on {formats.moment(self.opens_at)}."
-        if self.is_archived:
-            return "This competition is archived and no longer accepts files."
-        closed = f" on {formats.moment(self.closes_at)}" if self.closes_at else ""
-        late = "Late files are accepted once the private leaderboard is revealed."
-        is_over = self.is_revealed or not self.takes_late_submissions
-        return f"This competition closed{closed}. {'It no longer accepts files.' if is_over else late}"
-
     def reveal_sentence(self, reveals_at: datetime | None) -> str:
         """Return a sentence that states who reveals the private leaderboard, and when."""
         if self.reveal_rule is RevealRule.ORGANIZER:

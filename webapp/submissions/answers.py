@@ -120,10 +120,9 @@ class SubmissionDetails(SubmissionLine):
 
 
 class SelectRequest(Sent):
-    """Whether to select or deselect a submission, and the selected submission that it replaces."""
+    """Whether to select or deselect a submission."""
 
     selected: bool = True
-    instead_of: Number | None = None
 
 
 class Selected(Answer):

@@ -39,9 +39,7 @@ class WaterfallView:
     marks: dict[tuple[str, str], str]
 
     @classmethod
-    def of(
-        cls, result: SplitResult | None, classes: ClassNames, *, whose: str = "your model"
-    ) -> "WaterfallView | None":
+    def of(cls, result: SplitResult | None, classes: ClassNames) -> "WaterfallView | None":
         """Return the losses as displayed on the page, or None if they are hidden, unknown or 0."""
         if result is None or not result.losses:
             return None
@@ -77,7 +75,7 @@ class WaterfallView:
                 top -= units
             top -= sum(each.units for each in losses if not each.group)
         best = number(result.scale.text(result.best_units))
-        return cls(_sentence(result, classes, whose), best, number(result.score), tuple(bars), marks)
+        return cls(_sentence(result, classes), best, number(result.score), tuple(bars), marks)
 
 
 def _by_term(result: SplitResult) -> dict[str, list[Loss]]:
@@ -88,7 +86,7 @@ def _by_term(result: SplitResult) -> dict[str, list[Loss]]:
     return dict(sorted(parts.items(), key=lambda item: -sum(each.units for each in item[1])))
 
 
-def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
+def _sentence(result: SplitResult, classes: ClassNames) -> str:
     """Describe the largest loss by term and the weakest group in the competition's words."""
     name, losses = next(iter(_by_term(result).items()))
     terms = {each.name: each for each in result.about.terms}
@@ -102,6 +100,6 @@ def _sentence(result: SplitResult, classes: ClassNames, whose: str) -> str:
         if found := result.weakest_group:
             fault = terms[found.column].fault if found.column in terms else ""
             words = words_of(classes)
-            because = f": {whose} {fault.format(name=column_name(found.name), **words)}" if fault else ""
+            because = f": the model {fault.format(name=column_name(found.name), **words)}" if fault else ""
             sentences[-1] = f"The weakest {group.word} is {group.name} ({group.note}){because}."
     return " ".join(sentences)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint
 from pydantic import Field
 
 from grader.models import Role, Split, SubmissionKind, SubmissionStatus
@@ -10,7 +10,6 @@ from grader.services.competitions.acting import Act
 from grader.services.submissions import decisions, retries, submission_search
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionMatch, SubmissionSort
 from grader.services.teams import team_search
-from webapp.http import auth
 from webapp.http.api import ending
 from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sent
 from webapp.http.organizer_operations import Searched
@@ -152,18 +151,11 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
     return OrganizersSubmissionList(submissions=[_line(line) for line in found.rows], **ending(found))
 
 
-def _done(message: str, slug: str) -> tuple[str, str]:
-    """Return a success message and the URL of the list with the filters from the form."""
-    here = url_for("organize_submissions.index", slug=slug)
-    asked = request.form.get("back", "")
-    return message, auth.safe_target(asked) if asked.startswith(here) else here
-
-
 @SUBMISSIONS.act(
     "/<int:submission_id>/retry",
     form="retry",
     back=organized_submissions,
-    done=lambda _, slug, submission_id: _done(f"#{submission_id} is being retried.", slug),
+    done=lambda _, submission_id, **__: f"#{submission_id} is being retried.",
     answers=Retried,
     status=202,
 )
@@ -176,7 +168,7 @@ def retry_submission(act: Act, submission_id: int) -> Retried:
     "/retry",
     form="retry_all",
     back=organized_submissions,
-    done=lambda _, slug: _done("All failed submissions are being retried.", slug),
+    done="All failed submissions are being retried.",
     answers=Retried,
     status=202,
 )
@@ -194,7 +186,7 @@ def _retried(job_ids: list[int]) -> Retried:
     "/<int:submission_id>/kind",
     form="mark",
     back=organized_submissions,
-    done=lambda marked, slug, **_: _done(f"#{marked.id} is now {marked.kind}.", slug),
+    done=lambda marked, **_: f"#{marked.id} is now {marked.kind}.",
     answers=Marked,
 )
 def mark_submission(act: Act, sent: KindRequest, submission_id: int) -> Marked:

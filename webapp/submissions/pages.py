@@ -4,10 +4,10 @@ from typing import Any
 
 from flask import Blueprint, Response, request, send_file, url_for
 
-from grader.models import Competition, SubmissionStatus, Team
-from grader.services.competitions import lookup, phases
+from grader.models import Competition, SubmissionStatus
+from grader.services.competitions import phases
 from grader.services.competitions.acting import Act
-from grader.services.leaderboards import score_history, shown_scores, submission_results
+from grader.services.leaderboards import submission_results
 from grader.services.rescoring import mail
 from grader.services.submissions import accepting, receipts, rejected_files, retries, selections
 from grader.services.submissions import scoring_jobs as jobs
@@ -70,8 +70,6 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     choice = None
     if found.is_own and can_select:
         choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
-    selected = ask.problem.details.get("selected", ()) if ask.problem else ()
-    to_replace = [opened(session, each).submission for each in selected]
     allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
     best, before = (each and each.submission_id for each in (summary.entry, summary.before))
     return {
@@ -83,7 +81,7 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "was_over_quota": rejected_files.was_over_quota(submission),
         "public": summary.public,
         "private": summary.private,
-        "figures": views.figures(summary, is_organizers=is_organizers),
+        "figures": views.figures(summary),
         "is_best": summary.is_entry,
         "compares_with": before if summary.is_entry else best or before,
         "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,
@@ -93,23 +91,9 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "allowance": limits.allowance(session, competition=competition, team=submission.team, now=now),
         "can_select": can_select,
         "would_count": choice is not None and submission.id in choice.reasons,
-        "to_replace": to_replace,
-        "scores": _scores(ask, submission.team) if to_replace else {},
-        "chart": WaterfallView.of(
-            summary.public, ask.competition_view, whose="this model" if is_organizers else "your model"
-        ),
+        "chart": WaterfallView.of(summary.public, ask.competition_view),
         "identity_terms": IDENTITY_TERMS,
     }
-
-
-def _scores(ask: Ask, team: Team) -> dict[int, str]:
-    """Return the displayed scores of a team's submissions by id."""
-    competition = ask.competition
-    allowed = visible_fields(Viewer.TEAM, phases.phase(competition, ask.now), competition.feedback)
-    scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
-    version = lookup.live(competition)
-    found = score_history.own_scores(ask.session, team=team, version=version, allowed=allowed)
-    return {each.submission_id: scale.text(each.units) for each in found if each.units is not None}
 
 
 @ONE.read(
@@ -178,9 +162,7 @@ def _selected(told: Selected, slug: str, submission_id: int) -> tuple[str, str]:
 )
 def select(act: Act, sent: SelectRequest, submission_id: int) -> Selected:
     """Select or deselect a submission for the private leaderboard."""
-    own = selections.select(
-        act, submission_id=submission_id, is_selected=sent.selected, instead_of=sent.instead_of
-    )
+    own = selections.select(act, submission_id=submission_id, is_selected=sent.selected)
     choice = selections.would_count(act.session, competition=act.competition, team=own.team, now=act.now)
     return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))
 

@@ -1,6 +1,5 @@
 """A team's submissions as page and API, and the upload form or why there is none."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from flask import request, url_for
@@ -29,42 +28,20 @@ from webapp.submissions.views import REASONS
 from webapp.surface import Access, Ask, Surface
 
 __all__ = ["blueprint"]
-# The heading of the message that replaces the form, and its link and label, by the name of the refusal.
-DOORS: Mapping[str, tuple[str, str, str]] = {
-    "daily_limit_reached": ("No submissions left today", "", ""),
-    "total_limit_reached": ("No submissions left", "", ""),
-    "too_many_pending": ("Waiting for your scores", "", ""),
-    "too_many_rejections": ("Too many rejected files", "", ""),
-    "team_disqualified": ("Disqualified", "teams.show", "Your team"),
-    "not_joined": ("Join first", "entry.show", "Join"),
-    "rules_changed": ("The rules have changed", "entry.show", "Read and accept the rules"),
-    "competes_elsewhere": ("You compete in another team", "teams.show", "Your team"),
-    "entry_pending": ("Request pending", "entry.show", "See your request"),
-    "submissions_paused": ("Paused", "competitions.show", "See the announcements"),
-    "competition_not_open": ("Not open yet", "competitions.show", "See the competition"),
-    "competition_closed": ("Closed", "leaderboards.public", "Leaderboard"),
-    "competition_archived": ("Archived", "leaderboards.public", "Leaderboard"),
-}
-OF_PHASE = ("submissions_paused", "competition_not_open", "competition_closed", "competition_archived")
-WITH_SELECTION = ("daily_limit_reached", "total_limit_reached", "competition_closed")
+# The refusals of an entry, which lead to the page to join.
+OF_ENTRY = ("not_joined", "rules_changed", "entry_pending")
 
 
 def door(state: Situation, refused: ParticipantError | None, view: CompetitionView) -> dict[str, Any] | None:
     """Return the message that replaces the form if the user cannot submit a file."""
     if refused is None:
         return None
-    name = refused.public_name
-    title, endpoint, words = DOORS.get(name, ("You cannot take part", "entry.show", view.entry_page))
-    link = url_for(endpoint, slug=view.slug) if endpoint else ""
-    if name in WITH_SELECTION and _can_select(state):
-        link, words = "#finals", "Select submissions"
-    is_short = name == "too_many_pending"
+    is_of_entry, is_short = refused.public_name in OF_ENTRY, refused.public_name == "too_many_pending"
     until = getattr(refused, "retry_at", None) or getattr(refused, "opens_at", None)
     return {
-        "title": title,
-        "reason": view.why_not_open if name in OF_PHASE else refused.message,
-        "link": link,
-        "link_words": words,
+        "reason": refused.message,
+        "link": url_for("entry.show", slug=view.slug) if is_of_entry else "",
+        "link_words": view.entry_page,
         "until": None if is_short else until,
         "left": formats.span(until - state.now) if until else "",
         "is_short": is_short,

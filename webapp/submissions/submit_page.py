@@ -1,10 +1,9 @@
 """Upload of a file: check, submission, resubmission of earlier files."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from flask import flash, g, redirect, render_template, request, url_for
+from flask import g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader.errors import ErrorKind, ParticipantError, Refusal
@@ -25,45 +24,25 @@ from webapp.submissions.uploads import Upload
 from webapp.surface import after_commit
 
 __all__ = ["blueprint"]
-NOT_CHECKED = "Your file was accepted before it could be checked. The check is in progress."
 # These errors are shown on the page itself, which keeps the entered text.
 SHOWN_HERE = (ErrorKind.INVALID, ErrorKind.CONFLICT, ErrorKind.LIMITED, ErrorKind.MISMATCH)
-
-
-class FileHasProblems(ParticipantError):
-    """A file with problems, which was not submitted."""
-
-    public_name = "file_rejected"
-    kind = ErrorKind.MISMATCH
-
-    def __init__(self, problems: list[dict[str, Any]]) -> None:
-        super().__init__(f"{' '.join(each['message'] for each in problems)} No submission was used.")
-        self.problems = problems
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        return {"problems": self.problems}
 
 
 @blueprint.route("/submit", endpoint="submit", methods=["GET", "POST"])
 @auth.login_required
 def submit_form(slug: str) -> ResponseReturnValue:
-    """Redirect to the Submissions page, check a file, or submit it if it has no problems."""
+    """Redirect to the Submissions page, or check or submit a file."""
     if request.method == "GET":
         return redirect(url_for("submissions.index", slug=slug))
     try:
         if request.form.get("check") == "only":
             return _checked(slug, uploads.arrived())
-        if token := request.form.get("upload"):
-            accepted, is_checked = _accept_kept(slug, token), True
-        else:
-            accepted, is_checked = _accept_sent(slug)
+        token = request.form.get("upload")
+        accepted = _accept_kept(slug, token) if token else _accept_sent(slug)
     except ParticipantError as error:
         if error.kind not in SHOWN_HERE:
             raise
         return _refused(slug, error)
-    if not is_checked:
-        flash(NOT_CHECKED)
     sent = accepted.submission
     location = url_for("submissions.show", slug=slug, submission_id=sent.id)
     if errors.wants_json():
@@ -72,14 +51,10 @@ def submit_form(slug: str) -> ResponseReturnValue:
     return redirect(location, 303)
 
 
-def _accept_sent(slug: str) -> tuple[AcceptedUpload, bool]:
-    """Check and submit the file of this request; return also whether it could be checked."""
+def _accept_sent(slug: str) -> AcceptedUpload:
+    """Submit the file of this request."""
     upload = uploads.arrived()
-    competition = uploads.require_acceptable(slug, upload)
-    checked = uploads.check_if_free(competition, upload)
-    if checked is not None and checked.problems:
-        raise FileHasProblems(checked.problems)
-    return uploads.accept(competition, upload), checked is not None
+    return uploads.accept(uploads.require_acceptable(slug, upload), upload)
 
 
 def _accept_kept(slug: str, token: str) -> AcceptedUpload:
@@ -96,8 +71,7 @@ def _accept_kept(slug: str, token: str) -> AcceptedUpload:
 @operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, takes_file=SubmissionForm, keeps_key=True)
 def submit(slug: str) -> Any:
     """Submit a file to be checked and scored. A repeated `Idempotency-Key` returns 200."""
-    upload = uploads.arrived()
-    accepted = uploads.accept(uploads.require_acceptable(slug, upload), upload)
+    accepted = _accept_sent(slug)
     answer = _answer(accepted)
     return answer, 201 if accepted.is_new else 200, {"Location": answer.url}
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from fairboard.interface import TermSpec
-from grader.ranking.order import error_text, term_text
+from grader.ranking.order import Scale, error_text, term_text
 from grader.services.leaderboards import group_tables
 from grader.services.leaderboards.submission_results import IdentityRow, Overview, SplitResult
 from grader.services.submissions.selections import Reason
@@ -29,45 +29,32 @@ class LargeFigure(NamedTuple):
     note: str = ""
 
 
-def figures(summary: Overview, *, is_organizers: bool = False) -> tuple[LargeFigure, ...]:
+def figures(summary: Overview) -> list[LargeFigure]:
     """Return the figures for a score or, if the score is hidden, only for the team's rank."""
-    whose = "the team's" if is_organizers else "your"
-    if summary.public is None:
-        return _rank(summary, whose)
-    weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
-    notes = [f"standard error {error_text(error)}"] if error else []
-    notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
-    shown = formats.number(summary.public.score, SHORT)
-    score = LargeFigure("Public score", shown, formats.capitalized("; ".join(notes)))
-    return (score, _change(summary, whose), *_rank(summary, whose))
-
-
-def _change(summary: Overview, whose: str) -> LargeFigure:
-    gain = summary.gain_units
-    if summary.public is None or summary.before is None or gain is None:
-        return LargeFigure("Change", "First", f"{whose} first score")
-    scale = summary.public.scale
-    before = formats.number(scale.text(summary.before.score_units), SHORT)
-    which = f" (#{summary.before.submission_id})"
-    if gain > 0:
-        note = f"{whose} best{'' if summary.is_entry else ' at the time'}; previous best {before}{which}"
-    elif gain == 0:
-        note = f"equal to {whose} earlier best{which}"
-    else:
-        note = f"below {whose} previous best, {before}{which}"
-    return LargeFigure("Change", formats.number(scale.signed_text(gain), SHORT), note)
-
-
-def _rank(summary: Overview, whose: str) -> tuple[LargeFigure, ...]:
+    found = []
+    if summary.public is not None:
+        weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
+        notes = [f"standard error {error_text(error)}"] if error else []
+        notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
+        score = formats.number(summary.public.score, SHORT)
+        found.append(LargeFigure("Public score", score, formats.capitalized("; ".join(notes))))
+        found.append(_change(summary, summary.public.scale))
     if summary.would_rank is not None:
-        return (LargeFigure("Would rank", formats.ordinal(summary.would_rank), "late files are not ranked"),)
-    if summary.entry is None or summary.rank is None:
-        return ()
-    note = f"of {summary.team_count:,}"
-    if not summary.is_entry:
-        note = f"by {whose} best, #{summary.entry.submission_id}"
-    label = "Public rank" if summary.private else "Rank"
-    return (LargeFigure(label, formats.ordinal(summary.rank), note),)
+        rank = formats.ordinal(summary.would_rank)
+        found.append(LargeFigure("Would rank", rank, "late files are not ranked"))
+    elif summary.entry is not None and summary.rank is not None:
+        label = "Public rank" if summary.private else "Rank"
+        note = f"of {summary.team_count:,}" if summary.is_entry else f"by #{summary.entry.submission_id}"
+        found.append(LargeFigure(label, formats.ordinal(summary.rank), note))
+    return found
+
+
+def _change(summary: Overview, scale: Scale) -> LargeFigure:
+    if summary.before is None or summary.gain_units is None:
+        return LargeFigure("Change", "First", "the team's first score")
+    before = formats.number(scale.text(summary.before.score_units), SHORT)
+    change = formats.number(scale.signed_text(summary.gain_units), SHORT)
+    return LargeFigure("Change", change, f"from the best before, {before} (#{summary.before.submission_id})")
 
 
 class TermView(NamedTuple):

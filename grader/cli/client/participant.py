@@ -158,11 +158,10 @@ def _breakdown(submission: Submission, prefix: str) -> list[str]:
 @click.command()
 @SUBMISSION
 @click.option("--off", is_flag=True, help="Deselect the submission.")
-@click.option("--instead-of", metavar="ID", type=click.IntRange(1), help="A selected submission to deselect.")
 @participants
-def select(client: Client, submission_id: int, off: bool, instead_of: int | None) -> CommandOutput:
+def select(client: Client, submission_id: int, off: bool) -> CommandOutput:
     """Select submission ID for the private leaderboard, or deselect it with --off."""
-    answer = client.select(submission_id, selected=not off, instead_of=instead_of)
+    answer = client.select(submission_id, selected=not off)
     line = f"Submission #{submission_id} is {'selected' if answer['is_selected'] else 'not selected'}."
     return CommandOutput(answer, [line, *_selection(answer["selection"])])
 

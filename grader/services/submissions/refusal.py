@@ -36,7 +36,7 @@ class CompetitionClosed(ParticipantError):
 
     def __init__(self, closes_at: datetime | None) -> None:
         when = f" at {closes_at:%-d %b %Y, %H:%M:%S} UTC" if closes_at else ""
-        super().__init__(f"This competition closed{when}. The file was not accepted.")
+        super().__init__(f"This competition closed{when} and does not accept files now.")
         self.closes_at = closes_at
 
 
@@ -45,7 +45,7 @@ class CompetitionArchived(ParticipantError):
 
     public_name = "competition_archived"
     kind = ErrorKind.FORBIDDEN
-    message = "This competition is archived. The file was not accepted."
+    message = "This competition is archived and accepts no files."
 
 
 class TeamDisqualified(ParticipantError):

@@ -57,12 +57,9 @@ class CurrentSelection:
         return max(0, len(self.picked_ids) - self.limit)
 
 
-def select(
-    act: Act, *, submission_id: int, is_selected: bool = True, instead_of: int | None = None
-) -> Submission:
+def select(act: Act, *, submission_id: int, is_selected: bool = True) -> Submission:
     """Select a submission of the user's team for the private leaderboard, or deselect it.
 
-    The selected submission `instead_of` is deselected in the same step.
     Raises UnknownSubmission or Refusal.
     """
     session, competition = act.session, act.competition
@@ -75,14 +72,9 @@ def select(
             why = "was rejected" if submission.status is SubmissionStatus.REJECTED else "does not compete"
             message = f"Submission #{submission.id} {why} and cannot be selected."
             raise Refusal("not_selectable", ErrorKind.CONFLICT, message)
-        picked = {each.id: each for each in shown_scores.selected(session, team=submission.team)}
-        if instead_of is not None:
-            if instead_of not in picked:
-                message = f"Submission #{instead_of} is not selected by your team, so it cannot be replaced."
-                raise Refusal("not_replaceable", ErrorKind.CONFLICT, message)
-            picked.pop(instead_of).is_selected = False
+        picked = [each.id for each in shown_scores.selected(session, team=submission.team)]
         if len(picked) >= competition.selection_count:
-            raise _too_many(competition.selection_count, list(picked))
+            raise _too_many(competition.selection_count, picked)
     submission.is_selected = is_selected
     session.flush()
     return submission
@@ -224,7 +216,6 @@ def _too_many(limit: int, selected: list[int]) -> Refusal:
     names = ", ".join(f"#{submission_id}" for submission_id in selected)
     message = (
         f"You can select at most {counted(limit, 'submission')}, and {names} "
-        f"{'is' if len(selected) == 1 else 'are'} selected. Deselect one first, or replace one: send its "
-        "number as `instead_of`."
+        f"{'is' if len(selected) == 1 else 'are'} selected. Deselect one first."
     )
     return Refusal("too_many_selected", ErrorKind.CONFLICT, message, limit=limit, selected=selected)

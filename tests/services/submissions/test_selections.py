@@ -99,22 +99,6 @@ def test_only_own_competing_files_up_to_the_limit_are_selected_before_the_close(
         pick(service, first, is_selected=False, now=service.now + 60 * MINUTE)
 
 
-def test_a_selection_replaces_another_one_in_one_step(service):
-    competition = service.competition()
-    low, high, middle = send(service, competition, 0.0, 3.0, 1.0)
-    pick(service, low)
-    pick(service, high)
-    with refused("not_replaceable", match=f"#{middle} is not selected"):
-        pick(service, middle, instead_of=middle)
-    with refused("too_many_selected"):
-        pick(service, middle)
-    assert choice(service, competition, low).picked_ids == (low, high)
-    pick(service, middle, instead_of=low)
-    assert choice(service, competition, low).picked_ids == (high, middle)
-    pick(service, middle, instead_of=low)  # A retry has no further effect.
-    assert choice(service, competition, low).picked_ids == (high, middle)
-
-
 def test_too_many_selections_after_a_merge_are_reported_and_the_best_compete(service):
     competition = service.competition()
     low, high, middle = send(service, competition, 0.0, 3.0, 1.0)

@@ -53,7 +53,7 @@ def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena, ann):
     assert ann.browser.get(f"{HERE}/data/sample_submission.csv", headers=unchanged).status_code == 304
     submission_id = arena.submit(ann, answer.data)
     arena.score_all()
-    assert "Public score 0.50000 Change First your first score" in main_text(
+    assert "Public score 0.50000 Change First the team's first score" in main_text(
         ann.browser.get(f"{HERE}/submissions/{submission_id}")
     )
 
@@ -95,7 +95,9 @@ def test_the_front_page_shows_the_top_of_a_running_leaderboard_as_visitors_may_s
             "/api/v1/competitions/toxicity/leaderboard?per_page=5", headers=arena.person("Ann").bearer
         )
         shown = re.findall(r'<bdi>([^<]+)</bdi></th><td class="score">([\d.]+)', board)
-        assert shown == [(row["team"], f"{row['score']:.5f}") for row in rows.json["rows"][:5]]
+        assert [(team, float(score)) for team, score in shown] == [
+            (row["team"], row["score"]) for row in rows.json["rows"][:5]
+        ]
 
 
 def test_every_page_of_a_competition_has_its_color(arena, ann):

@@ -43,21 +43,15 @@ def entry(submission_id, units):
     [
         (
             {"before": entry(7, 93381), "entry": entry(8, 93412)},
-            ("+0.00031", "your best; previous best 0.93381 (#7)"),
+            ("+0.00031", "from the best before, 0.93381 (#7)"),
             ("41st", "of 120"),
         ),
         (
-            {"before": entry(7, 93381), "entry": entry(9, 93500)},
-            ("+0.00031", "your best at the time; previous best 0.93381 (#7)"),
-            ("41st", "by your best, #9"),
+            {"before": entry(7, 93443), "entry": entry(9, 93500)},
+            ("-0.00031", "from the best before, 0.93443 (#7)"),
+            ("41st", "by #9"),
         ),
-        ({"entry": entry(8, 93412)}, ("First", "your first score"), ("41st", "of 120")),
-        ({"before": entry(7, 93412)}, ("0.00000", "equal to your earlier best (#7)"), None),
-        (
-            {"before": entry(7, 93443), "would_rank": 4},
-            ("-0.00031", "below your previous best, 0.93443 (#7)"),
-            None,
-        ),
+        ({"entry": entry(8, 93412)}, ("First", "the team's first score"), ("41st", "of 120")),
     ],
 )
 def test_the_first_figures(known, change, rank):
@@ -103,20 +97,20 @@ SAME = (0.9, 0.9, 0.9)
             "bpsn_auc",
             (0.9, 0.7, 0.9),
             "BPSN AUC ({} of the score): false alarms. The weakest identity is b (BPSN AUC 0.70, 0.20 behind "
-            "the best identity, public rows): your model scores harmless rows that mention b too high.",
+            "the best identity, public rows): the model scores harmless rows that mention b too high.",
         ),
         (
             "bnsp_auc",
             (0.9, 0.9, 0.7),
             "BNSP AUC ({} of the score): harmful rows are missed. The weakest identity is b (BNSP AUC "
-            "0.70, 0.20 behind the best identity, public rows): your model scores harmful rows that "
+            "0.70, 0.20 behind the best identity, public rows): the model scores harmful rows that "
             "mention b too low.",
         ),
         (
             "subgroup_auc",
             (0.7, 0.9, 0.9),
             "Subgroup AUC ({} of the score): the model cannot separate the two classes there. The weakest "
-            "identity is b (Subgroup AUC 0.70, 0.20 behind the best identity, public rows): your model "
+            "identity is b (Subgroup AUC 0.70, 0.20 behind the best identity, public rows): the model "
             "confuses harmful and harmless rows that mention b.",
         ),
     ],
