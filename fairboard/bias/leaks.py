@@ -8,11 +8,13 @@ such a leak: `id % 2` does not increase with the id.
 import enum
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairboard.bias.prepared import BoolArray
+from fairboard.bias.reports import bias_report
 
 TOLERANCE = 0.05
 NOTEWORTHY = 0.02
@@ -63,66 +65,40 @@ class Leak:
         return cls(auc, standard_error, verdict)
 
 
-@dataclass(frozen=True, eq=False)
-class VisibleOrder:
-    """The order of a publicly visible value, ranked once for all leak tests.
+def order_leak(values: ArrayLike, hidden: BoolArray) -> Leak | None:
+    r"""Return how well the order of public values predicts hidden labels; None if all labels are equal.
 
-    `midranks` are doubled: for each row, the number of rows below it plus the number of rows not above it.
+    An uninformative value has an AUC of 1/2 with the standard error :math:`\sqrt{(n_1 + n_0 + 1) / (12\,
+    n_1 n_0)}`; the margin for chance is four of them.
     """
-
-    midranks: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64]) -> "VisibleOrder":
-        """Rank finite values of shape (n,); only their order matters."""
-        _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-        ends = np.cumsum(counts)
-        return cls((2 * ends - counts)[places].astype(np.int64))
-
-    def leak(self, hidden: BoolArray) -> Leak | None:
-        r"""Return how well the order predicts hidden labels; None if `hidden` has only one class.
-
-        An uninformative value has an AUC of 1/2 with the standard error :math:`\sqrt{(n_1 + n_0 + 1) / (12\,
-        n_1 n_0)}`; the margin for chance is four of them.
-        """
-        positives = int(np.count_nonzero(hidden))
-        pairs = positives * (hidden.size - positives)
-        if not pairs:
-            return None
-        auc = (int(self.midranks[hidden].sum()) - positives**2) / (2 * pairs)
-        error = math.sqrt((hidden.size + 1) / (12 * pairs))
-        return Leak.of(auc, error, CERTAINTY * error)
+    auc, error = bias_report(hidden, values, {}).overall_auc, _standard_error(hidden)
+    return None if auc is None else Leak.of(auc, error, CERTAINTY * error)
 
 
-@dataclass(frozen=True, eq=False)
-class VisibleGroups:
-    """Groups of rows that can be formed from publicly visible values, as the group number of each row."""
+def group_leak(groups: NDArray[np.integer[Any]], hidden: BoolArray) -> Leak | None:
+    r"""Return how well groups of rows predict hidden labels; None if all labels or all groups are equal.
 
-    codes: NDArray[np.uint8]
+    The AUC is that of the order of the k groups by their share of positive rows, which is never below
+    1/2. The standard error is that of an order, times :math:`\sqrt{k - 1}`.
 
-    def leak(self, hidden: BoolArray) -> Leak | None:
-        r"""Return how well the groups predict hidden labels; None for one class or one group.
+    Notes
+    -----
+    The AUC of *any* order of k groups is at most :math:`\sqrt{\chi^2}` standard errors of an order away
+    from 1/2, where :math:`\chi^2` is the statistic of the k x 2 table with :math:`d = k - 1` degrees of
+    freedom. By lemma 1 of Laurent and Massart (2000), it exceeds :math:`d + 2\sqrt{d x} + 2 x` with a
+    probability below :math:`e^{-x}`. Therefore, the bound holds even if the best order is chosen
+    afterwards, and many groupings can be tested.
+    """
+    rows = np.bincount(groups)
+    shares = np.bincount(groups[hidden], minlength=rows.size) / np.maximum(rows, 1)
+    freedom, error = np.count_nonzero(rows) - 1, _standard_error(hidden)
+    auc = bias_report(hidden, shares[groups], {}).overall_auc
+    if auc is None or not freedom:
+        return None
+    bound = freedom + 2 * math.sqrt(freedom * GROUPS_DOUBT) + 2 * GROUPS_DOUBT
+    return Leak.of(auc, error * math.sqrt(freedom), math.sqrt(bound) * error)
 
-        The AUC is that of the order of the k groups by their share of positive rows, which is never below
-        1/2. The standard error is that of an order, times :math:`\sqrt{k - 1}`.
 
-        Notes
-        -----
-        The AUC of *any* order of k groups is at most :math:`\sqrt{\chi^2}` standard errors of an order away
-        from 1/2, where :math:`\chi^2` is the statistic of the k x 2 table with :math:`d = k - 1` degrees of
-        freedom. By lemma 1 of Laurent and Massart (2000), it exceeds :math:`d + 2\sqrt{d x} + 2 x` with a
-        probability below :math:`e^{-x}`. Therefore, the bound holds even if the best order is chosen
-        afterwards, and many groupings can be tested.
-        """
-        rows = np.bincount(self.codes)
-        rows, positives = rows[rows > 0], np.bincount(self.codes[hidden], minlength=rows.size)[rows > 0]
-        total, freedom = int(positives.sum()), rows.size - 1
-        pairs = total * (hidden.size - total)
-        if not pairs or not freedom:
-            return None
-        order = np.argsort(positives / rows, kind="stable")
-        above, negatives = np.cumsum((rows - positives)[order]), (rows - positives)[order]
-        twice = int(np.dot(positives[order], 2 * above - negatives))
-        error = math.sqrt((hidden.size + 1) / (12 * pairs))
-        bound = freedom + 2 * math.sqrt(freedom * GROUPS_DOUBT) + 2 * GROUPS_DOUBT
-        return Leak.of(twice / (2 * pairs), error * math.sqrt(freedom), math.sqrt(bound) * error)
+def _standard_error(hidden: BoolArray) -> float:
+    positives = int(np.count_nonzero(hidden))
+    return math.sqrt((hidden.size + 1) / (12 * positives * (hidden.size - positives) or math.inf))

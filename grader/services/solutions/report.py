@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.bias.leaks import Leak, Verdict, VisibleGroups, VisibleOrder, by_chance
+from fairboard.bias.leaks import Leak, Verdict, by_chance, group_leak, order_leak
 from grader.files import PublicTable, RowIds
 from grader.services.competitions import settings_warnings
 from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
@@ -80,38 +80,28 @@ def odd_ids(row_ids: RowIds) -> dict[str, Any]:
     return {"why": why, "count": len(odd), "ids": odd[:MOST_ODD_SHOWN]}
 
 
-@dataclass(frozen=True, eq=False)
-class Visible:
-    """A public value of `rows`, given as an order of the rows and as named groups of rows."""
+class Visible(NamedTuple):
+    """Public numbers of `rows`; the remainders of ids that are no integers have no meaning."""
 
     name: str
     rows: NDArray[np.intp]
-    order: VisibleOrder
-    groups: tuple[tuple[str, VisibleGroups], ...] = ()
-
-    @classmethod
-    def of(cls, name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> "Visible":
-        """Return integers and their remainders."""
-        groups = tuple(
-            (f"{name} modulo {modulus}", VisibleGroups((values % modulus).astype(np.uint8)))
-            for modulus in MODULI
-        )
-        return cls(name, rows, VisibleOrder.of(values), groups)
+    values: NDArray[np.int64]
+    are_integers: bool = True
 
 
 def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None) -> Iterator[Visible]:
     """Yield the public values of scored rows: row number, id, and row number in test.csv."""
-    yield Visible.of(ROW_NUMBER, scored, scored)
+    yield Visible(ROW_NUMBER, scored, scored)
     texts = row_ids.to_bytes().split(b"\n")[:-1]
     if row_ids.are_integers and row_ids.longest <= LARGEST_INTEGER_DIGITS:
-        yield Visible.of(ID, np.array(texts).astype(np.int64)[scored], scored)
+        yield Visible(ID, scored, np.array(texts).astype(np.int64)[scored])
     else:
         places = np.empty(len(texts), np.int64)
         places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-        yield Visible(ID, scored, VisibleOrder.of(places[scored]))
+        yield Visible(ID, scored, places[scored], are_integers=False)
     if test is not None and test.positions.size:
         rows = test.positions[np.isin(test.positions, scored)]
-        yield Visible.of(TEST_ROW_NUMBER, np.arange(rows.size), rows)
+        yield Visible(TEST_ROW_NUMBER, rows, np.arange(rows.size))
 
 
 def leaks(
@@ -128,15 +118,16 @@ def leaks(
         hidden = [(LABEL, label[seen.rows]), (USAGE, usage[seen.rows] == PUBLIC)]
         of_identities = ((name, mentions[seen.rows]) for name, mentions in members.items())
         for subject, values in chain(hidden, of_identities):
-            leak = seen.order.leak(values)
+            leak = order_leak(seen.values, values)
             if leak and (subject in (LABEL, USAGE) or leak.verdict is not Verdict.CLEAN):
                 yield _leak(seen.name, subject, leak)
         for subject, values in hidden:
-            told = [(name, leak) for name, groups in seen.groups if (leak := groups.leak(values))]
-            found = [(name, leak) for name, leak in told if leak.verdict is not Verdict.CLEAN]
+            moduli = MODULI if seen.are_integers else ()
+            told = [(modulus, group_leak(seen.values % modulus, values)) for modulus in moduli]
+            found = [(modulus, leak) for modulus, leak in told if leak and leak.verdict is not Verdict.CLEAN]
             if found:
-                name, leak = max(found, key=lambda each: round(each[1].auc, 2))
-                yield _leak(name, subject, leak)
+                modulus, leak = max(found, key=lambda each: round(each[1].auc, 2))
+                yield _leak(f"{seen.name} modulo {modulus}", subject, leak)
 
 
 def _leak(visible: str, hidden: str, leak: Leak) -> dict[str, Any]:
