@@ -116,10 +116,6 @@ class BuiltIn(ABC):
         """Return the predictions of all rows in the form that the metric computes with."""
         return predictions[PREDICTION]
 
-    def remarks(self, _predictions: Columns) -> list[str]:
-        """Return sentences on accepted predictions for their author."""
-        return []
-
     def prepare(self, truth: Columns, rows: RowArray) -> SplitTruth:
         """Return the true values of the rows; raise UnsuitableTruth with all reasons."""
         values = truth[TARGET][rows]

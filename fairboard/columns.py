@@ -57,10 +57,6 @@ class MeanOverColumns:
         """Encode each column."""
         return {each: self.one.encode({PREDICTION: predictions[each]}) for each in self.options.columns}
 
-    def remarks(self, _predictions: Columns) -> list[str]:
-        """Return nothing, because the metrics of single columns have no remarks."""
-        return []
-
     def prepare(self, truth: Columns, rows: RowArray) -> dict[str, Any]:
         """Prepare each column; raise UnsuitableTruth with the reasons of all columns."""
         prepared, problems = dict[str, Any](), list[str]()

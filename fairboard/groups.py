@@ -99,10 +99,6 @@ class GroupedMetric:
         """Encode the predictions of all rows."""
         return self._metric.encode(predictions)
 
-    def remarks(self, predictions: Columns) -> list[str]:
-        """Return sentences on accepted predictions."""
-        return self._metric.remarks(predictions)
-
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedGroups:
         """Prepare the split and each group; raise UnsuitableTruth if a group in the score is undefined.
 

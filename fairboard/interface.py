@@ -264,9 +264,6 @@ class Metric(Protocol):
     def encode(self, predictions: Columns) -> Any:
         """Encode the predictions of all rows, in the order of the ids, once per file."""
 
-    def remarks(self, predictions: Columns, /) -> list[str]:
-        """Return sentences on accepted predictions, for the author of the file."""
-
     def prepare(self, truth: Columns, rows: RowArray) -> Any:
         """Prepare the rows of one split, given by their positions."""
 

@@ -25,7 +25,6 @@ from grader.files import (
     ColumnRole,
     FileProblem,
     FileRejected,
-    Note,
     RowIds,
     Solution,
     SubmissionFile,
@@ -163,13 +162,7 @@ def read_for_settings(
     file = read_submission(source, row_ids, other_labels=other_labels, wanted=columns_of(settings))
     if not is_python(settings):  # its predictions are checked in the sandbox
         encode(metric, file, row_ids)
-    return with_remarks(file, metric)
-
-
-def with_remarks(file: SubmissionFile, metric: Metric) -> SubmissionFile:
-    """Return a file with the metric's remarks as notes."""
-    remarks = (Note.of("metric_remark", remark=each) for each in metric.remarks(file.columns))
-    return replace(file, notes=(*file.notes, *remarks))
+    return file
 
 
 def columns_of(settings: Mapping[str, Any]) -> SubmissionColumns:

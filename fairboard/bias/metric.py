@@ -139,10 +139,6 @@ class BiasMetric:
         """Return the dense ranks of the predictions."""
         return dense_ranks(predictions[PREDICTION])
 
-    def remarks(self, _predictions: Columns) -> list[str]:
-        """Return nothing, because only the order of predictions matters."""
-        return []
-
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
         """Prepare the rows of one split; raise UnsuitableTruth for values that cannot be compared."""
         identities = {name: truth[identity_column(name)][rows] for name in self._identities}

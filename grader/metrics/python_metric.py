@@ -240,10 +240,6 @@ class PythonMetric:
         """Return the predictions of all rows with the types of the sample submission."""
         return self._typed({each.name: predictions[each.name] for each in self.settings.predictions})
 
-    def remarks(self, _predictions: Columns) -> list[str]:
-        """Return nothing, because the function has its own messages."""
-        return []
-
     def prepare(self, truth: Columns, rows: RowArray) -> PreparedTable:
         """Return the rows of one split, without group columns that are no columns of the truth."""
         names = self.settings.id, *(each.name for each in self.settings.truth)
