@@ -135,26 +135,19 @@ def import_students(act: Act, sent: RosterRequest, prepared: list[str] | None = 
     """
     by_mail = sent.by_mail and current_site().settings.sends_mail()
     lines = sent.students if prepared is None else prepared
-    plan = class_rosters.plan(
-        act,
-        lines=lines,
-        columns=sent.columns,
-        has_headings=sent.has_headings,
-        sections=sent.sections,
-        remove_missing=sent.remove_missing,
-    )
+    options = sent.model_dump(exclude={"confirm", "students", "by_mail"})
+    plan = class_rosters.plan(act, lines=lines, **options)
     if not plan.problems or request.blueprint != "api":
         _ask(act, sent, plan, lines, by_mail=by_mail)
-    fields = sent.model_dump(include={"own_accounts", "renew_links"})
-    made, remarks = class_rosters.apply(act, plan, by_mail=by_mail, **fields)
+    made, remarks = class_rosters.apply(act, plan, by_mail=by_mail)
     invitations = [
         StudentInvitation(
-            student=each.entry.name,
-            student_id=each.entry.student_id,
-            section=each.entry.section,
-            url=site_link("account.join_class", token=each.token) if each.token else None,
+            student=entry.name,
+            student_id=entry.student_id,
+            section=entry.section,
+            url=site_link("account.join_class", token=token) if token else None,
         )
-        for each in made
+        for entry, token in made
     ]
     return RosterImport(invitations=invitations, remarks=remarks)
 
@@ -163,11 +156,10 @@ def _ask(act: Act, sent: RosterRequest, plan: Plan, lines: Sequence[str], *, by_
     """Ask for a confirmation of the columns and effects; a page shows problems with them."""
     sentences = list(plan.sentences)
     if by_mail:
-        given = sent.model_dump(include={"own_accounts", "renew_links"})
-        to = sum(row.is_invited(**given) and row.values[2] is not None for row in plan.rows)
-        sentences.append(f"{counted(to, 'e-mail')} with a link will be sent.")
+        letters = counted(sum(each.email is not None for each in plan.invited), "e-mail")
+        sentences.append(f"{letters} with a link will be sent.")
     slug, text = act.competition.slug, "\n".join(lines)
-    ids = [each.entry and each.entry.id for each in plan.rows], [each.id for each in plan.missing]
+    ids = [each.entry and each.entry.id for each in plan.roster.students], [each.id for each in plan.missing]
     columns = [(each.heading, each.role) for each in plan.roster.columns]
     confirm(
         Question(

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from grader.errors import ErrorKind, Refusal
@@ -34,50 +33,19 @@ from grader.services.teams import divisions, rosters
 from grader.text import counted, listed, quoted
 
 MOST_LISTED = 100
-
-
-@dataclass(frozen=True, slots=True)
-class ClassInvitation:
-    """An invitation of a student; `token` is None if the link was e-mailed."""
-
-    entry: RosterEntry
-    token: str | None
-
-
-class ImportRow(NamedTuple):
-    """A student, the current entry, and the account known from the actor's other competitions."""
-
-    student: Student
-    entry: RosterEntry | None
-    user: User | None
-
-    @property
-    def values(self) -> tuple[str, str | None, str | None, str]:
-        """The name, id, address and section after the import."""
-        student, entry = self.student, self.entry
-        student_id, email = (entry.student_id, entry.email) if entry else (None, None)
-        return student.name, student.student_id or student_id, student.email or email, student.section
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether the import changes an existing entry."""
-        entry = self.entry
-        return entry is not None and self.values != (entry.name, entry.student_id, entry.email, entry.section)
-
-    def is_invited(self, *, own_accounts: bool, renew_links: bool) -> bool:
-        """Return whether the student gets a link, with these options of the import."""
-        if self.entry is None:
-            return self.user is None and not own_accounts
-        return self.entry.user_id is None and renew_links
+KEPT = "Not in the list, but still on the roster"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The effects of an import, for confirmation; `missing` are the entries that are not in the list."""
+    """The effects of an import, for confirmation.
+
+    `invited` are the students who get a link, and `missing` the entries that are not in the list.
+    """
 
     roster: Roster
     use: SectionUse
-    rows: tuple[ImportRow, ...]
+    invited: tuple[Student, ...]
     missing: tuple[RosterEntry, ...]
     removes_missing: bool
     sentences: tuple[str, ...]
@@ -92,96 +60,113 @@ def plan(
     has_headings: bool | None = None,
     sections: SectionUse | None = None,
     remove_missing: bool = False,
+    own_accounts: bool = False,
+    renew_links: bool = False,
 ) -> Plan:
     """Return the effects of an import without changes; raise OrganizerRefusal for malformed CSV.
 
-    `columns` are the roles that the host chose. `sections` is by default as before.
+    `columns` are the roles that the host chose. `sections` is by default as before. New students are invited,
+    unless they join with their verified address (`own_accounts`). `renew_links` replaces the links of all
+    listed students who have not joined.
     """
     session, competition = act.session, act.competition
     roster = roster_file.read(lines, roles=columns, has_headings=has_headings)
+    students = roster.students
     use = sections or competition.section_use or SectionUse.NOTHING
-    here = RosterEntry.competition_id == competition.id
-    stored = session.scalars(select(RosterEntry).where(here).options(joinedload(RosterEntry.user))).all()
-    matched, problems = _matched(stored, roster.students)
-    new = [student for student, entry in zip(roster.students, matched, strict=True) if entry is None]
-    users = _known(act, new, {each.user_id for each in stored})
-    rows = [ImportRow(*pair, users.get(pair[0].place)) for pair in zip(roster.students, matched, strict=True)]
-    missing = sorted({*stored} - {*matched}, key=lambda each: each.id)
-    sizes = Counter([each.section for each in (*roster.students, *(() if remove_missing else missing))])
+    query = select(RosterEntry).where(RosterEntry.competition_id == competition.id).order_by(RosterEntry.id)
+    stored = session.scalars(query.options(joinedload(RosterEntry.user))).all()
+    problems = [*roster.problems, *_match(students, stored)]
+    new = [each for each in students if each.entry is None]
+    _recognize(act, new, {each.user_id for each in stored})
+    listed_entries = {each.entry for each in students}
+    missing = tuple(each for each in stored if each not in listed_entries)
+    sizes = Counter([each.section for each in students])
+    if not remove_missing:
+        sizes.update([each.section for each in missing])
     if sections not in (None, SectionUse.NOTHING) and not any(sizes):
         problems.append("The roster has no sections. Add a column named section.")
-    used = (f"{each.label} is the {each.role}" for each in roster.columns if each.role is not Meaning.IGNORED)
-    groups = {
+    problems += _section_problems(act, use, sizes)
+    sentences = _effects(new, students, missing, "Removed" if remove_missing else KEPT)
+    options = {"own_accounts": own_accounts, "renew_links": renew_links}
+    return Plan(
+        roster=roster,
+        use=use,
+        invited=tuple(each for each in students if _gets_link(each, **options)),
+        missing=missing,
+        removes_missing=remove_missing,
+        sentences=(*roster.notes[:1], *sentences, *roster.notes[1:]),
+        problems=tuple(problems),
+    )
+
+
+def _effects(
+    new: Sequence[Student], students: Sequence[Student], missing: Sequence[RosterEntry], of_missing: str
+) -> list[str]:
+    """Return the sentences about the people whom an import concerns."""
+    groups: dict[str, list[str]] = {
         "Added": [each.name for each in new],
-        "Changed": [each.student.name for each in rows if each.is_changed],
+        "Changed": [each.name for each in students if each.is_changed],
         "Already known from your other competitions, so they need no link": [
-            each.student.name for each in rows if each.user
+            each.name for each in students if each.user
         ],
-        "Removed" if remove_missing else "Not in the list, but still on the roster": [
-            each.name for each in missing
-        ],
+        of_missing: [each.name for each in missing],
     }
-    people = [
+    return [
         f"{words} ({len(some):,}): {listed([quoted(each) for each in some], most=MOST_LISTED)}."
         for words, some in groups.items()
         if some
-    ]
-    sentences = [
-        f"Columns: {', '.join(used)}.",
-        *(people or ["No student is added or changed."]),
-        *roster.notes,
-        *_warnings(new, matched, stored),
-    ]
-    problems = [*roster.problems, *problems, *_section_problems(act, use, sizes)]
-    return Plan(roster, use, tuple(rows), tuple(missing), remove_missing, tuple(sentences), tuple(problems))
+    ] or ["No student is added or changed."]
+
+
+def _gets_link(student: Student, *, own_accounts: bool, renew_links: bool) -> bool:
+    if student.entry is None:
+        return student.user is None and not own_accounts
+    return student.entry.user_id is None and renew_links
 
 
 def apply(
-    act: Act, plan: Plan, *, own_accounts: bool = False, by_mail: bool = False, renew_links: bool = False
-) -> tuple[list[ClassInvitation], list[str]]:
-    """Add and change students; return invitations and notes; raise OrganizerRefusal or TooMuchMail.
+    act: Act, plan: Plan, *, by_mail: bool = False
+) -> tuple[list[tuple[RosterEntry, str | None]], list[str]]:
+    """Add and change students; raise OrganizerRefusal or TooMuchMail.
 
-    New students are invited, unless they join with their verified address (`own_accounts`). Only students who
-    have joined a competition of the person are linked to an account, so the result does not depend on who has
-    one. `renew_links` replaces the links of all listed students who have not joined.
+    Return the invited students, each with the token of the link unless it was e-mailed, and notes. Only
+    students who have joined a competition of the person are linked to an account, so the result does not
+    depend on who has one.
     """
     if plan.problems:
         raise roster_file.invalid(plan.problems)
-    session, competition = act.session, act.competition
+    session, competition, students = act.session, act.competition, plan.roster.students
     if plan.removes_missing:
         _revoke(session, plan.missing)
         session.execute(delete(RosterEntry).where(RosterEntry.id.in_([each.id for each in plan.missing])))
-    changed = sum(row.is_changed for row in plan.rows)
-    entries, wanted = list[RosterEntry](), list[RosterEntry]()
-    for row in plan.rows:
-        entries.append(row.entry or RosterEntry(competition_id=competition.id))
-        wanted += entries[-1:] * row.is_invited(own_accounts=own_accounts, renew_links=renew_links)
-        entry = entries[-1]
-        entry.name, entry.student_id, entry.email, entry.section = row.values
-        entry.original = [list(each) for each in row.student.original] or entry.original or []
-        entry.user_id = row.user.id if row.user else entry.user_id
+    added, entries = 0, list[RosterEntry]()
+    for student in students:
+        added += student.entry is None
+        entry = student.entry = student.entry or RosterEntry(competition_id=competition.id, original=[])
+        entry.name, entry.section = student.name, student.section
+        entry.student_id, entry.email = student.student_id, student.email
+        entry.original = student.original or entry.original
+        entry.user_id = student.user.id if student.user else entry.user_id
+        entries.append(entry)
     competition.section_use = plan.use
     session.add_all(entries)
     session.flush()
     if plan.use is SectionUse.TEAMS:
         rosters.place_students(session, competition=competition, entries=entries, now=act.now)
     if plan.use is SectionUse.DIVISIONS:
-        staying = () if plan.removes_missing else plan.missing
-        _divide(act, list(dict.fromkeys(each.section for each in (*entries, *staying) if each.section)))
-    invitations, limited = _invite(act, wanted, by_mail=by_mail)
-    after: dict[str, Any] = {
-        "added": sum(row.entry is None for row in plan.rows),
-        "changed": changed,
+        _divide(act)
+    invitations, limited = _invite(act, [each.entry for each in plan.invited if each.entry], by_mail=by_mail)
+    after = {
+        "added": added,
+        "changed": sum(each.is_changed for each in students),
         "removed": len(plan.missing) if plan.removes_missing else 0,
         "invited": len(invitations),
         "sections": plan.use,
     }
-    act.record("roster.import", counted(len(entries), "student"), after=after)
+    act.record("roster.import", counted(len(students), "student"), after=after)
     unsent = "Not e-mailed, because too many links were sent to the address today: "
-    return invitations, [
-        *plan.sentences,
-        *([f"{unsent}{listed([each.name for each in limited], most=MOST_LISTED)}."] if limited else []),
-    ]
+    notes = [f"{unsent}{listed(limited, most=MOST_LISTED)}."] if limited else []
+    return invitations, [*plan.sentences, *notes]
 
 
 def original_columns(
@@ -208,13 +193,13 @@ def copy_all(session: Session, *, source: Competition, draft: Competition) -> No
     session.flush()
 
 
-def _known(act: Act, students: Sequence[Student], present: set[int | None]) -> dict[str, User]:
-    """Return the accounts of new students by their place, found by id or address.
+def _recognize(act: Act, students: Sequence[Student], present: set[int | None]) -> None:
+    """Find the accounts of new students by id or address, except those that are `present`.
 
     Only classes that the acting person owns are searched, so that an import reveals nothing about others.
     """
     if act.actor.user is None:
-        return {}
+        return
     is_own = Organizer.user_id == act.user.id, Organizer.role == Role.OWNER
     owned = select(Organizer.competition_id).where(*is_own)
     query = (
@@ -224,56 +209,41 @@ def _known(act: Act, students: Sequence[Student], present: set[int | None]) -> d
         .where(User.deleted_at.is_(None))
         .order_by(RosterEntry.id)
     )
-    by_id, by_email = dict[str, RosterEntry](), dict[str, RosterEntry]()
-    for each in act.session.scalars(query.options(contains_eager(RosterEntry.user))) if students else ():
-        by_id |= {each.student_id: each} if each.student_id else {}
-        by_email |= {addresses.key(each.email): each} if each.email else {}
-    users: dict[str, User] = {}
+    known = act.session.scalars(query.options(contains_eager(RosterEntry.user))).all() if students else ()
+    by_id: dict[str | None, RosterEntry] = {each.student_id: each for each in known if each.student_id}
+    by_email = {addresses.key(each.email): each for each in known if each.email}
     for student in students:
-        email = student.email and addresses.key(student.email)
-        entry = by_email.get(email or "") or by_id.get(student.student_id or "")
-        if entry and addresses.key(entry.email or "") != email:  # another class may use the same ids
-            entry = entry if names.name_key(entry.name) == names.name_key(student.name) else None
-        if entry and entry.user and entry.user_id not in present:
-            users[student.place] = entry.user
+        entry = by_email.get(addresses.key(student.email or ""))
+        if entry is None and (other := by_id.get(student.student_id)):
+            # Another class may use the same ids.
+            entry = other if names.name_key(other.name) == names.name_key(student.name) else None
+        if entry and entry.user_id not in present:
+            student.user = entry.user
             present.add(entry.user_id)
-    return users
 
 
-def _warnings(
-    new: Sequence[Student], matched: Sequence[RosterEntry | None], stored: Sequence[RosterEntry]
-) -> Iterator[str]:
-    """Warn of an import that would add everybody again, and of ids without leading zeros."""
-    if stored and matched and not any(matched):
-        yield "No student of the list is on the roster yet. Check ids and addresses."
-    known = {each.student_id.lstrip("0"): each.student_id for each in stored if each.student_id}
-    ids = [each.student_id for each in new if each.student_id and each.student_id.lstrip("0") in known]
-    if ids:
-        yield (
-            f"Ids that differ from ids on the roster only by leading zeros ({len(ids):,}): {ids[0]} and "
-            f"{known[ids[0].lstrip('0')]}, for example. These students would be added again."
-        )
-
-
-def _matched(
-    stored: Sequence[RosterEntry], found: Sequence[Student]
-) -> tuple[list[RosterEntry | None], list[str]]:
-    """Return each student's entry, found by id, else by address, else by name, and the conflicts."""
-    by_id: dict[Any, RosterEntry] = {each.student_id: each for each in stored if each.student_id}
-    by_email: dict[Any, RosterEntry] = {addresses.key(each.email): each for each in stored if each.email}
+def _match(students: Sequence[Student], stored: Sequence[RosterEntry]) -> Iterator[str]:
+    """Find each student's entry by id, else by address, else by name, and yield the conflicts."""
+    by_id: dict[str | None, RosterEntry] = {each.student_id: each for each in stored if each.student_id}
+    by_email = {addresses.key(each.email): each for each in stored if each.email}
     unidentified = (each for each in stored if not (each.student_id or each.email))
     by_name = {names.name_key(each.name): each for each in unidentified}
-    matched, problems, seen = list[RosterEntry | None](), [], set[Any]()
-    for student in found:
-        same_email = by_email.get(student.email and addresses.key(student.email))
+    seen = set[RosterEntry]()
+    for student in students:
+        same_email = by_email.get(addresses.key(student.email or ""))
         entry = by_id.get(student.student_id) or same_email
         if not (student.student_id or student.email):
             entry = by_name.get(names.name_key(student.name))
         if same_email not in (None, entry) or (entry and entry in seen):
-            problems.append(f"{student.place}: another student on the roster has this e-mail address.")
-        matched.append(entry)
+            yield f"{student.place}: another student on the roster has this e-mail address."
+        if entry is None:
+            continue
         seen.add(entry)
-    return matched, problems
+        student.entry = entry
+        student.student_id = student.student_id or entry.student_id
+        student.email = student.email or entry.email
+        before = entry.name, entry.student_id, entry.email, entry.section
+        student.is_changed = before != (student.name, student.student_id, student.email, student.section)
 
 
 def _section_problems(act: Act, use: SectionUse, sizes: Counter[str]) -> Iterator[str]:
@@ -293,49 +263,51 @@ def _section_problems(act: Act, use: SectionUse, sizes: Counter[str]) -> Iterato
                 yield f"Section {section} has {counted(size, 'student')}; a team can have {most:,} at most."
 
 
-def _divide(act: Act, sections: Sequence[str]) -> None:
+def _divide(act: Act) -> None:
     """Make sections divisions, and assign the teams that students lead; raise InvalidCompetition."""
     session, competition = act.session, act.competition
+    of_class = RosterEntry.competition_id == competition.id, RosterEntry.section != ""
+    sections = select(RosterEntry.section).where(*of_class).group_by(RosterEntry.section)
     known = division_names(competition.divisions)
-    if new := [each for each in sections if each not in known]:
+    found = session.scalars(sections.order_by(func.min(RosterEntry.id)))
+    if new := [each for each in found if each not in known]:
         lines = "\n".join([*competition.divisions.splitlines(), *new])
         changes = {"divisions": lines, "division_choice": DivisionChoice.ORGANIZERS}
         settings.change(act, changes=changes)
-    led = Team.competition_id == competition.id, RosterEntry.competition_id == competition.id
     of_students = select(Team, RosterEntry.section).join(RosterEntry, RosterEntry.user_id == Team.leader_id)
-    divisions.assign_all(act, session.execute(of_students.where(*led, RosterEntry.section != "")).all())
+    led = session.execute(of_students.where(Team.competition_id == competition.id, *of_class)).all()
+    divisions.assign_all(act, led)
 
 
 def _invite(
     act: Act, entries: Sequence[RosterEntry], *, by_mail: bool
-) -> tuple[list[ClassInvitation], list[RosterEntry]]:
+) -> tuple[list[tuple[RosterEntry, str | None]], list[str]]:
     """Create links for students, and e-mail them to those with an address; raise TooMuchMail.
 
-    Also return the students whose addresses have reached their limit; they get no link.
+    Also return the names of the students whose addresses have reached their limit; they get no link.
     """
-    session, now, invited, limited = act.session, act.now, list[RosterEntry](), list[RosterEntry]()
-    purpose, lifetime = LinkPurpose.SIGN_UP, one_time_links.HANDED_FOR[LinkPurpose.SIGN_UP]
+    session, now, purpose = act.session, act.now, LinkPurpose.SIGN_UP
+    lifetime = one_time_links.HANDED_FOR[purpose]
+    tokens, limited = dict[RosterEntry, str | None](), list[str]()
     _revoke(session, entries)
     # All imports count the addresses in the same order, so their locks cannot form a cycle.
     for entry in sorted(entries, key=lambda each: addresses.key(each.email or "")):
         limits.count_student_invitation(session, by=act.actor.user, now=now)
-        try:
-            if by_mail and entry.email:
-                limits.count_for_address(session, address=entry.email, purpose=purpose, now=now)
-            invited.append(entry)
-        except limits.TooMuchMail:
-            limited.append(entry)
-    made = []
-    for entry in sorted(invited, key=entries.index):
         address = entry.email if by_mail else None
+        try:
+            if address:
+                limits.count_for_address(session, address=address, purpose=purpose, now=now)
+        except limits.TooMuchMail:
+            limited.append(entry.name)
+            continue
         token = one_time_links.create(session, purpose=purpose, address=address, lifetime=lifetime, now=now)
         entry.link_sha256 = one_time_links.sha256_of(token)
         if address:
             values = {"competition": act.competition, "student": entry.name, "organizer": act.actor.name}
             letters.send_to_address(session, "class-invitation", address, now=now, token=token, **values)
-        made.append(ClassInvitation(entry, None if address else token))
+        tokens[entry] = None if address else token
     session.flush()
-    return made, limited
+    return [(each, tokens[each]) for each in entries if each in tokens], limited
 
 
 def _revoke(session: Session, entries: Sequence[RosterEntry]) -> None:

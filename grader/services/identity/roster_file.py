@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.files.reading.containers import HEAD_BYTES, identify
 from grader.files.reading.text import wide_encoding
+from grader.models import RosterEntry, User
 from grader.services.identity import names
 from grader.services.site import mail_addresses as addresses
 from grader.text import folded, listed, one_line, quoted, unsafe
@@ -39,9 +40,9 @@ class Meaning(enum.StrEnum):
 SPELLINGS = {
     Meaning.NAME: "name fullname studentname displayname vollständigername nomcomplet nombrecompleto fio "
     "фио student students names nom nombre nome ism имя ad",
-    Meaning.FIRST: "firstname givenname forename vorname prénom prenom nombre nome ism имя ad",
+    Meaning.FIRST: "firstname givenname forename vorname prénom prenom",
     Meaning.LAST: "lastname surname familyname nachname familienname nomdefamille apellidos apellido "
-    "cognome sobrenome familiya фамилия soyad name nom",
+    "cognome sobrenome familiya фамилия soyad",
     Meaning.EMAIL: "email emailaddress mail mailaddress emailadresse mailadresse adresseemail adressemail "
     "courriel correo correoelectrónico correoelectronico pochta elektronpochta почта eposta",
     Meaning.STUDENT_ID: "studentid studentnumber sisuserid sid orgdefinedid idnumber "
@@ -50,6 +51,11 @@ SPELLINGS = {
     "группа class tutorial lab division kurs team",
 }
 _WORDS = {role: words.split() for role, words in SPELLINGS.items()}
+# Headings of whole names that mean a part of it beside a heading of the other part.
+_PARTS = {
+    Meaning.FIRST: (Meaning.LAST, {"nombre", "nome", "ism", "имя", "ad"}),
+    Meaning.LAST: (Meaning.FIRST, {"name", "nom"}),
+}
 # Names of rows that learning management systems add. A student with this name needs an id or an address.
 SUMMARIES = (
     *("pointspossible", "points", "maxpoints", "outof", "date", "classaverage", "average", "mean", "median"),
@@ -65,16 +71,22 @@ def invalid(problems: Sequence[str]) -> OrganizerRefusal:
     return OrganizerRefusal("invalid_class", ErrorKind.MISMATCH, problems=shown)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Student:
-    """A student of a roster; `place` is the line, and `original` the headings and cells of the row."""
+    """A student of a roster; `place` is the line, and `original` the headings and cells of the row.
+
+    The import sets the student's current entry and the account known from the host's other competitions.
+    """
 
     place: str
     name: str
-    student_id: str | None = None
-    email: str | None = None
-    section: str = ""
-    original: tuple[tuple[str, str], ...] = ()
+    student_id: str | None
+    email: str | None
+    section: str
+    original: list[list[str]]
+    entry: RosterEntry | None = None
+    user: User | None = None
+    is_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,33 +137,29 @@ def read(
 
     `has_headings` states whether the first row has headings; by default, the headings are recognized.
     """
-    lines = [line.removeprefix("\ufeff") for line in lines]
-    rows = list(_rows(lines, _delimiter(lines)))
-    counts = [len(set(_recognized(cells)) - {None}) for _, cells in rows[:HEADINGS_WITHIN]]
-    start = counts.index(max(counts)) if any(counts) else 0
-    headings = rows[start][1] if rows and (any(counts) if has_headings is None else has_headings) else []
+    rows = list(_rows([line.removeprefix("\ufeff") for line in lines]))
+    counts = [_count_recognized(cells) for _, cells in rows[:HEADINGS_WITHIN]]
+    most = max(counts, default=0)
+    start = counts.index(most) if most else 0
+    headings = rows[start][1] if rows and (most if has_headings is None else has_headings) else []
     above, below = (rows[:start], rows[start + 1 :]) if headings else ([], rows)
     width = len(headings) or max((len(cells) for _, cells in below), default=0)
-    padded = [(line, [*cells, *[""] * (width - len(cells))]) for line, cells in below]
-    values = [[cells[place] for _, cells in padded] for place in range(width)]
-    guessed, problems = _guessed(headings or [""] * width, values)
-    if roles:
-        guessed, problems = [*roles, *[Meaning.IGNORED] * width][:width], []
-    for role in dict.fromkeys(each for each in guessed if each in SPELLINGS and guessed.count(each) > 1):
-        problems.append(f"Several columns contain the {role}. Choose one.")
-    if width and Meaning.NAME not in guessed and not {Meaning.FIRST, Meaning.LAST} <= {*guessed}:
-        problems.append(f"There is no column for names. {_EXPECTED}")
+    below = [(line, [*cells, *[""] * (width - len(cells))]) for line, cells in below]
+    values = [[cells[place] for _, cells in below] for place in range(width)]
+    meanings, problems = _chosen(headings or [""] * width, values, roles)
     columns = tuple(
-        RosterColumn(headings[place] if headings else "", guessed[place], next(filter(None, cells), ""))
+        RosterColumn(headings[place] if headings else "", meanings[place], next(filter(None, cells), ""))
         for place, cells in enumerate(values)
     )
     left_out = [(line, " ".join(cells)) for line, cells in above]
-    students, needs_choice = [], bool(problems)
-    for line, cells in () if needs_choice else padded:
-        known = {role: cell for role, cell in zip(guessed, cells, strict=False) if role in SPELLINGS}
+    students = list[Student]()
+    for line, cells in () if problems else below:
+        known = {role: cell for role, cell in zip(meanings, cells, strict=False) if role in SPELLINGS}
         parts = known.get(Meaning.FIRST, ""), known.get(Meaning.LAST, "")
         name = known.get(Meaning.NAME) or " ".join(filter(None, parts))
-        student_id, email = known.get(Meaning.STUDENT_ID), known.get(Meaning.EMAIL)
+        # Brightspace writes a number sign before ids.
+        student_id = known.get(Meaning.STUDENT_ID, "").removeprefix("#") or None
+        email, section = known.get(Meaning.EMAIL) or None, known.get(Meaning.SECTION, "")
         if not any(known.values()) or (_plain(name) in SUMMARIES and not (student_id or email)):
             left_out.append((line, name or " ".join(cells)))
             continue
@@ -159,96 +167,76 @@ def read(
             fields = f"Line {line:,} has {len(cells)} fields"
             problems.append(f"{fields}, but line {rows[start][0]:,} has {width}.")
         place = f"Line {line:,}" if headings or width > 1 else name
-        original = tuple(zip(headings, cells, strict=False))
-        students.append(Student(place, name, student_id, email, known.get(Meaning.SECTION, ""), original))
-    if not needs_choice:
-        students = _checked(students, problems)
-    notes = _notes(columns, values, left_out, has_first=bool(students) and not headings)
+        original = [list(pair) for pair in zip(headings, cells, strict=False)]
+        students.append(Student(place, name, student_id, email, section, original))
+    if students or not problems:
+        problems += _faults(students)
+    notes = list(_notes(columns, left_out))
+    if students and not headings:
+        notes.append(f"No headings were recognized, so {columns[0].label} is imported as a student.")
     return Roster(columns, bool(headings), tuple(students), tuple(notes), tuple(problems))
 
 
-def _notes(
-    columns: Sequence[RosterColumn],
-    values: Sequence[Sequence[str]],
-    left_out: Sequence[tuple[int, str]],
-    *,
-    has_first: bool,
-) -> Iterator[str]:
-    ignored = [each for each in columns if each.role is Meaning.IGNORED and (each.heading or each.example)]
-    if ignored:
-        yield f"Ignored columns: {listed([each.label for each in ignored], most=MOST_LISTED)}."
-    pairs = zip(columns, values, strict=True)
-    if with_addresses := [each.label for each, cells in pairs if each in ignored and _has_addresses(cells)]:
-        yield f"Ignored columns with e-mail addresses: {listed(with_addresses)}."
+def _notes(columns: Sequence[RosterColumn], left_out: Sequence[tuple[int, str]]) -> Iterator[str]:
+    used = (f"{each.label} is the {each.role}" for each in columns if each.role is not Meaning.IGNORED)
+    yield f"Columns: {', '.join(used)}."
+    if ignored := [each.label for each in columns if each.role is Meaning.IGNORED and each.label != "''"]:
+        yield f"Ignored columns: {listed(ignored, most=MOST_LISTED)}."
     if left_out:
         rows = [f"line {line:,} ({quoted(text.strip())})" for line, text in left_out]
         yield f"Ignored, because they are not students: {listed(rows, most=MOST_LISTED)}."
-    if has_first:
-        yield f"No headings were recognized, so {columns[0].label} is imported as a student."
 
 
 def _plain(text: str) -> str:
     return re.sub(r"[\W\d_]+", "", re.sub(r"\(.*?\)", "", folded(text)))
 
 
-def _recognized(cells: Sequence[str]) -> list[Meaning | None]:
-    """Return the roles of headings, None for unknown ones; of several for one role, the best."""
+def _recognized(cells: Sequence[str]) -> list[Meaning]:
+    """Return the roles of headings; a role has only the columns with the best of its headings."""
     plain = [_plain(cell) for cell in cells]
-    fitting = [[role for role, words in _WORDS.items() if word in words] for word in plain]
-    sure = {roles[0] for roles in fitting if len(roles) == 1}
-    found = list[Meaning | None]()
-    for roles in fitting:
-        role = next(iter(roles), None)
-        if len(roles) > 1:  # the whole name, or a part of it beside the other part
-            other = Meaning.LAST if roles[1] is Meaning.FIRST else Meaning.FIRST
-            role = roles[1] if other in sure and roles[1] not in sure else roles[0]
-        found.append(role)
-    for role, words in _WORDS.items():
-        ranks = [words.index(word) for word, each in zip(plain, found, strict=True) if each is role]
-        found = [
-            None if each is role and words.index(word) > min(ranks) else each
-            for word, each in zip(plain, found, strict=True)
+    best = {role: next((word for word in words if word in plain), "") for role, words in _WORDS.items()}
+    for part, (other, words) in _PARTS.items():
+        if best[other] and not best[part] and (word := next(filter(words.__contains__, plain), "")):
+            best[part] = word
+            best[Meaning.NAME] = "" if best[Meaning.NAME] == word else best[Meaning.NAME]
+    roles = {word: role for role, word in best.items() if word}
+    return [roles.get(word, Meaning.IGNORED) for word in plain]
+
+
+def _count_recognized(cells: Sequence[str]) -> int:
+    return len({*_recognized(cells)} - {Meaning.IGNORED})
+
+
+def _chosen(
+    headings: Sequence[str], values: Sequence[Sequence[str]], roles: Sequence[Meaning] | None
+) -> tuple[list[Meaning], list[str]]:
+    """Return the roles of columns, chosen or by their headings and values, and what is missing."""
+    problems = []
+    if roles:
+        meanings = [*roles, *[Meaning.IGNORED] * len(headings)][: len(headings)]
+    else:
+        meanings = _recognized(headings)
+        if meanings == [Meaning.IGNORED]:
+            meanings = [Meaning.NAME]
+        with_addresses = [
+            place
+            for place, cells in enumerate(values)
+            if meanings[place] is Meaning.IGNORED and any("@" in cell for cell in cells)
         ]
-    return found
+        if Meaning.EMAIL not in meanings and len(with_addresses) == 1:
+            meanings[with_addresses[0]] = Meaning.EMAIL
+        elif Meaning.EMAIL not in meanings and with_addresses:
+            problems.append("Several columns contain e-mail addresses. Choose one.")
+    for role in dict.fromkeys(each for each in meanings if each in SPELLINGS and meanings.count(each) > 1):
+        problems.append(f"Several columns contain the {role}. Choose one.")
+    if headings and Meaning.NAME not in meanings and not {Meaning.FIRST, Meaning.LAST} <= {*meanings}:
+        problems.append(f"There is no column for names. {_EXPECTED}")
+    return meanings, problems
 
 
-def _guessed(headings: Sequence[str], values: Sequence[Sequence[str]]) -> tuple[list[Meaning], list[str]]:
-    """Return the roles of columns by their headings and values, and a choice that the host must make."""
-    roles, problems = _recognized(headings), []
-    if roles == [None]:
-        roles = [Meaning.NAME]
-    unknown = [place for place, cells in enumerate(values) if roles[place] is None and _has_addresses(cells)]
-    if Meaning.EMAIL not in roles and len(unknown) == 1:
-        roles[unknown[0]] = Meaning.EMAIL
-    elif Meaning.EMAIL not in roles and unknown:
-        problems.append("Several columns contain e-mail addresses. Choose one.")
-    return [each or Meaning.IGNORED for each in roles], problems
-
-
-def _has_addresses(cells: Sequence[str]) -> bool:
-    return any("@" in cell for cell in cells)
-
-
-def _delimiter(lines: Sequence[str]) -> str:
-    """Return the mark between cells, or a character that does not occur for a list of names."""
-    texts = [line for line in lines if line.strip()]
-    first = texts[:HEADINGS_WITHIN]
-    known = {
-        mark: max(
-            (sum(map(bool, _recognized(line.split(mark)))) for line in first if mark in line), default=0
-        )
-        for mark in MARKS
-    }
-    best = max(MARKS, key=lambda mark: (known[mark], sum(mark in line for line in texts)))
-    is_table = (
-        known[best] or all(best in line for line in texts) or any({*line} & {*";\t|@"} for line in texts)
-    )
-    return best if is_table else "\x1f"
-
-
-def _rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not blank, with the numbers of their first lines."""
-    reader, line = csv.reader(lines, delimiter=delimiter, strict=True), 1
+    reader, line = csv.reader(lines, delimiter=_delimiter(lines), strict=True), 1
     try:
         for row in reader:
             if any(cells := [unsafe(one_line(cell, names.MAX_CODE_POINTS + 1)) for cell in row]):
@@ -258,41 +246,43 @@ def _rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]
         raise invalid([f"Line {line:,} is not valid CSV: {error}."]) from None
 
 
-def _checked(found: Sequence[Student], faults: list[str]) -> list[Student]:
-    """Return the students with clean values, and add all faults."""
-    if not 1 <= len(found) <= MOST:
-        faults.append(f"The roster has {len(found):,} students. It must have 1 to {MOST:,}.")
-    has_ids = any(each.student_id for each in found)
+def _delimiter(lines: Sequence[str]) -> str:
+    """Return the mark between cells, or a character that does not occur for a list of names."""
+    texts = [line for line in lines if line.strip()]
+    recognized = {
+        mark: max(
+            (_count_recognized(line.split(mark)) for line in texts[:HEADINGS_WITHIN] if mark in line),
+            default=0,
+        )
+        for mark in MARKS
+    }
+    best = max(MARKS, key=lambda mark: (recognized[mark], sum(mark in line for line in texts)))
+    is_table = recognized[best] or all(best in line for line in texts)
+    return best if is_table or any({*line} & {*";\t|@"} for line in texts) else "\x1f"
+
+
+def _faults(students: Sequence[Student]) -> Iterator[str]:
+    """Clean the values of students, and yield all faults."""
+    if not 1 <= len(students) <= MOST:
+        yield f"The roster has {len(students):,} students. It must have 1 to {MOST:,}."
+    has_ids = any(each.student_id for each in students)
     places: dict[tuple[str, str], str] = {}
-    cleaned = []
-    for each in found[:MOST]:
-        name, email = each.name, each.email or None
+    for each in students[:MOST]:
         try:
-            names.require_unreserved(name := names.clean_name(name))
-            email = email and addresses.clean_address(email)
+            each.name = names.clean_name(each.name)
+            names.require_unreserved(each.name)
+            each.email = each.email and addresses.clean_address(each.email)
         except (names.InvalidName, addresses.InvalidAddress) as error:
-            faults.append(f"{each.place}: {error.message if name else 'The name is empty.'}")
+            yield f"{each.place}: {error.message if each.name else 'The name is empty.'}"
             continue
-        # Brightspace writes a number sign before ids.
-        student_id = (each.student_id or "").removeprefix("#") or None
-        student = Student(each.place, name, student_id, email, each.section, each.original)
-        cleaned.append(student)
-        if has_ids and not student_id:
-            faults.append(f"{each.place}: the student id is empty.")
-        if max(len(student_id or ""), len(each.section)) > LONGEST:
-            faults.append(f"{each.place}: the student id or the section is longer than {LONGEST} characters.")
-        for kind, value in _keys(student):
-            if earlier := places.get((kind, value)):
-                faults.append(f"{each.place}: the same {kind} is already used ({earlier}).")
-            places[kind, value] = each.place
-    return cleaned
-
-
-def _keys(student: Student) -> Iterator[tuple[str, str]]:
-    """Yield the values that must be unique: the id and the address or, without both, the name."""
-    if student.student_id:
-        yield "student id", student.student_id
-    if student.email:
-        yield "e-mail address", addresses.key(student.email)
-    if not (student.student_id or student.email):
-        yield "name", names.name_key(student.name)
+        if has_ids and not each.student_id:
+            yield f"{each.place}: the student id is empty."
+        if max(len(each.student_id or ""), len(each.section)) > LONGEST:
+            yield f"{each.place}: the student id or the section is longer than {LONGEST} characters."
+        keys = {"student id": each.student_id, "e-mail address": each.email and addresses.key(each.email)}
+        if not any(keys.values()):
+            keys = {"name": names.name_key(each.name)}
+        for kind, value in keys.items():
+            if value and (earlier := places.get((kind, value))):
+                yield f"{each.place}: the same {kind} is already used ({earlier})."
+            places[kind, value or ""] = each.place
