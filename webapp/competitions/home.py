@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 from flask import url_for
 
 from grader.models import Competition, SubmissionStatus, Team
-from grader.ranking.order import SCALE, Scale
 from grader.services.competitions import lookup, phases
-from grader.services.leaderboards import glance, score_history, shown_scores
+from grader.services.leaderboards import glance, score_history
 from grader.services.leaderboards.glance import Glance
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.submission_results import SplitResult, split_results_of
@@ -18,7 +17,7 @@ from grader.services.submissions.selections import CurrentSelection, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryState
-from grader.visibility import Field, Phase, Viewer, visible_fields
+from grader.visibility import Phase, Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.presentation import formats
@@ -121,10 +120,9 @@ def dates_of(competition: Competition, now: datetime) -> list[Moment]:
 class OwnFiles(NamedTuple):
     """The team's latest file, its current final selection, and the visible result of its entry.
 
-    `scale` is that of the latest file's score. `choice` is None for a disqualified team and after the reveal.
+    `choice` is None for a disqualified team and after the reveal.
     """
 
-    scale: Scale = SCALE
     latest: OwnScore | None = None
     choice: CurrentSelection | None = None
     result: SplitResult | None = None
@@ -179,8 +177,7 @@ def _files(session: Any, competition: Competition, team: Team, board: Glance, no
         own_id = board.own.submission_id
         results = split_results_of(session, submission_ids=[own_id], version=version, allowed=allowed)
         result = results[own_id].get(board.split)
-    scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
-    return OwnFiles(scale, latest, choice, result)
+    return OwnFiles(latest, choice, result)
 
 
 def _first_steps(
@@ -189,7 +186,7 @@ def _first_steps(
     """Return the first steps of a person who may take part and has not yet submitted a valid file."""
     if view.phase not in (Phase.SCHEDULED, Phase.OPEN) or not view.has_solution:
         return None
-    if latest is not None and latest.status is not SubmissionStatus.REJECTED:
+    if latest is not None and latest.submission.status is not SubmissionStatus.REJECTED:
         return None
     refused = participations.refusal(own.competition, own.participation, now=own.now)
     if refused is not None and refused.public_name not in ("not_joined", "rules_changed"):

@@ -107,12 +107,17 @@ def last_rescoring(ask: Ask) -> LastRescoring:
     if published is None:
         raise NotFound
     team = _own_team(session, competition)
-    lines = mail.of_team(session, competition=competition, team=team) if team else []
+    lines = mail.of_team(session, competition=competition, team=team, now=ask.now) if team else []
     ask.shown |= {"team": team, "lines": lines}
     return LastRescoring.of(
         published,
         text=published.notice or published.reason,
-        submissions=[RescoredLine.model_validate(each) for each in lines],
+        submissions=[
+            RescoredLine.of(
+                new.submission, submission_id=new.submission.id, before=old.score, after=new.score
+            )
+            for old, new in lines
+        ],
     )
 
 

@@ -8,7 +8,7 @@ from grader.models import MAIN_BOARD, ScoringVersion, ScoringVersionState
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules, StoredMetric
 from grader.services.rescoring.difference import Preview
-from grader.services.rescoring.preparation import JobProgress
+from grader.services.rescoring.preparation import Progress
 from webapp.http.fields import Answer, Confirmation, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
 
@@ -57,7 +57,6 @@ class RescoringProgress(Answer):
     total: int
     finished: int
     failed: int
-    per_second: float | None
     is_final: bool
     unfinished: int
     lost: int
@@ -143,17 +142,15 @@ class DifferenceAnswer(Answer):
     table: Annotated[str, Field(description="The URL of the CSV file with the scores of all submissions.")]
 
 
-def details(version: ScoringVersion, progress: JobProgress, gaps: Any) -> ScoringVersionDetails:
+def details(version: ScoringVersion, progress: Progress) -> ScoringVersionDetails:
     """Return a scoring version and its progress as the API model."""
     return ScoringVersionDetails.of(
         version,
         solution=version.solution.number,
-        progress=RescoringProgress.of(
-            progress, is_final=not progress.open, unfinished=gaps.unfinished, lost=gaps.lost
-        ),
+        progress=RescoringProgress.of(progress),
         metric=Rules.of(version).as_dict(),
         changes=version.solution.report.get("changes"),
-        is_final=not progress.open,
+        is_final=progress.is_final,
     )
 
 
@@ -166,9 +163,9 @@ def difference(found: Preview, *, table: str) -> DifferenceAnswer:
         after=found.versions.after.number,
         sentences=list(found.sentences()),
         digest=found.digest,
-        is_complete=found.gaps.unfinished == 0,
-        unfinished=found.gaps.unfinished,
-        lost=found.gaps.lost,
+        is_complete=found.progress.unfinished == 0,
+        unfinished=found.progress.unfinished,
+        lost=found.progress.lost,
         scored=changes.scored_after,
         changed=changes.changed,
         public=_board(found, public),

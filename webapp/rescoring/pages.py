@@ -62,7 +62,7 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
         (each.number for each in made.versions if each.state is ScoringVersionState.PREPARING), None
     )
     version = number and preparation.get(session, competition=competition, number=number)
-    progress = preparation.progress(session, scoring_version_id=version.id) if version else None
+    progress = preparation.progress(session, version=version) if version else None
     checks = [
         job
         for job in check_jobs.newest(session, competition=competition)
@@ -71,7 +71,7 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
     job = None if version else check_jobs.newest_settings_check(session, competition=competition)
     return {
         "preparing": number,
-        "is_ready": progress is not None and not progress.open,
+        "is_ready": progress is not None and progress.is_final,
         "checks": checks,
         "settings_check": job,
         "is_checking": job is not None and organizer_jobs.is_open(job),
@@ -137,8 +137,7 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
     """Return a scoring version and its progress."""
     session, competition = ask.session, ask.competition
     version = preparation.get(session, competition=competition, number=number)
-    progress = preparation.progress(session, scoring_version_id=version.id, now=ask.now)
-    gaps = difference.gaps(session, competition=competition, version=version)
+    progress = preparation.progress(session, version=version)
     if ask.is_page:
         is_preparing = version.state is ScoringVersionState.PREPARING
         versions = difference.versions_of(session, competition=competition, version=version)
@@ -151,10 +150,10 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
             "form": request.form
             or {"notice": views.suggested_notice(version, competition.full_title) if is_preparing else ""},
         }
-        if versions and not (is_preparing and progress.open):
+        if versions and (progress.is_final or not is_preparing):
             found = _preview(session, competition, versions, competition.act_number)
             ask.shown |= {"effect": answers.difference(found, table=""), **views.difference_tables(found)}
-    return answers.details(version, progress, gaps)
+    return answers.details(version, progress)
 
 
 @RESCORING.read("/<int:number>/difference", DifferenceAnswer)
@@ -322,9 +321,8 @@ def _switch(
             ),
             act.session,
         )
-    progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
-    gaps = difference.gaps(act.session, competition=competition, version=version)
-    return answers.details(version, progress, gaps)
+    progress = preparation.progress(act.session, version=version)
+    return answers.details(version, progress)
 
 
 @RESCORING.act(
@@ -341,7 +339,7 @@ def _switch(
 def drop_rescoring(act: Act, sent: Confirmation, number: int) -> None:
     """Drop a version that is being prepared; the leaderboards stay unchanged."""
     version = preparation.get(act.session, competition=act.competition, number=number)
-    progress = preparation.progress(act.session, scoring_version_id=version.id, now=act.now)
+    progress = preparation.progress(act.session, version=version)
     preparation.drop(act, number=number)
     effect = (
         f"The scores of {counted(progress.finished, 'submission')} under this version will be discarded. "

@@ -2,32 +2,21 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 from grader.models import ScoringVersion
 from grader.services.competitions.metric import Rules, of_version
 from grader.services.rescoring.difference import Preview
-from grader.services.rescoring.preparation import JobProgress
+from grader.services.rescoring.preparation import Progress
 from webapp.presentation import formats
 
 SHOWN_DIGITS = 12  # of the hash of a metric.py
 
 
-def progress_sentence(progress: JobProgress) -> str:
+def progress_sentence(progress: Progress) -> str:
     """Return the progress of a scoring version as a sentence."""
-    done = f"{progress.finished:,} of {formats.counted(progress.total, 'submission')} scored"
-    if not progress.open:
-        return f"{done}."
-    if not progress.per_second:
-        return f"{done}. Workers score the rest automatically."
-    rate = (
-        f"{progress.per_second:,.0f} per second"
-        if progress.per_second >= 1
-        else f"{60 * progress.per_second:,.1f} per minute"
-    )
-    left = formats.span(timedelta(seconds=progress.open / progress.per_second))
-    return f"{done}, {rate}, about {left} left."
+    done = f"{progress.finished:,} of {formats.counted(progress.total, 'submission')} scored."
+    return done if progress.is_final else f"{done} Workers score the rest automatically."
 
 
 def changed(live: ScoringVersion, new: Rules) -> list[tuple[str, str, str]]:

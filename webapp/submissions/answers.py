@@ -6,7 +6,6 @@ from pydantic import Field
 
 from fairboard.losses import CostedTerm
 from grader.models import JobState, Split, Submission, SubmissionKind, SubmissionStatus
-from grader.ranking.order import Scale
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import Overview, SplitResult
 from grader.services.submissions.selections import CurrentSelection, Reason
@@ -203,11 +202,6 @@ def selection(choice: CurrentSelection) -> Selection:
     return Selection(
         limit=choice.limit, selected=list(choice.picked_ids), counts=counts, filled_later=choice.filled_later
     )
-
-
-def line(submission: Submission, units: int | None, scale: Scale) -> SubmissionLine:
-    """Return the list entry of a submission with its displayed score, if any."""
-    return SubmissionLine.of(submission, public_score=None if units is None else float(scale.text(units)))
 
 
 def details(submission: Submission, summary: Overview) -> SubmissionDetails:

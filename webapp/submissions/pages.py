@@ -62,9 +62,7 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     session, competition, now = ask.session, ask.competition, ask.now
     found, summary = ask.shown["found"], ask.shown["summary"]
     submission, is_organizers = found.submission, found.viewer is Viewer.ORGANIZER
-    rescored = mail.of_team(
-        session, competition=competition, team=submission.team, submission_ids=[submission.id]
-    )
+    rescored = mail.of_team(session, competition=competition, team=submission.team, now=now)
     is_open = selections.is_open(competition, now, submission.team)
     can_select = is_open and not submission.team.is_disqualified
     choice = None
@@ -86,7 +84,7 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
         "compares_with": before if summary.is_entry else best or before,
         "hides_tables": not is_organizers and Field.PUBLIC_TERMS not in allowed,
         "metric_log": jobs.metric_log(session, submission) if is_organizers else "",
-        "rescored": rescored[0] if rescored else None,
+        "rescored": next((old.score for old, _ in rescored if old.submission.id == submission.id), None),
         "steps": views.steps(is_being_scored=bool(ask.state)),
         "allowance": limits.allowance(session, competition=competition, team=submission.team, now=now),
         "can_select": can_select,

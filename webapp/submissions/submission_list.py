@@ -7,14 +7,14 @@ from flask import request, url_for
 from grader.errors import FairboardError, ParticipantError
 from grader.models import Split
 from grader.services.competitions import lookup, phases
-from grader.services.leaderboards import score_history, shown_scores, team_results
+from grader.services.leaderboards import score_history, team_results
 from grader.services.leaderboards.ranks import Standings
 from grader.services.leaderboards.score_history import OwnScore
 from grader.services.solutions import intake
 from grader.services.submissions import accepting, selections
 from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation
-from grader.visibility import Field, Viewer, visible_fields
+from grader.visibility import Viewer, visible_fields
 from webapp.competitions.pages import first_lines
 from webapp.competitions.views import CompetitionView
 from webapp.http.api import ending
@@ -22,7 +22,7 @@ from webapp.http.context import situation_in
 from webapp.http.fields import Asked
 from webapp.presentation import formats
 from webapp.submissions import answers
-from webapp.submissions.answers import SubmissionList
+from webapp.submissions.answers import SubmissionLine, SubmissionList
 from webapp.submissions.pages import TAG, blueprint
 from webapp.submissions.views import REASONS
 from webapp.surface import Access, Ask, Surface
@@ -97,20 +97,13 @@ def submission_list(ask: Ask, query: Asked) -> SubmissionList:
     if state.team is not None:
         version = lookup.live(competition)
         scores = score_history.own_scores(session, team=state.team, version=version, allowed=allowed)
-        known = {each.submission_id: each for each in scores}
+        known = {each.submission.id: each for each in scores}
         if not state.is_test:
             choice = selections.would_count(session, competition=competition, team=state.team, now=now)
-    scale = competition.scale if Field.PUBLIC_EXACT in allowed else shown_scores.scale(competition)
-    ask.shown |= {
-        "state": state,
-        "rows": found.rows,
-        "would_count": choice,
-        "known": known,
-        "scale": scale,
-    }
+    ask.shown |= {"state": state, "rows": found.rows, "would_count": choice, "known": known}
     return SubmissionList.of(
         found,
-        submissions=[answers.line(each, known[each.id].units, scale) for each in found.rows],
+        submissions=[SubmissionLine.of(each, public_score=known[each.id].score) for each in found.rows],
         selection=answers.selection(choice) if choice else None,
         limits=state.allowance,
         **ending(found),

@@ -16,12 +16,11 @@ from grader.models import (
     Standing,
     Submission,
     SubmissionKind,
-    SubmissionStatus,
     Team,
     on_board,
 )
 from grader.ranking import order, selection
-from grader.ranking.order import TeamEntry
+from grader.ranking.order import Scale, TeamEntry
 from grader.services.competitions import lookup, metric, team_names
 from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import worst_of
@@ -71,14 +70,17 @@ def of_teams(
 
 @dataclass(frozen=True, slots=True)
 class OwnScore:
-    """The units of a file's displayed score, None if hidden, and the team's best entry before it."""
+    """A team's file with its displayed score, None if hidden, and the team's best entry before it."""
 
-    submission_id: int
-    file_name: str
-    kind: SubmissionKind
-    status: SubmissionStatus
+    submission: Submission
     units: int | None
     before: TeamEntry | None
+    scale: Scale
+
+    @property
+    def score(self) -> str | None:
+        """The displayed score."""
+        return None if self.units is None else self.scale.text(self.units)
 
 
 def own_scores(
@@ -97,14 +99,16 @@ def own_scores(
         .where(Submission.team_id == team.id)
         .order_by(Submission.submitted_at, Submission.id)
     )
-    is_exact, competition = Field.PUBLIC_EXACT in allowed, session.get_one(Competition, team.competition_id)
-    scores, scale = list[OwnScore](), version.scale
+    competition, own = session.get_one(Competition, team.competition_id), version.scale
+    is_exact = Field.PUBLIC_EXACT in allowed
+    scale = own if is_exact else shown_scores.scale(competition, own=own)
+    scores: list[OwnScore] = []
     best: TeamEntry | None = None
     for each, score in rows:
         units = None
         if score is not None:
-            units = scale.units(score) if is_exact else shown_scores.units(competition, score, scale)
-        scores.append(OwnScore(each.id, each.file_name, each.kind, each.status, units, best))
+            units = own.units(score) if is_exact else shown_scores.units(competition, score, own)
+        scores.append(OwnScore(each, units, best, scale))
         counts = team.is_organizers or each.kind in shown_scores.KINDS
         if units is not None and counts and (best is None or units > best.score_units):
             best = TeamEntry(team.id, each.id, units, each.submitted_at)

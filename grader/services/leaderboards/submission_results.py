@@ -144,7 +144,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         outline = replace(outline, entry=entry, rank=rank, team_count=standings.count_teams())
     if public is not None:
         own = score_history.own_scores(session, team=submission.team, version=version, allowed=allowed)
-        before = next(each.before for each in own if each.submission_id == submission.id)
+        before = next(each.before for each in own if each.submission.id == submission.id)
         outline = replace(outline, before=before)
     if private is not None and submission.kind is SubmissionKind.LATE:
         late = TeamEntry(submission.team_id, submission.id, private.score_units, submission.submitted_at)

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from grader.models import (
     Competition,
-    JobState,
     Score,
     ScoringJob,
     ScoringVersion,
@@ -23,7 +22,6 @@ from grader.models import (
     Split,
     Submission,
     SubmissionKind,
-    SubmissionStatus,
     Team,
 )
 from grader.ranking import comparison
@@ -32,7 +30,7 @@ from grader.ranking.order import change_text
 from grader.services.competitions import boards, lookup, metric
 from grader.services.leaderboards import shown_scores
 from grader.services.rescoring import preparation
-from grader.services.site import leased_rows
+from grader.services.rescoring.preparation import Progress
 from grader.text import counted, csv_lines, iso
 
 CHUNK = 2_000
@@ -49,13 +47,6 @@ class Compared(NamedTuple):
     after: ScoringVersion
 
 
-class Gaps(NamedTuple):
-    """The number of missing results and lost scores under a scoring version."""
-
-    unfinished: int
-    lost: int
-
-
 @dataclass(frozen=True, slots=True)
 class Preview:
     """The complete differences between two versions, with team names.
@@ -69,7 +60,7 @@ class Preview:
     difference: VersionDifference
     teams: Mapping[int, str]
     means: Means
-    gaps: Gaps
+    progress: Progress
     named: Mapping[str, str]
 
     @property
@@ -80,7 +71,7 @@ class Preview:
         parts = [
             [version.id for version in self.versions],
             [[board.moved, board.leaders] for board in boards],
-            [difference.selections, difference.changed, difference.largest, self.gaps.lost],
+            [difference.selections, difference.changed, difference.largest, self.progress.lost],
         ]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
@@ -134,7 +125,7 @@ def preview(session: Session, *, competition: Competition, versions: Compared) -
         ),
         teams=_team_names(session, competition),
         means=_means(session, competition, versions, values),
-        gaps=gaps(session, competition=competition, version=versions.after),
+        progress=preparation.progress(session, version=versions.after),
         named={rule.key: rule.name for rule in boards.of(competition, versions.after)},
     )
 
@@ -191,24 +182,6 @@ def state(session: Session, *, versions: Compared, act_number: int) -> tuple[obj
         .order_by(ScoringJob.scoring_version_id, ScoringJob.state)
     )
     return act_number, *ids, *map(tuple, session.execute(jobs))
-
-
-def gaps(session: Session, *, competition: Competition, version: ScoringVersion) -> Gaps:
-    """Return the number of submissions without a result, and of submissions that would lose scores."""
-    job = and_(ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id)
-    unfinished, lost = session.execute(
-        select(
-            func.count().filter(or_(ScoringJob.id.is_(None), ScoringJob.state.in_(leased_rows.OPEN_STATES))),
-            func.count().filter(
-                Submission.status == SubmissionStatus.SCORED,
-                ScoringJob.state.in_((JobState.REJECTED, JobState.FAILED)),
-            ),
-        )
-        .select_from(Submission)
-        .outerjoin(ScoringJob, job)
-        .where(Submission.competition_id == competition.id, Submission.status.in_(preparation.RESCORED))
-    ).one()
-    return Gaps(unfinished, lost)
 
 
 def _pairs(session: Session, versions: Compared) -> list[ScorePair]:

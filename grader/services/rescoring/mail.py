@@ -1,28 +1,17 @@
 """Notice about a published rescoring: e-mail, and a team's old and new scores."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
 
-from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, TeamMember, User
-from grader.ranking.order import Scale
-from grader.services.leaderboards import shown_scores
+from grader.models import Competition, ScoringVersion, Team, TeamMember, User
+from grader.services.competitions import phases
+from grader.services.leaderboards import score_history, shown_scores
+from grader.services.leaderboards.score_history import OwnScore
+from grader.services.rescoring import preparation
 from grader.services.site import letters, outbox
-from grader.visibility import Feedback
-
-
-@dataclass(frozen=True, slots=True)
-class OldAndNew:
-    """One submission's displayed public scores; None if it is not scored."""
-
-    submission_id: int
-    file_name: str
-    submitted_at: datetime
-    before: str | None
-    after: str | None
+from grader.visibility import Viewer, visible_fields
 
 
 def latest(competition: Competition) -> ScoringVersion | None:
@@ -39,42 +28,22 @@ def news(competition: Competition) -> ScoringVersion | None:
 
 
 def of_team(
-    session: Session, *, competition: Competition, team: Team, submission_ids: Collection[int] | None = None
-) -> list[OldAndNew]:
-    """Return a team's public scores before and after the last publication, newest first, unless hidden."""
+    session: Session, *, competition: Competition, team: Team, now: datetime
+) -> list[tuple[OwnScore, OwnScore]]:
+    """Return a team's displayed scores before and after the last publication, newest first."""
     version = latest(competition)
-    if version is None or competition.feedback is Feedback.BLIND:
+    if version is None or version.replaced_number is None:
         return []
-    replaced = session.scalars(
-        select(ScoringVersion).where(
-            ScoringVersion.competition_id == competition.id,
-            ScoringVersion.number == version.replaced_number,
-        )
-    ).one()
-    before, after = aliased(Score), aliased(Score)
-    columns = Submission.id, Submission.file_name, Submission.submitted_at, before.score, after.score
-    query = (
-        select(*columns)
-        .outerjoin(before, _of(before, replaced))
-        .outerjoin(after, _of(after, version))
-        .where(
-            Submission.team_id == team.id,
-            Submission.kind.in_(shown_scores.KINDS),
-            before.id.is_not(None) | after.id.is_not(None),
-        )
-        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
+    replaced = preparation.get(session, competition=competition, number=version.replaced_number)
+    allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
+    before, after = (
+        score_history.own_scores(session, team=team, version=each, allowed=allowed)
+        for each in (replaced, version)
     )
-    if submission_ids is not None:
-        query = query.where(Submission.id.in_(submission_ids))
     return [
-        OldAndNew(
-            submission_id,
-            file_name,
-            submitted_at,
-            _shown(competition, old, replaced.scale),
-            _shown(competition, new, version.scale),
-        )
-        for submission_id, file_name, submitted_at, old, new in session.execute(query)
+        (old, new)
+        for old, new in reversed(list(zip(before, after, strict=True)))
+        if (old.score or new.score) and new.submission.kind in shown_scores.KINDS
     ]
 
 
@@ -100,18 +69,3 @@ def count_readers(session: Session, *, competition: Competition) -> int:
 def _members(competition: Competition) -> Select[User]:
     of_team = select(TeamMember.user_id).where(TeamMember.competition_id == competition.id)
     return select(User).where(User.id.in_(of_team)).order_by(User.id)
-
-
-def _of(score: type[Score], version: ScoringVersion) -> ColumnElement[bool]:
-    return and_(
-        score.submission_id == Submission.id,
-        score.scoring_version_id == version.id,
-        score.split == Split.PUBLIC,
-    )
-
-
-def _shown(competition: Competition, score: float | None, own: Scale) -> str | None:
-    if score is None:
-        return None
-    units = shown_scores.units(competition, score, own)
-    return None if units is None else shown_scores.scale(competition, own=own).text(units)

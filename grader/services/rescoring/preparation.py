@@ -4,14 +4,12 @@ The leaderboards do not change until the version is published; see `publication`
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, and_, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
-from grader import db
 from grader.crash_points import reach
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import (
@@ -33,28 +31,25 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.text import plain_text
 
 RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
-RATE_WINDOW = timedelta(seconds=60)
 
 
-@dataclass(frozen=True, slots=True)
-class JobProgress:
-    """The number of jobs by state; `per_second` is None if no job finished in the last minute."""
+class Progress(NamedTuple):
+    """The submissions with a job under a scoring version, or that need one; `finished` have a result.
+
+    `failed` have failed. `unfinished` have a result under the live version, but none under this one. `lost`
+    would lose their scores.
+    """
 
     total: int
-    done: int
-    rejected: int
+    finished: int
     failed: int
-    per_second: float | None
+    unfinished: int
+    lost: int
 
     @property
-    def open(self) -> int:
-        """The number of unfinished jobs."""
-        return self.total - self.finished
-
-    @property
-    def finished(self) -> int:
-        """The number of finished jobs."""
-        return self.done + self.rejected + self.failed
+    def is_final(self) -> bool:
+        """Whether all submissions have results."""
+        return self.finished == self.total
 
 
 def prepare(
@@ -161,32 +156,27 @@ def require_none_open(session: Session, *, competition: Competition) -> None:
         raise OrganizerRefusal("rescoring_under_way", ErrorKind.CONFLICT, message)
 
 
-def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> JobProgress:
-    """Return the progress of a scoring version, including the rate in the last minute."""
-    now = now or db.now(session)
-    since = now - RATE_WINDOW
-    is_recent = ScoringJob.finished_at > since
-    rows = session.execute(
+def progress(session: Session, *, version: ScoringVersion) -> Progress:
+    """Return the progress of a scoring version."""
+    job = and_(ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id)
+    is_done = and_(ScoringJob.id.is_not(None), ScoringJob.state.not_in(leased_rows.OPEN_STATES))
+    is_scored = Submission.status == SubmissionStatus.SCORED
+    counts = session.execute(
         select(
-            ScoringJob.state,
             func.count(),
-            func.count().filter(is_recent),
-            func.min(ScoringJob.created_at).filter(is_recent),
+            func.count().filter(is_done),
+            func.count().filter(ScoringJob.state == JobState.FAILED),
+            func.count().filter(~is_done, Submission.status != SubmissionStatus.PENDING),
+            func.count().filter(is_scored, ScoringJob.state.in_((JobState.REJECTED, JobState.FAILED))),
         )
-        .where(ScoringJob.scoring_version_id == scoring_version_id)
-        .group_by(ScoringJob.state)
-    ).all()
-    counts: Mapping[JobState, int] = {row[0]: row[1] for row in rows}
-    recent = sum(row[2] for row in rows)
-    begun = min((row[3] for row in rows if row[3] is not None), default=since)
-    seconds = max(1.0, (now - max(begun, since)).total_seconds())
-    return JobProgress(
-        total=sum(counts.values()),
-        done=counts.get(JobState.DONE, 0),
-        rejected=counts.get(JobState.REJECTED, 0),
-        failed=counts.get(JobState.FAILED, 0),
-        per_second=recent / seconds if recent else None,
-    )
+        .select_from(Submission)
+        .outerjoin(ScoringJob, job)
+        .where(
+            Submission.competition_id == version.competition_id,
+            or_(ScoringJob.id.is_not(None), Submission.status.in_(RESCORED)),
+        )
+    ).one()
+    return Progress(*counts)
 
 
 def drop(act: Act, *, number: int) -> ScoringVersion:

@@ -7,7 +7,7 @@ standings and the notice to participants.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session, contains_eager
 
 from grader.crash_points import reach
@@ -25,7 +25,6 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import rows
 from grader.services.rescoring import mail, preparation
-from grader.services.site import leased_rows
 from grader.services.solutions import data_files as files
 from grader.services.solutions import publication
 from grader.services.submissions import scoring_jobs as jobs
@@ -50,7 +49,7 @@ def publish(act: Act, *, number: int, notice: str = "", lose_scores: bool = Fals
     DataUnchecked.
     """
     version = preparation.get_preparing(act, number)
-    unfinished = _count_unfinished(act.session, version)
+    unfinished = preparation.progress(act.session, version=version).unfinished
     if unfinished:
         noun = "submission is" if unfinished == 1 else "submissions are"
         raise RescoringIncomplete(f"{unfinished:,} {noun} not yet scored under the new version.")
@@ -81,7 +80,7 @@ def roll_back(
     preparation.add_missing_jobs(session, version=version, now=act.now)
     # The version's standings were not updated while it was retired.
     rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PUBLIC,))
-    if _count_unfinished(session, version):
+    if preparation.progress(session, version=version).unfinished:
         preparation.begin_again(act, version)
     else:
         _switch(act, version, notice, lose_scores, ROLL_BACK)
@@ -126,20 +125,6 @@ def _switch(act: Act, version: ScoringVersion, notice: str, lose_scores: bool, a
     if version.notice:
         mail.write(session, competition=competition, version=version, now=now)
     reach("publish.before_commit")
-
-
-def _count_unfinished(session: Session, version: ScoringVersion) -> int:
-    query = (
-        select(func.count())
-        .select_from(ScoringJob)
-        .join(ScoringJob.submission)
-        .where(
-            ScoringJob.scoring_version_id == version.id,
-            ScoringJob.state.in_(leased_rows.OPEN_STATES),
-            Submission.status != SubmissionStatus.PENDING,
-        )
-    )
-    return session.scalar(query) or 0
 
 
 def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> Sequence[ScoringJob]:

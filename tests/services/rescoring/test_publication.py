@@ -162,9 +162,9 @@ def test_every_member_receives_one_notice_and_sees_old_and_new_scores(service, c
     with service.database.read() as session:
         current = lookup.get(session, slug="toxicity")
         team = rosters.find_team(session, competition=current, user=service.user("ada"))
-        lines = rescoring_notices.of_team(session, competition=current, team=team)
+        lines = rescoring_notices.of_team(session, competition=current, team=team, now=service.now)
         assert rescoring_notices.latest(current).notice == "Labels are right now."
-        assert [(line.before, line.after) for line in lines] == [(old["ada"], new["ada"])]
+        assert [(before.score, after.score) for before, after in lines] == [(old["ada"], new["ada"])]
     roll_back(service, competition)
     with service.database.read() as session:
         assert rescoring_notices.latest(lookup.get(session, slug="toxicity")).reason == "It was right before."

@@ -106,5 +106,5 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene):
         version = preparation.prepare(act, solution=stored, reason="Tests.")
     scene.score_all()
     with scene.database.read() as session:
-        assert preparation.progress(session, scoring_version_id=version.id).done == 1
+        assert preparation.progress(session, version=version).finished == 1
     assert told(scene, beside)["status"] == "scored"
