@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
-    ColumnElement,
     ForeignKey,
     Index,
     Integer,
     String,
     UniqueConstraint,
-    and_,
-    or_,
 )
-from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, query_expression, relationship, validates
 
 from grader.db import Base
@@ -201,17 +197,11 @@ class Competition(_WithTexts, Base):
         """The scale of the metric's scores."""
         return SCALE if self.live_scoring_version is None else self.live_scoring_version.scale
 
-    @hybrid_property
+    @property
     def is_anonymous(self) -> bool:
         """Whether the competition currently shows aliases; see `services/competitions/team_names.py`."""
         until_reveal = self.anonymity is Anonymity.UNTIL_REVEAL and self.revealed_at is None
         return until_reveal or self.anonymity is Anonymity.ALWAYS
-
-    @is_anonymous.inplace.expression
-    @classmethod
-    def _is_anonymous(cls) -> ColumnElement[bool]:
-        until_reveal = and_(cls.anonymity == Anonymity.UNTIL_REVEAL, cls.revealed_at.is_(None))
-        return or_(until_reveal, cls.anonymity == Anonymity.ALWAYS)
 
 
 class Role(enum.StrEnum):

@@ -53,7 +53,7 @@ class AuditList(Answer):
 def _filters(ask: Ask, _: AuditList) -> dict[str, Any]:
     actions = log.actions(ask.session, competition=ask.competition)
     return {
-        "actions": [(each, log.action_label(each)) for each in actions],
+        "actions": [(each, log.action_text(each, "…")) for each in actions],
         "action_text": log.action_text,
         "people": log.people(ask.session, competition=ask.competition),
     }

@@ -4,9 +4,6 @@ Organizers and the team itself see the name with the alias next to it, and every
 Members and everything else that can identify a team are hidden together with its name.
 """
 
-from typing import Any
-
-from sqlalchemy import ColumnElement, case
 from sqlalchemy.orm import InstrumentedAttribute
 
 from grader.models import Competition, Team
@@ -31,8 +28,3 @@ def shown(team: Team, competition: Competition, viewer: Viewer = Viewer.PUBLIC) 
 def alias(team: Team, competition: Competition) -> str:
     """Return the alias to show next to a team's name, or an empty text."""
     return team.alias if competition.is_anonymous else ""
-
-
-def unless_anonymous(shown: Any, hidden: Any) -> ColumnElement[str]:
-    """Return one of two values in a query that joins competitions."""
-    return case((Competition.is_anonymous, hidden), else_=shown)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from typing import Any, Self
 
+from pydantic_core import to_jsonable_python
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
@@ -84,11 +84,6 @@ WORDS = {
 }
 ORIGIN_MAX_LENGTH = 64
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")
-
-
-def action_label(action: str) -> str:
-    """Return the description of an action without a subject, for a list of choices."""
-    return action_text(action, "…")
 
 
 def action_text(action: str, subject: str) -> str:
@@ -224,32 +219,13 @@ def changes(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """Return the fields that differ, as JSON data before and after, and the names of those that are times."""
-    old, new = before or {}, after or {}
-    times = {name for name, value in (*old.items(), *new.items()) if isinstance(value, datetime)}
-    first, last = _stored(old), _stored(new)
-    same = {name for name in first.keys() & last.keys() if first[name] == last[name]}
-    first, last = ({name: each[name] for name in each if name not in same} for each in (first, last))
+    times = {
+        name
+        for each in (before, after)
+        for name, value in (each or {}).items()
+        if isinstance(value, datetime)
+    }
+    old, new = (to_jsonable_python(dict(each or {}), fallback=str) for each in (before, after))
+    same = {name for name in old.keys() & new.keys() if old[name] == new[name]}
+    first, last = ({name: each[name] for name in each if name not in same} for each in (old, new))
     return first, last, sorted(times)
-
-
-def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as JSON data, with times in ISO 8601 and enum members as values."""
-    return {name: _stored_value(value) for name, value in values.items()}
-
-
-def _stored_value(value: Any) -> Any:
-    match value:
-        case datetime():
-            return value.isoformat()
-        case Enum():
-            return value.value
-        case Mapping():
-            return _stored(value)
-        case str():
-            return value.replace("\0", "")
-        case None | bool() | int() | float():
-            return value
-        case list() | tuple() | set() | frozenset():
-            return [_stored_value(each) for each in value]
-        case _:
-            return str(value)

@@ -1,14 +1,11 @@
 """Open requests awaiting a user's decision, and the user's disqualified teams."""
 
 import enum
-import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal, or_, select, true, union_all
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, joinedload
 
 from grader.models import (
     Competition,
@@ -23,10 +20,7 @@ from grader.models import (
     User,
 )
 from grader.services.competitions import team_names
-
-_DISQUALIFIED = "disqualified"
-_PERSON = bindparam("person", type_=User.id.type)
-_NOW = bindparam("now", type_=Competition.created_at.type)
+from grader.services.teams import rosters
 
 
 class WaitingKind(enum.StrEnum):
@@ -52,100 +46,61 @@ class Waiting:
     since: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ForPerson:
-    """A person's open requests, and the reasons why teams are disqualified, by competition slug."""
-
-    requests: tuple[Waiting, ...] = ()
-    disqualifications: Mapping[str, str] = field(default_factory=dict)
-
-
-def for_person(session: Session, *, user: User, now: datetime) -> ForPerson:
-    """Return a person's open requests in all competitions, oldest first, in one query.
+def requests(session: Session, *, user: User, now: datetime) -> tuple[Waiting, ...]:
+    """Return a person's open requests in all competitions, oldest first.
 
     Merge requests that can no longer be accepted are omitted.
     """
-    rows = session.execute(_statement(is_admin=user.is_admin), {"person": user.id, "now": now}).all()
-    return ForPerson(
-        tuple(Waiting(WaitingKind(kind), *rest) for kind, *rest in rows if kind != _DISQUALIFIED),
-        {row.slug: row.person for row in rows if row.kind == _DISQUALIFIED},
+    found = [*_mergers(session, user, now), *_entries(session, user)]
+    return tuple(sorted(found, key=lambda each: (each.since, each.kind, each.slug, each.team)))
+
+
+def disqualifications(session: Session, *, user: User) -> dict[str, str]:
+    """Return the reasons why a person's teams are disqualified, by competition slug."""
+    query = select(Competition.slug, Team.disqualification_reason).join(
+        Team, Team.competition_id == Competition.id
     )
+    own = TeamMember.user_id == user.id, Team.disqualified_at.is_not(None)
+    return dict(session.execute(query.join(Team.members).where(*own)).all())
 
 
-@functools.cache
-def _statement(*, is_admin: bool) -> Select[Any]:
-    """Return the query; it is cached because building it takes longer than running it."""
-    entries = _entries(is_admin=is_admin)
-    parts = union_all(_mergers(), entries, _disqualified_teams()).subquery()
-    return select(parts).order_by(parts.c.since, parts.c.kind, parts.c.slug, parts.c.team)
-
-
-def _mergers() -> Select[Any]:
+def _mergers(session: Session, user: User, now: datetime) -> list[Waiting]:
     """Return the requests to teams that the person leads, found through memberships."""
-    own, asking, by = aliased(Team), aliased(Team), aliased(User)
-    team = team_names.unless_anonymous(asking.name, asking.alias)
-    person = team_names.unless_anonymous(by.name, "")
-    return (
-        select(*_columns(WaitingKind.MERGER, literal(1), team, person, MergeRequest.created_at))
-        .select_from(TeamMember)
-        .join(own, and_(own.id == TeamMember.team_id, own.leader_id == _PERSON))
-        .join(MergeRequest, MergeRequest.to_team_id == own.id)
-        .join(asking, asking.id == MergeRequest.from_team_id)
-        .join(by, by.id == asking.leader_id)
-        .join(Competition, Competition.id == own.competition_id)
-        .where(TeamMember.user_id == _PERSON, MergeRequest.state == RequestState.OPEN, _teams_change())
+    leads = TeamMember.user_id == user.id, Team.leader_id == user.id
+    query = (
+        select(MergeRequest, Competition)
+        .join(MergeRequest.to_team)
+        .join(Competition, Competition.id == Team.competition_id)
+        .join(Team.members)
+        .where(*leads, MergeRequest.state == RequestState.OPEN)
+        .options(joinedload(MergeRequest.from_team).joinedload(Team.leader))
     )
-
-
-def _entries(*, is_admin: bool) -> Select[Any]:
-    """Return the requests to join competitions on which owners, editors and administrators decide."""
-    organized = select(Organizer.competition_id).where(
-        Organizer.user_id == _PERSON, Organizer.role != Role.VIEWER
-    )
-    is_theirs = true() if is_admin else Competition.id.in_(organized)
-    columns = _columns(
-        WaitingKind.ENTRY, func.count(), literal(""), literal(""), func.min(Participation.requested_at)
-    )
-    return (
-        select(*columns)
-        .join(Participation, Participation.competition_id == Competition.id)
-        .where(
-            Competition.state == CompetitionState.PUBLISHED,
-            is_theirs,
-            Participation.state == RequestState.OPEN,
+    return [
+        Waiting(
+            kind=WaitingKind.MERGER,
+            slug=competition.slug,
+            count=1,
+            team=team_names.shown(team, competition),
+            person=team.leader.name if team.leader and not competition.is_anonymous else "",
+            since=request.created_at,
         )
+        for request, competition in session.execute(query)
+        if (team := request.from_team) and rosters.can_change(competition, now)
+    ]
+
+
+def _entries(session: Session, user: User) -> list[Waiting]:
+    """Return the requests to join competitions on which owners, editors and administrators decide."""
+    query = (
+        select(Competition.slug, func.count(), func.min(Participation.requested_at))
+        .join(Participation, Participation.competition_id == Competition.id)
+        .where(Competition.state == CompetitionState.PUBLISHED, Participation.state == RequestState.OPEN)
         .group_by(Competition.slug)
     )
-
-
-def _disqualified_teams() -> Select[Any]:
-    """Return the person's disqualified teams with the reasons in the `person` column."""
-    reason = Team.disqualification_reason
-    columns = _columns(_DISQUALIFIED, literal(1), Team.name, reason, Team.disqualified_at)
-    return (
-        select(*columns)
-        .select_from(TeamMember)
-        .join(Team, Team.id == TeamMember.team_id)
-        .join(Competition, Competition.id == Team.competition_id)
-        .where(TeamMember.user_id == _PERSON, Team.disqualified_at.is_not(None))
-    )
-
-
-def _columns(kind: str, count: Any, team: Any, person: Any, since: Any) -> tuple[Any, ...]:
-    return (
-        literal(str(kind)).label("kind"),
-        Competition.slug.label("slug"),
-        count.label("count"),
-        team.label("team"),
-        person.label("person"),
-        since.label("since"),
-    )
-
-
-def _teams_change() -> ColumnElement[bool]:
-    """Return the SQL condition that corresponds to `rosters.require_changeable`."""
-    return and_(
-        Competition.state == CompetitionState.PUBLISHED,
-        Competition.revealed_at.is_(None),
-        *(or_(end.is_(None), end > _NOW) for end in (Competition.closes_at, Competition.merger_deadline)),
-    )
+    if not user.is_admin:
+        own = Organizer.user_id == user.id, Organizer.role != Role.VIEWER
+        query = query.where(Competition.id.in_(select(Organizer.competition_id).where(*own)))
+    return [
+        Waiting(WaitingKind.ENTRY, slug, count, "", "", since)
+        for slug, count, since in session.execute(query)
+    ]

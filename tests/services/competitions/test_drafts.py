@@ -31,6 +31,7 @@ from grader.services.site.log import Actor
 from grader.services.solutions import data_files as files
 from grader.services.solutions import publication
 from grader.services.submissions import benchmark_entries
+from grader.text import iso
 from tests.fixtures import stored_solutions
 
 DAY = timedelta(days=1)
@@ -203,7 +204,7 @@ def test_public_log_contains_deadlines_limits_and_rules_but_not_those_of_drafts(
     )
     entry = entries(service, made)[-1]
     assert entry.is_public
-    assert entry.before["closes_at"] == (service.now + 30 * DAY).isoformat()
+    assert entry.before["closes_at"] == iso(service.now + 30 * DAY)
     followed = {"entry_deadline", "merger_deadline", "reveals_at"}
     assert set(entry.after) == {"closes_at", "rules", "max_daily_submissions", "overview"} | followed
     assert "The close changed from" in entry.public_text

@@ -25,7 +25,7 @@ def test_merge_request_is_shown_on_home_in_the_list_and_in_the_api(arena):
     )
 
 
-def test_page_reads_open_requests_and_disqualifications_with_one_statement(arena):
+def test_page_reads_open_requests_once(arena):
     arena.competition()
     ann = arena.person("Ann")
     ann.browser.get(HERE)
