@@ -11,7 +11,7 @@ from pydantic import Field
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, Role
 from grader.services.closing import bundle, tables
-from grader.services.closing.tables import Format, TableKind
+from grader.services.closing.tables import TableKind
 from webapp.http.context import reading, require_role
 from webapp.http.fields import Number, Sent
 from webapp.http.site import current_site
@@ -34,13 +34,12 @@ class ExportQuery(Sent):
 @EXPORTS.read(f"/{KINDS}.csv", None, endpoint="csv", file="text/csv")
 def export_csv(ask: Ask, query: ExportQuery, kind: str) -> Response:
     """Return all submissions, standings, scores, audit entries or, for editors, grades as CSV."""
-    return _export(ask, TableKind(kind), Format.CSV, query.version)
-
-
-@EXPORTS.read(f"/{KINDS}.json", None, endpoint="json", file="application/json")
-def export_json(ask: Ask, query: ExportQuery, kind: str) -> Response:
-    """Return all submissions, standings, scores, audit entries or, for editors, grades as JSON."""
-    return _export(ask, TableKind(kind), Format.JSON, query.version)
+    competition, table = ask.competition, TableKind(kind)
+    if table is TableKind.GRADES:  # with personal data
+        require_role(ask.session, competition.slug, Role.EDITOR)
+    tables.require_there(ask.session, competition=competition, kind=table, version_number=query.version)
+    pieces = _pieces(competition, table, query.version)
+    return _stream(pieces, "text/csv", f"{competition.slug}-{table}.csv")
 
 
 @EXPORTS.read("/results.zip", None, endpoint="bundle", file="application/zip")
@@ -48,17 +47,6 @@ def export_results(ask: Ask) -> Response:
     """Return the results bundle, after the reveal: CSV tables, the published solution and a README."""
     bundle.require_revealed(ask.competition)
     return _stream(_bundle(ask.competition), "application/zip", f"{ask.competition.slug}-results.zip")
-
-
-def _export(ask: Ask, kind: TableKind, format_: Format, number: int | None) -> Response:
-    competition = ask.competition
-    if kind is TableKind.GRADES:  # with personal data
-        require_role(ask.session, competition.slug, Role.EDITOR)
-    tables.require_there(ask.session, competition=competition, kind=kind, version_number=number)
-    mimetype = "text/csv" if format_ is Format.CSV else "application/json"
-    return _stream(
-        _pieces(competition, kind, format_, number), mimetype, f"{competition.slug}-{kind}.{format_}"
-    )
 
 
 def _stream(pieces: Iterator[str] | Iterator[bytes], mimetype: str, name: str) -> Response:
@@ -78,8 +66,6 @@ def _bundle(competition: Competition) -> Iterator[bytes]:
         yield from bundle.write(session, competition=competition, storage=current_site().storage)
 
 
-def _pieces(competition: Competition, kind: TableKind, format_: Format, number: int | None) -> Iterator[str]:
+def _pieces(competition: Competition, kind: TableKind, number: int | None) -> Iterator[str]:
     with reading() as session:
-        yield from tables.write(
-            session, competition=competition, kind=kind, format_=format_, version_number=number
-        )
+        yield from tables.write(session, competition=competition, kind=kind, version_number=number)

@@ -19,7 +19,7 @@ from grader.client import Client, Unusable
 from grader.client.organizer import quoted
 
 LOCAL = "organize.local"
-KINDS, FORMATS = ("submissions", "standings", "scores", "audit", "grades"), ("csv", "json")
+KINDS = ("submissions", "standings", "scores", "audit", "grades")
 version_option = click.option("--version", "number", type=int, help="The scoring version; by default, live.")
 
 
@@ -79,15 +79,12 @@ for command in setup.COMMANDS:
 @competition.command()
 @click.argument("slug")
 @click.argument("kind", type=click.Choice(KINDS))
-@click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True)
 @version_option
 @click.option("-o", "--output", type=OUTPUT_FILE, help="The file to write; by default, standard output.")
 @organizers
-def export(
-    client: Client, slug: str, kind: str, form: str, number: int | None, output: Path | None
-) -> CommandOutput:
+def export(client: Client, slug: str, kind: str, number: int | None, output: Path | None) -> CommandOutput:
     """Export submissions, standings, scores (with breakdowns), students' grades or the audit log of SLUG."""
-    text = client.organize(slug).text(f"exports/{kind}.{form}", version=number)
+    text = client.organize(slug).text(f"exports/{kind}.csv", version=number)
     if output is None:
         return CommandOutput({"text": text}, text=text)
     output.write_text(text, encoding="utf-8", newline="")

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition
 from grader.services.closing import tables
-from grader.services.closing.tables import Format, TableKind
+from grader.services.closing.tables import TableKind
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.solutions import publication
@@ -100,7 +100,7 @@ def _files(
         ],
     )
     for kind in (TableKind.STANDINGS, TableKind.SCORES, TableKind.SUBMISSIONS):
-        pieces = tables.write(session, competition=competition, kind=kind, format_=Format.CSV)
+        pieces = tables.write(session, competition=competition, kind=kind)
         yield f"{kind}.csv", pieces
     if is_published:
         yield "solution.csv", publication.canonical_pieces(storage, solution=solution)

@@ -1,4 +1,4 @@
-"""Organizers' exports of submissions, standings, scores, grades and the audit log as CSV or JSON.
+"""Organizers' exports of submissions, standings, scores, grades and the audit log as CSV.
 
 Rows are read in chunks. Values are exact; `score_shown` is the displayed score.
 """
@@ -6,8 +6,9 @@ Rows are read in chunks. Values are exact; `score_shown` is the displayed score.
 import enum
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -34,52 +35,16 @@ from grader.services.competitions.metric import Rules, term_names
 from grader.services.identity import class_rosters
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site import log
-from grader.text import csv_lines
+from grader.text import csv_lines, iso
 
 Row = Mapping[str, Any]
+Table = tuple[Sequence[str], Iterator[Row]]
+"""The columns of a table, and its rows, whose other values are not exported."""
 CHUNK = 500
 DAY = timedelta(days=1)
 COUNTS = ("size", "positives")
 ERROR = "{} standard error"
 GROUP_VALUES = ("rows", "score")
-
-
-def as_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
-    """Yield the given columns of the rows as CSV, in pieces."""
-    yield csv_lines([columns])
-    for batch in _batches(rows):
-        yield csv_lines([[_cell(row.get(column)) for column in columns] for row in batch])
-
-
-def _cell(value: Any) -> Any:
-    """Return a cell's value; booleans, objects and mixed lists are written as JSON."""
-    if isinstance(value, bool):
-        return json.dumps(value)
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return "; ".join(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-
-
-def as_json(rows: Iterable[Row], about: Row) -> Iterator[str]:
-    """Yield a JSON object with `about` and all `rows`, in pieces."""
-    head = json.dumps(about, ensure_ascii=False)
-    yield f'{head[:-1]}, "rows": ['
-    separator = "\n"
-    for batch in _batches(rows):
-        yield separator + ",\n".join(json.dumps(row, ensure_ascii=False) for row in batch)
-        separator = ",\n"
-    yield "\n]}\n"
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == CHUNK:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 class TableKind(enum.StrEnum):
@@ -92,50 +57,35 @@ class TableKind(enum.StrEnum):
     GRADES = "grades"
 
 
-class Format(enum.StrEnum):
-    """File formats of exports."""
-
-    CSV = "csv"
-    JSON = "json"
-
-
 def write(
-    session: Session,
-    *,
-    competition: Competition,
-    kind: TableKind,
-    format_: Format,
-    version_number: int | None = None,
+    session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
 ) -> Iterator[str]:
-    """Yield an export in pieces, by default for the live version; see `require_there`."""
-    version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
-    rows = _ROWS[kind](session, competition, version)
-    if format_ is Format.CSV:
-        columns = _columns(kind, version)
-        if kind is TableKind.GRADES:
-            headings, _ = _roster_columns(session, competition)
-            columns = *(headings or _STUDENT), *_result_names(headings)
-        hidden = () if competition.is_anonymous else ("alias",)
-        yield from as_csv(rows, [name for name in columns if name not in hidden])
-    else:
-        yield from as_json(
-            rows, {"competition": competition.slug, "kind": kind.value} | _about(version, kind)
-        )
+    """Yield an export as CSV in pieces, by default for the live version; see `require_there`."""
+    version = _version(session, competition, kind, version_number)
+    columns, rows = _TABLES[kind](session, competition, version)
+    yield csv_lines([columns])
+    while chunk := list(islice(rows, CHUNK)):
+        yield csv_lines([[_cell(row.get(column)) for column in columns] for row in chunk])
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell's value; booleans, objects and mixed lists are written as JSON."""
+    if isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "; ".join(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
 def require_there(
     session: Session, *, competition: Competition, kind: TableKind, version_number: int | None = None
 ) -> None:
     """Raise OrganizerRefusal if `write` would raise it."""
-    _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
-
-
-def _about(version: ScoringVersion | None, kind: TableKind) -> dict[str, Any]:
-    return {"scoring_version": version.number} if version and kind in _OF_A_VERSION else {}
+    _version(session, competition, kind, version_number)
 
 
 def _version(
-    session: Session, competition: Competition, number: int | None, *, needed: bool
+    session: Session, competition: Competition, kind: TableKind, number: int | None
 ) -> ScoringVersion | None:
     version = competition.live_scoring_version
     if number is not None:
@@ -144,34 +94,11 @@ def _version(
                 ScoringVersion.competition_id == competition.id, ScoringVersion.number == number
             )
         )
-    if version is None and needed:
+    if version is None and kind not in (TableKind.SUBMISSIONS, TableKind.AUDIT):
         which = "scoring version yet" if number is None else f"scoring version {number}"
         message = f"This competition has no {which}."
         raise OrganizerRefusal("nothing_to_export", ErrorKind.NOT_FOUND, message)
     return version
-
-
-def _columns(kind: TableKind, version: ScoringVersion | None) -> Sequence[str]:
-    if version is None or kind not in (TableKind.STANDINGS, TableKind.SCORES):
-        return _COLUMNS[kind]
-    terms, columns = term_names(version), list(_COLUMNS[kind])
-    place = columns.index("score") + 1
-    columns[place:place] = terms
-    if kind is TableKind.STANDINGS:
-        return columns
-    rules, report = Rules.of(version), version.solution.report
-    columns[-1:] = [*(columns[-1:] if rules.about.cells else ()), *map(ERROR.format, ("score", *terms))]
-    cells = (*COUNTS, *(each.name for each in rules.about.cells))
-    groups = (_group_columns(line["column"], line["value"]) for line in report.get("groups", ()))
-    return (
-        *columns,
-        *(f"{name}: {cell}" for name in rules.identities for cell in cells),
-        *(name for names in groups for name in names.values()),
-    )
-
-
-def _group_columns(column: str, value: str) -> dict[str, str]:
-    return {key: f"{column} = {value}: {key}" for key in GROUP_VALUES}
 
 
 _SUBMISSION: Mapping[str, Callable[[Submission], Any]] = {
@@ -181,8 +108,8 @@ _SUBMISSION: Mapping[str, Callable[[Submission], Any]] = {
     "user": attrgetter("user.name"),
     "kind": attrgetter("kind.value"),
     "status": attrgetter("status.value"),
-    "submitted_at": lambda each: _iso(each.submitted_at),
-    "finished_at": lambda each: _iso(each.finished_at),
+    "submitted_at": lambda each: iso(each.submitted_at),
+    "finished_at": lambda each: iso(each.finished_at),
     "is_selected": attrgetter("is_selected"),
     "file_name": attrgetter("file_name"),
     "description": attrgetter("description"),
@@ -194,20 +121,22 @@ _SUBMISSION: Mapping[str, Callable[[Submission], Any]] = {
 }
 
 
-def _submission_rows(
-    session: Session, competition: Competition, version: ScoringVersion | None
-) -> Iterator[Row]:
+def _submissions(session: Session, competition: Competition, version: ScoringVersion | None) -> Table:
     query = (
         select(Submission)
         .where(Submission.competition_id == competition.id)
         .options(joinedload(Submission.team), joinedload(Submission.user))
     )
-    for chunk in _chunks(session, query, Submission):
-        scores = _scores(session, [each.id for each in chunk], version)
-        for each in chunk:
-            yield {name: value(each) for name, value in _SUBMISSION.items()} | {
-                f"{split.value}_score": scores.get((each.id, split)) for split in Split
-            }
+
+    def rows() -> Iterator[Row]:
+        for chunk in _chunks(session, query, Submission):
+            scores = _scores(session, [each.id for each in chunk], version)
+            for each in chunk:
+                yield {name: value(each) for name, value in _SUBMISSION.items()} | {
+                    f"{split}_score": scores.get((each.id, split)) for split in Split
+                }
+
+    return (*_SUBMISSION, *(f"{split}_score" for split in Split)), rows()
 
 
 def _scores(
@@ -223,64 +152,88 @@ def _scores(
     return {(submission_id, split): score for submission_id, split, score in rows}
 
 
-def _standing_rows(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[Row]:
+def _standings(session: Session, competition: Competition, version: ScoringVersion) -> Table:
     terms = term_names(version)
-    for split in Split:
-        rows = session.execute(
-            select(Standing, Team, Score)
-            .join(Team, Team.id == Standing.team_id)
-            .join(
-                Score,
-                (Score.submission_id == Standing.submission_id)
-                & (Score.scoring_version_id == Standing.scoring_version_id)
-                & (Score.split == Standing.split),
+    alias = ("alias",) if competition.is_anonymous else ()
+    columns = (
+        *("split", "rank", "team_id", "team", *alias, "division", "score_shown", "score", *terms),
+        *("submission", "submitted_at"),
+    )
+
+    def rows() -> Iterator[Row]:
+        for split in Split:
+            lines = session.execute(
+                select(Standing, Team, Score)
+                .join(Team, Team.id == Standing.team_id)
+                .join(
+                    Score,
+                    (Score.submission_id == Standing.submission_id)
+                    & (Score.scoring_version_id == Standing.scoring_version_id)
+                    & (Score.split == Standing.split),
+                )
+                .where(*on_board(version.id, split))
+                .order_by(*STANDING_ORDER)
+                .execution_options(yield_per=CHUNK)
             )
-            .where(*on_board(version.id, split))
-            .order_by(*STANDING_ORDER)
-            .execution_options(yield_per=CHUNK)
-        )
-        for rank, (standing, team, score) in enumerate(rows, 1):
-            yield {
-                "split": split.value,
-                "rank": rank,
-                "team_id": standing.team_id,
-                "team": team.name,
-                **({"alias": team.alias} if competition.is_anonymous else {}),
-                "division": team.division,
-                "score_shown": version.scale.text(standing.score_units),
-                "score": score.score,
-                **{term: score.terms.get(term) for term in terms},
-                "submission": standing.submission_id,
-                "submitted_at": _iso(standing.submitted_at),
-            }
+            for rank, (standing, team, score) in enumerate(lines, 1):
+                yield {
+                    **score.terms,
+                    "split": split.value,
+                    "rank": rank,
+                    "team_id": standing.team_id,
+                    "team": team.name,
+                    "alias": team.alias,
+                    "division": team.division,
+                    "score_shown": version.scale.text(standing.score_units),
+                    "score": score.score,
+                    "submission": standing.submission_id,
+                    "submitted_at": iso(standing.submitted_at),
+                }
+
+    return columns, rows()
 
 
-def _score_rows(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[Row]:
+def _all_scores(session: Session, competition: Competition, version: ScoringVersion) -> Table:
     rules, solution = Rules.of(version), version.solution
     row_counts = {Split.PUBLIC: solution.public_row_count, Split.PRIVATE: solution.private_row_count}
-    query = select(Submission).where(Submission.competition_id == competition.id)
-    for chunk in _chunks(session, query, Submission):
-        submissions = {each.id: each for each in chunk}
-        scores = session.scalars(
-            select(Score)
-            .where(Score.submission_id.in_(submissions), Score.scoring_version_id == version.id)
-            .order_by(Score.submission_id, Score.split.desc())
-        )
-        for score in scores:
-            yield _score_row(score, submissions[score.submission_id], rules, row_counts)
+    cells = (*COUNTS, *(each.name for each in rules.about.cells))
+    groups = (_group_columns(line["column"], line["value"]) for line in solution.report.get("groups", ()))
+    columns = (
+        *("submission", "team_id", "kind", "split", "score", *rules.term_names, "rows"),
+        *(("positives",) if rules.about.cells else ()),
+        *map(ERROR.format, ("score", *rules.term_names)),
+        *(f"{name}: {cell}" for name in rules.identities for cell in cells),
+        *(name for names in groups for name in names.values()),
+    )
+
+    def rows() -> Iterator[Row]:
+        query = select(Submission).where(Submission.competition_id == competition.id)
+        for chunk in _chunks(session, query, Submission):
+            submissions = {each.id: each for each in chunk}
+            scores = session.scalars(
+                select(Score)
+                .where(Score.submission_id.in_(submissions), Score.scoring_version_id == version.id)
+                .order_by(Score.submission_id, Score.split.desc())
+            )
+            for score in scores:
+                submission = submissions[score.submission_id]
+                yield {
+                    **score.terms,
+                    "submission": submission.id,
+                    "team_id": submission.team_id,
+                    "kind": submission.kind.value,
+                    "split": score.split.value,
+                    "score": score.score,
+                    "rows": row_counts[score.split],
+                    **_details(score, rules),
+                }
+
+    return columns, rows()
 
 
-def _score_row(score: Score, submission: Submission, rules: Rules, rows: Mapping[Split, int]) -> Row:
-    row: dict[str, Any] = {
-        "submission": submission.id,
-        "team_id": submission.team_id,
-        "kind": submission.kind.value,
-        "split": score.split.value,
-        "score": score.score,
-        **{term: score.terms.get(term) for term in rules.term_names},
-    }
-    row["rows"] = rows[score.split]
-    row |= {ERROR.format(name): error for name, error in (score.errors or {}).items()}
+def _details(score: Score, rules: Rules) -> Row:
+    """Return the standard errors and the values of the groups of a score."""
+    row: dict[str, Any] = {ERROR.format(name): error for name, error in (score.errors or {}).items()}
     for column, groups in score.groups.items():
         for value, values in groups.items():
             row |= {name: values[key] for key, name in _group_columns(column, value).items()}
@@ -292,28 +245,33 @@ def _score_row(score: Score, submission: Submission, rules: Rules, rows: Mapping
     return row
 
 
-def _audit_rows(session: Session, competition: Competition, _version: ScoringVersion | None) -> Iterator[Row]:
+def _group_columns(column: str, value: str) -> dict[str, str]:
+    return {key: f"{column} = {value}: {key}" for key in GROUP_VALUES}
+
+
+def _audit(session: Session, competition: Competition, _version: ScoringVersion | None) -> Table:
     query = (
         select(AuditEntry)
         .where(AuditEntry.competition_id == competition.id)
         .options(joinedload(AuditEntry.actor))
     )
-    for chunk in _chunks(session, query, AuditEntry):
-        names = log.names(session, chunk)
-        for each in chunk:
-            yield {
-                "entry": each.id,
-                "at": _iso(each.at),
-                "actor": each.actor.name if each.actor else None,
-                "origin": each.origin,
-                "action": each.action,
-                "subject": log.with_names(each.subject, names),
-                "before": each.before,
-                "after": each.after,
-                "reason": each.reason,
-                "is_public": each.is_public,
-                "public_text": log.with_names(each.public_text, names),
-            }
+    stored = ("origin", "action", "before", "after", "reason", "is_public")
+
+    def rows() -> Iterator[Row]:
+        for chunk in _chunks(session, query, AuditEntry):
+            names = log.names(session, chunk)
+            for each in chunk:
+                yield {
+                    "entry": each.id,
+                    "at": iso(each.at),
+                    "actor": each.actor.name if each.actor else None,
+                    "subject": log.with_names(each.subject, names),
+                    "public_text": log.with_names(each.public_text, names),
+                    **{name: getattr(each, name) for name in stored},
+                }
+
+    columns = ("entry", "at", "actor", *stored[:2], "subject", *stored[2:], "public_text")
+    return columns, rows()
 
 
 def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]:
@@ -321,11 +279,6 @@ def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]
     yield from session.scalars(query.order_by(model.id).execution_options(yield_per=CHUNK)).partitions()
 
 
-def _iso(time: datetime | None) -> str | None:
-    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-_OF_A_VERSION = frozenset({TableKind.STANDINGS, TableKind.SCORES, TableKind.GRADES})
 _STUDENT = ("student_id", "name", "email", "section")
 _RESULT = (
     "team_name", "split", "rank", "team_count", "score", "percentile", "submitted_at", "days_late",
@@ -333,10 +286,8 @@ _RESULT = (
 )  # fmt: skip
 
 
-def _grade_rows(
-    session: Session, competition: Competition, version: ScoringVersion
-) -> Iterator[Mapping[str, Any]]:
-    """Yield the grades of the students by section and name.
+def _grades(session: Session, competition: Competition, version: ScoringVersion) -> Table:
+    """Return the grades of the students by section and name.
 
     They are those of the public leaderboard until the reveal, then of the private one. The percentile is the
     share of ranked teams at or below the team's rank.
@@ -347,23 +298,27 @@ def _grade_rows(
     ranked = {each.team_id: (rank, each) for rank, each in enumerate(lines, 1)}
     headings, cells = _roster_columns(session, competition)
     result = _result_names(headings)
-    for entry, team in students(session, competition):
-        rank, counted = ranked.get(team.id if team else 0, (0, None))
-        late = counted and competition.closes_at and counted.submitted_at - competition.closes_at
-        values = (
-            team and team.name,
-            split.value,
-            rank or None,
-            len(lines),
-            version.scale.text(counted.score_units) if counted else None,
-            round(100 * (len(lines) - rank + 1) / len(lines), 1) if counted else None,
-            _iso(counted.submitted_at) if counted else None,
-            max(0, math.ceil(late / DAY)) if late else None,
-            team is not None and team.is_disqualified,
-        )
-        student = {name: getattr(entry, name) for name in _STUDENT}
-        original = dict(zip(headings, cells.get(entry.id, ()), strict=False))
-        yield student | original | dict(zip(result, values, strict=True))
+
+    def rows() -> Iterator[Row]:
+        for entry, team in students(session, competition):
+            rank, counted = ranked.get(team.id if team else 0, (0, None))
+            late = counted and competition.closes_at and counted.submitted_at - competition.closes_at
+            values = (
+                team and team.name,
+                split.value,
+                rank or None,
+                len(lines),
+                version.scale.text(counted.score_units) if counted else None,
+                round(100 * (len(lines) - rank + 1) / len(lines), 1) if counted else None,
+                iso(counted.submitted_at) if counted else None,
+                max(0, math.ceil(late / DAY)) if late else None,
+                team is not None and team.is_disqualified,
+            )
+            student = {name: getattr(entry, name) for name in _STUDENT}
+            original = dict(zip(headings, cells.get(entry.id, ()), strict=False))
+            yield student | original | dict(zip(result, values, strict=True))
+
+    return (*(headings or _STUDENT), *result), rows()
 
 
 def _roster_columns(
@@ -396,23 +351,10 @@ def students(session: Session, competition: Competition) -> Iterator[tuple[Roste
     yield from ((entry, team) for entry, team in session.execute(query))
 
 
-_ROWS: Mapping[TableKind, Callable[..., Iterator[Row]]] = {
-    TableKind.SUBMISSIONS: _submission_rows,
-    TableKind.STANDINGS: _standing_rows,
-    TableKind.SCORES: _score_rows,
-    TableKind.AUDIT: _audit_rows,
-    TableKind.GRADES: _grade_rows,
+_TABLES: Mapping[TableKind, Callable[..., Table]] = {
+    TableKind.SUBMISSIONS: _submissions,
+    TableKind.STANDINGS: _standings,
+    TableKind.SCORES: _all_scores,
+    TableKind.AUDIT: _audit,
+    TableKind.GRADES: _grades,
 }
-_COLUMNS: Mapping[TableKind, tuple[str, ...]] = {
-    TableKind.SUBMISSIONS: (*_SUBMISSION, "public_score", "private_score"),
-    TableKind.STANDINGS: (
-        "split", "rank", "team_id", "team", "alias", "division", "score_shown", "score", "submission",
-        "submitted_at",
-    ),
-    TableKind.SCORES: ("submission", "team_id", "kind", "split", "score", "rows", "positives"),
-    TableKind.AUDIT: (
-        "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
-        "public_text",
-    ),
-    TableKind.GRADES: (),
-}  # fmt: skip

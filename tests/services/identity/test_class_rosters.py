@@ -219,7 +219,7 @@ def test_an_exported_roster_is_imported_without_changes(service, load):
     load(competition, ["name,id,section", "Ada,@bo,=Lab 1", "Bea,+49,-Lab 2"])
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
-        kind = {"kind": tables.TableKind.GRADES, "format_": tables.Format.CSV}
+        kind = {"kind": tables.TableKind.GRADES}
         lines = "".join(tables.write(session, competition=here, **kind)).splitlines()
     plan = service.act(class_rosters.plan, competition=competition, lines=lines)
     assert (plan.problems, plan.missing) == ((), ())

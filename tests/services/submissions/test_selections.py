@@ -211,7 +211,7 @@ def test_a_team_with_an_extension_submits_later_and_its_grade_states_the_delay(s
         extend(until, after=4 * DAY)
     with service.database.read() as session:
         current = lookup.get(session, slug=competition.slug)
-        kind = {"kind": tables.TableKind.GRADES, "format_": tables.Format.CSV}
+        kind = {"kind": tables.TableKind.GRADES}
         (row,) = csv.DictReader("".join(tables.write(session, competition=current, **kind)).splitlines())
     assert list(row)[:3] == ["SIS ID", "score", "team_name"]
     assert (row["SIS ID"], row["score"], row["rank"], row["days_late"]) == ("a1", "7", "1", "2")

@@ -1,5 +1,6 @@
 """Metrics written in Python (page and API): upload, who may, check, scores, rescoring with another file."""
 
+import csv
 import io
 import json
 from dataclasses import replace
@@ -90,8 +91,8 @@ def test_competition_with_a_metric_in_python_is_set_up_scored_and_rescored(olga)
     assert scores(olga.arena) == {name.lower(): pytest.approx(each) for name, each in expected.items()}
     assert olga("GET", f"{DESK}/settings").json["settings"]["metric"]["source"] == stored["sha256"]
 
-    exported = olga("GET", f"{DESK}/exports/scores.json").json["rows"]
-    assert [(row["split"], row["rows"]) for row in exported[:2]] == [("public", 20), ("private", 20)]
+    exported = list(csv.DictReader(olga("GET", f"{DESK}/exports/scores.csv").text.splitlines()))
+    assert [(row["split"], row["rows"]) for row in exported[:2]] == [("public", "20"), ("private", "20")]
     copied = "\n".join(["id,x", *(f"{row},{kind}" for row, _, kind, _ in ROWS), ""]).encode()
     olga("POST", f"{DESK}/data?file_name=copy.csv", data=copied, expect=201)
     olga.work()
