@@ -12,7 +12,7 @@ from grader import build
 from grader.cli.configuration import installed_settings, require_entry
 from grader.cli.group import CommandGroup
 from grader.cli.installation import failures_in_a_sentence, opened, opened_database, require_database
-from grader.cli.output import CommandOutput, progress, table_of
+from grader.cli.output import CommandOutput, table_of
 from grader.cli.parameters import json_option
 from grader.db import Database
 from grader.maintenance import backups, doctor_checks, schema
@@ -69,16 +69,16 @@ def create(target: str | None) -> None:
     labels and password hashes, so protect the backup, for example in an encrypted bucket. Secret settings
     are not included; the command lists those that a restore needs.
     """
-    with opened() as here, progress("Blobs") as tell:
+    with opened() as here:
         target = _chosen(target, here.settings)
-        made = backups.run(here.settings, here.database, here.storage, target=target, tell=tell)
+        made = backups.run(here.settings, here.database, here.storage, target=target)
     record = made.record
     lines = [
         f"{target}: backup {record.name} with the database as of {record.made_at.isoformat()} and "
         f"{counted(len(record.blobs), 'blob')} ({counted(record.size, 'byte')}, "
         f"{counted(made.copied, 'new byte')}).",
         "Not in the backup, but needed for a restore:",
-        *(f"- {sentence}" for sentence in record.secrets),
+        *(f"- {sentence}" for sentence in backups.needed_secrets(here.settings)),
     ]
     click.echo("\n".join(lines))
     if made.unusable:
@@ -121,9 +121,9 @@ def list_(target: str | None, as_json: bool) -> None:
 def verify(target: str | None, name: str | None) -> None:
     """Verify the hashes of all files in a backup, and the number of rows in each table."""
     chosen = _chosen(target, installed_settings())
-    with failures_in_a_sentence(), progress("Blobs") as tell:
+    with failures_in_a_sentence():
         found = backups.open_backup(chosen, name=name)
-        problems = backups.verify(found, tell=tell)
+        problems = backups.verify(found)
     if problems:
         raise click.ClickException("\n".join(["This backup cannot be restored completely:", *problems]))
     click.echo(
@@ -145,27 +145,22 @@ def restore(target: str | None, name: str | None) -> None:
     when the backup was made are not sent, because they may have been sent since.
     """
     settings = installed_settings()
-    with (
-        opened_database(settings) as database,
-        lock.hold(settings.data_dir.resolve()),
-        progress("Blobs") as tell,
-    ):
+    with opened_database(settings) as database, lock.hold(settings.data_dir.resolve()):
         found = backups.open_backup(_chosen(target, settings), name=name)
         storage = open_storage(settings.storage())
-        done = backups.restore(settings, database, storage, found, tell=tell)
+        held_mails = backups.restore(database, storage, found)
     record = found[1]
     lines = [
         f"Restored the state as of {record.made_at.isoformat()}: {counted(len(record.blobs), 'blob')}, "
         f"schema {schema.head()}.",
     ]
-    if done.held_mails:
+    if held_mails:
         lines.append(
-            "Queued e-mails that will not be sent, because they may have been sent already: "
-            f"{done.held_mails:,}."
+            f"Queued e-mails that will not be sent, because they may have been sent already: {held_mails:,}."
         )
     if not record.with_blobs:
         lines.append("This backup contains no blobs. The configured storage must already contain them.")
-    if not done.has_secret_key:
+    if record.secret_key_mark != backups.mark(settings):
         lines.append(
             "This installation has another secret key than the backed-up one. Before you start the service, "
             f"copy that key into {backups.place_of_key(settings)}. {backups.WITHOUT_KEY}"

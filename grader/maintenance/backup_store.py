@@ -7,19 +7,18 @@ that its backup needs. Content that several backups need is stored once.
 import gzip
 import zlib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AwareDatetime, BaseModel, Field, PrivateAttr, ValidationError
+from pydantic import AwareDatetime, BaseModel, PrivateAttr, ValidationError
 
 from grader.errors import OrganizerError
-from grader.maintenance.database_copies import TableCopy
+from grader.maintenance.database_copies import Hash, TableCopy
 from grader.settings import Settings
 from grader.storage import disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, open_storage
 
 OBJECTS, RECORDS = "objects", "backups"
-Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class NotABackup(OrganizerError):
@@ -29,26 +28,26 @@ class NotABackup(OrganizerError):
 
 
 class Record(BaseModel, extra="forbid"):
-    """A complete backup: its tables, and the sizes of its blobs and of the files of its tables."""
+    """A complete backup: its tables, and the sizes of its blobs."""
 
     name: str
     made_at: AwareDatetime
     fairboard: str
     revision: str
     tables: dict[str, TableCopy]
-    parts: dict[Hash, int]
     blobs: dict[Hash, int]
     with_blobs: bool
     settings: str
-    secrets: list[str]
     secret_key_mark: str
-    format: Literal[3] = 3
+    format: Literal[4] = 4
     _sha256: str = PrivateAttr("")  # the name of the record in its store
 
     @property
     def objects(self) -> dict[str, int]:
         """The sizes of all objects, including those shared with other backups."""
-        return self.parts | self.blobs
+        return self.blobs | {
+            sha256: size for copy in self.tables.values() for sha256, size in copy.parts.items()
+        }
 
     @property
     def size(self) -> int:

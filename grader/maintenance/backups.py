@@ -1,12 +1,11 @@
 """Backup, verification and restore of an installation, and deletion of old backups.
 
 A backup contains the database, the blobs and the settings. Content that the store already has is not copied
-again. Secret settings are not included, but the backup lists the required ones. The cache is not included.
+again. Secret settings are not included. The cache is not included.
 """
 
 import hashlib
 import hmac
-import io
 import logging
 import shutil
 import tempfile
@@ -14,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -23,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pydantic import SecretStr
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -52,14 +50,6 @@ from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 AUTOMATIC_FOLDER = "backups"  # relative to the data folder
 KEPT_COPIES = 2  # of those before upgrades
 SCRATCH = "backup-scratch-"  # temporary folder in the data folder
-ANOTHER_FOLDER = (
-    "Choose a folder on a larger disk, or free some space: `fairboard doctor` lists files that you can "
-    "delete."
-)
-WITHOUT_BACKUP = (
-    "No table was changed. Free some space (`fairboard doctor` lists files that you can delete), or migrate "
-    "without a backup: `fairboard migrate --without-backup`."
-)
 WITHOUT_KEY = (
     "Without it, authenticator apps stop working, and corrected solutions that have no Usage column are "
     "split differently."
@@ -67,16 +57,9 @@ WITHOUT_KEY = (
 WHY_NOT_SENT = "Not sent after a restore because it may have been sent before."
 BATCH = 1000
 BLOBS_AT_A_TIME = 8
-RENEW_SECONDS = 20
-
-Tell = Callable[[int, int], None]
-Beat = Callable[[], None]
+RENEW_SECONDS = 60
 
 logger = logging.getLogger(__name__)
-
-
-class BackupInterrupted(Exception):
-    """The process was told to stop during a backup."""
 
 
 @dataclass(frozen=True)
@@ -88,28 +71,22 @@ class NewBackup:
     unusable: list[str]
 
 
-@dataclass(frozen=True)
-class Restored:
-    """The result of a restore; to avoid duplicates, `held_mails` e-mails are not sent."""
-
-    held_mails: int
-    has_secret_key: bool
-
-
 class _Writer:
-    """Adds content to a store unless the store already has it."""
+    """Adds content to a store unless the store already has it, and calls `renew` from time to time."""
 
-    def __init__(self, store: Store, beat: Beat) -> None:
-        self._store, self._beat = store, beat
+    def __init__(self, store: Store, renew: Callable[[], None]) -> None:
+        self._store, self._renew, self._renewed_at = store, renew, time.monotonic()
         self._present = store.sizes()
         # A file that was truncated later has another size than in the record.
         self._sizes = {name: size for record in store.records()[0] for name, size in record.objects.items()}
         self._counting = threading.Lock()
         self.copied = 0
 
-    def add(self, sha256: str, open_source: Callable[[], IO[bytes] | io.FileIO]) -> int:
+    def add(self, sha256: str, open_source: Callable[[], IO[bytes]]) -> int:
         """Store content with this hash; return its size; raise BlobMissing or BlobDamaged."""
-        self._beat()
+        if time.monotonic() - self._renewed_at >= RENEW_SECONDS:
+            self._renew()
+            self._renewed_at = time.monotonic()
         size = self._present.get(sha256)
         if size is None or self._sizes.get(sha256, size) != size:
             with open_source() as source:
@@ -134,65 +111,48 @@ def open_backup(target: str, *, name: str | None = None) -> tuple[Store, Record]
     return store, chosen[-1]
 
 
-def run(
-    settings: Settings,
-    database: Database,
-    storage: Storage,
-    *,
-    target: str,
-    tell: Tell | None = None,
-    is_stopped: Callable[[], bool] = lambda: False,
-) -> NewBackup:
+def run(settings: Settings, database: Database, storage: Storage, *, target: str) -> NewBackup:
     """Make a backup and record its result; in the configured target, delete old backups.
 
-    Raises BackupInProgress, BackupInterrupted or any error of `make`.
+    An interrupted run, for example by SystemExit, is not recorded. Raises BackupInProgress or any error of
+    `make`.
     """
     with database.write() as session:
         backup_runs.hold_lock(session)
         run_id = backup_runs.begin(session, target=target, now=db.now(session)).id
     reach("backup.after_begin")
+
+    def renew() -> None:
+        with database.write() as session:
+            backup_runs.renew(session, run_id=run_id, now=db.now(session))
+
     is_scheduled = target == settings.backup_target
     try:
-        with _lease(database, run_id, is_stopped) as beat:
-            store = _store(settings, target)
-            backup = make(settings, database, storage, store, tell=tell, beat=beat)
-            if is_scheduled:
-                keep = timedelta(days=settings.backup_keep_days)
-                prune(store, keep=keep, now=backup.record.made_at, beat=beat)
-    except (BackupInterrupted, KeyboardInterrupt):
-        with database.write() as session:
-            backup_runs.withdraw(session, run_id=run_id)
-        raise
+        store = Store(target)
+        backup = make(settings, database, storage, store, renew=renew)
+        if is_scheduled:
+            prune(store, keep=timedelta(days=settings.backup_keep_days), now=backup.record.made_at)
     except Exception as error:
         with database.write() as session:
             reason, now = _reason(error), db.now(session)
             backup_runs.fail(session, run_id=run_id, error=reason, is_scheduled=is_scheduled, now=now)
         raise
+    except BaseException:
+        with database.write() as session:
+            backup_runs.withdraw(session, run_id=run_id)
+        raise
+    record = backup.record
     with database.write() as session:
         backup_runs.succeed(
             session,
             run_id=run_id,
-            name=backup.record.name,
-            size_bytes=backup.record.size,
+            name=record.name,
+            size_bytes=record.size,
             copied_bytes=backup.copied,
             now=db.now(session),
         )
+    logger.info("Backup %s is complete: %s bytes were copied.", record.name, f"{backup.copied:,}")
     return backup
-
-
-def run_scheduled(
-    settings: Settings, database: Database, storage: Storage, *, is_stopped: Callable[[], bool]
-) -> None:
-    """Make a scheduled backup unless another process is making one."""
-    target = settings.backup_target or ""
-    try:
-        backup = run(settings, database, storage, target=target, is_stopped=is_stopped)
-    except backup_runs.BackupInProgress as error:
-        logger.info("No backup was made. %s", error.message)
-    except BackupInterrupted:
-        logger.info("The backup was interrupted.")
-    else:
-        logger.info("Backup %s is complete: %s bytes were copied.", backup.record.name, f"{backup.copied:,}")
 
 
 def make(
@@ -201,20 +161,22 @@ def make(
     storage: Storage | None,
     store: Store,
     *,
-    tell: Tell | None = None,
-    beat: Beat = lambda: None,
+    renew: Callable[[], None] = lambda: None,
 ) -> NewBackup:
     """Add a backup to a store, even while the service runs; if `storage` is None, omit blobs.
 
-    `beat` is called repeatedly; its errors end the backup. Raises OrganizerRefusal.
+    `renew` is called at least once; its errors end the backup. Raises OrganizerRefusal.
     """
     revision = schema.current(database)
     if revision is None:
         raise _cannot_back_up("There is nothing to back up: the database has no tables.")
-    for folder in filter(None, (settings.data_dir, store.folder)):
-        _require_room(database, folder, advice=ANOTHER_FOLDER)
+    if is_in_storage(settings, store.target):
+        raise _cannot_back_up(f"The target {store.target} is in the blob storage. Choose another one.")
+    if disk.is_short(settings, wanted_bytes=database_copies.size_bytes(database)):
+        advice = "Run `fairboard doctor` to see which files you can delete."
+        raise _cannot_back_up(f"There is too little disk space for a copy of the database. {advice}")
     store.prepare()
-    writer = _Writer(store, beat)
+    writer = _Writer(store, renew)
     with database.read() as session:
         made_at = db.now(session).astimezone(UTC)
     record = Record(
@@ -223,20 +185,18 @@ def make(
         fairboard=version("fairboard"),
         revision=revision,
         tables={},
-        parts={},
         blobs={},
         with_blobs=storage is not None,
         settings=_settings_text(settings),
-        secrets=needed_secrets(settings),
-        secret_key_mark=_mark(settings),
+        secret_key_mark=mark(settings),
     )
     named, required = _copy_tables(settings, database, writer, record)
     unusable = []
     if storage is not None:
-        missing = _add_blobs(storage, writer, record, sorted(named), tell)
+        missing = _add_blobs(storage, writer, record, sorted(named))
         with database.read() as session:  # some may have been deleted since the snapshot
             unusable = sorted(missing & required & blobs.required(session)) if missing else []
-    beat()
+    renew()
     reach("backup.before_record")
     if damage := record.damage(store.sizes()):
         raise _cannot_back_up(f"{len(damage):,} objects disappeared from the store during the backup.")
@@ -249,31 +209,22 @@ def _copy_tables(
     settings: Settings, database: Database, writer: _Writer, record: Record
 ) -> tuple[set[str], set[str]]:
     """Copy a snapshot of all tables; return the names of its blobs, and of the required ones."""
-    named: set[str] = set()
-    required: set[str] = set()
-
-    def look(session: Session) -> None:
-        if record.with_blobs:  # Otherwise, the tables may have an older schema.
-            named.update(blobs.named(session))
-            required.update(blobs.required(session))
-
+    named, required = set[str](), set[str]()
     for left in settings.data_dir.glob(f"{SCRATCH}*"):  # of killed processes
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=settings.data_dir, prefix=SCRATCH) as scratch:
-        record.tables = database_copies.copy_out(database, Path(scratch), look=look)
+        with database.read() as session:  # a single snapshot
+            record.tables = database_copies.copy_out(session.connection(), Path(scratch))
+            if record.with_blobs:  # Otherwise, the tables may have an older schema.
+                named, required = blobs.named(session), blobs.required(session)
         reach("backup.after_tables")
         for copy in record.tables.values():
-            for place, part in enumerate(copy.parts):
-                path = Path(scratch) / part
-                with path.open("rb") as file:
-                    copy.parts[place] = sha256 = _digest(file)
-                record.parts[sha256] = writer.add(sha256, partial(io.FileIO, path))
+            for sha256 in copy.parts:
+                writer.add(sha256, partial((Path(scratch) / sha256).open, "rb"))
     return named, required
 
 
-def _add_blobs(
-    storage: Storage, writer: _Writer, record: Record, names: list[str], tell: Tell | None
-) -> set[str]:
+def _add_blobs(storage: Storage, writer: _Writer, record: Record, names: list[str]) -> set[str]:
     """Add all available blobs, several at a time; return the names of the others."""
     missing: set[str] = set()
 
@@ -291,12 +242,10 @@ def _add_blobs(
                     missing.add(sha256)
                 else:
                     record.blobs[sha256] = size
-                if tell is not None:
-                    tell(len(record.blobs), len(names) - len(missing))
     return missing
 
 
-def prune(store: Store, *, keep: timedelta, now: datetime, beat: Beat = lambda: None) -> None:
+def prune(store: Store, *, keep: timedelta, now: datetime) -> None:
     """Delete backups older than `keep` and unneeded objects; always keep the last complete backup.
 
     Callers must hold the lock of a run. If a record is unreadable, nothing is deleted, because it may list
@@ -313,49 +262,30 @@ def prune(store: Store, *, keep: timedelta, now: datetime, beat: Beat = lambda: 
         if record not in kept:
             store.delete_record(record)
             reach("prune.after_record")
-            beat()
     for name in present.keys() - {name for record in kept for name in record.objects}:
         store.objects.delete(name)
         reach("prune.after_object")
-        beat()
 
 
-def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
-    """Copy the database without blobs, then upgrade it, and delete all but the last copies.
-
-    Raises UnknownTables or OrganizerRefusal.
-    """
-    before = schema.current(database)
-    if before not in (None, schema.head()):
-        schema.require_known(before)
-        with database.read() as session:
-            name = f"before-{schema.head()}-{db.now(session):%Y%m%dT%H%M%S}"
-        folder = settings.data_dir.absolute() / AUTOMATIC_FOLDER / name
-        _require_room(database, folder, advice=WITHOUT_BACKUP)
-        make(settings, database, None, Store(str(folder)))
-        say(f"The database has an older schema ({before}). A backup is in {folder}.")
-    schema.upgrade(database)
-    if before not in (None, schema.head()):
-        copies = (settings.data_dir / AUTOMATIC_FOLDER).glob("before-*-*")
-        for copy in sorted(copies, key=lambda each: each.name.split("-")[-1])[:-KEPT_COPIES]:
-            shutil.rmtree(copy)
-        say(f"The database now has the schema of this version ({schema.head()}).")
+def copy_before_upgrade(settings: Settings, database: Database) -> Path:
+    """Copy the database without blobs, delete all but the last such copies, and return the folder."""
+    schema.require_known(schema.current(database))
+    with database.read() as session:
+        name = f"before-{schema.head()}-{db.now(session):%Y%m%dT%H%M%S}"
+    copies = settings.data_dir.absolute() / AUTOMATIC_FOLDER
+    make(settings, database, None, Store(str(copies / name)))
+    for copy in sorted(copies.glob("before-*-*"), key=lambda each: each.name.split("-")[-1])[:-KEPT_COPIES]:
+        shutil.rmtree(copy)
+    return copies / name
 
 
-def restore(
-    settings: Settings,
-    database: Database,
-    storage: Storage,
-    backup: tuple[Store, Record],
-    *,
-    tell: Tell | None = None,
-) -> Restored:
+def restore(database: Database, storage: Storage, backup: tuple[Store, Record]) -> int:
     """Fill an empty installation from a backup and upgrade its tables.
 
     Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails about
-    events that have probably happened since the backup are not sent, because they may already have been sent.
-    All rows are committed at once, so an interrupted restore can be repeated. Until then, no process accepts
-    the database. Raises NotABackup or OrganizerRefusal.
+    events that have probably happened since the backup are not sent, because they may already have been sent;
+    returns their number. All rows are committed at once, so an interrupted restore can be repeated. Until
+    then, no process accepts the database. Raises NotABackup or OrganizerRefusal.
     """
     store, record = backup
     if record.revision not in schema.revisions():
@@ -371,32 +301,24 @@ def restore(
             f"{PREFIX}DATA_DIR or {PREFIX}DATABASE_URL.",
         )
     schema.mark_restore(database)
-    for done, sha256 in enumerate(record.blobs, start=1):
+    for sha256 in record.blobs:
         with _opened(store, sha256) as source:
             if storage.put(source).sha256 != sha256:
                 raise NotABackup(f"The backup is damaged: the object {sha256} has changed.")
-        if tell is not None:
-            tell(done, len(record.blobs))
-    with (
-        database_copies.filled(
-            database,
-            revision=record.revision,
-            copies=record.tables,
-            rows_of=lambda name: database_copies.rows_in_parts(
-                record.tables[name], partial(_verified, store)
-            ),
-        ) as connection,
-        Session(connection) as session,
-    ):
-        _free_claims(session)
-        backup_runs.end_restored(session, made_at=record.made_at)
-        held = _hold_mails_back(session, made_at=record.made_at, now=db.now(session))
-        session.flush()
+    with schema.migrating(database) as connection:
+        schema.rebuild(connection, record.revision)
+        database_copies.fill(connection, record.tables, partial(_verified, store))
+        schema.upgrade_within(connection)
+        with Session(connection) as session:
+            _free_claims(session)
+            backup_runs.end_restored(session, made_at=record.made_at)
+            held = _hold_mails_back(session, made_at=record.made_at, now=db.now(session))
+            session.flush()
         reach("restore.before_commit")
-    return Restored(held, has_secret_key=_mark(settings) == record.secret_key_mark)
+    return held
 
 
-def verify(backup: tuple[Store, Record], *, tell: Tell | None = None) -> list[str]:
+def verify(backup: tuple[Store, Record]) -> list[str]:
     """Read a whole backup; return the problems.
 
     Compares each file with its hash and the number of rows of each table with that in the backup.
@@ -411,20 +333,18 @@ def verify(backup: tuple[Store, Record], *, tell: Tell | None = None) -> list[st
         else:
             if count != copy.row_count:
                 problems.append(f"The table {name} has {count:,} rows instead of {copy.row_count:,}.")
-    for done, sha256 in enumerate(record.blobs, start=1):
+    for sha256 in record.blobs:
         try:
             _verified(store, sha256).close()
         except NotABackup as error:
             problems.append(error.message)
-        if tell is not None:
-            tell(done, len(record.blobs))
     return problems
 
 
 def _verified(store: Store, sha256: str) -> IO[bytes]:
     """Open an object whose bytes match its name; raise NotABackup."""
     file = _opened(store, sha256)
-    if _digest(file) != sha256:
+    if database_copies.digest(file) != sha256:
         file.close()
         raise NotABackup(f"The backup is damaged: the object {sha256} has changed.")
     file.seek(0)
@@ -452,46 +372,38 @@ def _free_claims(session: Session) -> None:
 
 
 def _hold_mails_back(session: Session, *, made_at: datetime, now: datetime) -> int:
-    """Give up waiting e-mails; return their number.
+    """Mark waiting e-mails as sent; return their number.
 
     E-mails about results of submissions that were pending at `made_at`, and about later reveals, are
-    marked as sent, so that no user receives them twice.
+    marked, too, so that no user receives them twice.
     """
-    waiting = session.scalars(
-        select(Mail).where(Mail.sent_at.is_(None), Mail.created_at > now - GIVEN_UP_AFTER)
-    )
-    count = 0
-    for mail in waiting:
-        mail.available_at, mail.error = mail.created_at + GIVEN_UP_AFTER, WHY_NOT_SENT
-        count += 1
-    session.flush()
+    held = session.scalars(
+        update(Mail)
+        .where(Mail.sent_at.is_(None), Mail.created_at > now - GIVEN_UP_AFTER)
+        .values(sent_at=now, error=WHY_NOT_SENT)
+        .returning(Mail.id)
+    ).all()
     sent = {"to_address": "", "subject": "", "body": "", "error": WHY_NOT_SENT, "attempt_count": 0}
     sent |= dict.fromkeys(("created_at", "available_at", "sent_at"), now)
-    known = set(session.scalars(select(Mail.key).where(Mail.key.is_not(None))))
-    wanted = {*_results(session), *_reveals(session, made_at, now)}
-    rows = [sent | {"user_id": user_id, "key": key} for user_id, key in wanted if key not in known]
-    if rows:
-        session.execute(insert(Mail), rows)
-    return count
+    for user_id, event in list(_events_since(session, made_at, now)):
+        db.insert_new(session, Mail, sent | {"user_id": user_id, "key": f"{user_id}:{event}"})
+    return len(held)
 
 
-def _results(session: Session) -> Iterator[tuple[int, str]]:
+def _events_since(session: Session, made_at: datetime, now: datetime) -> Iterator[tuple[int, str]]:
+    """Yield the users, and the events about which they have probably received an e-mail since the backup."""
     pending = select(Submission.user_id, Submission.id).where(Submission.status == SubmissionStatus.PENDING)
     for user_id, submission_id in session.execute(pending):
         for status in (SubmissionStatus.SCORED, SubmissionStatus.REJECTED, SubmissionStatus.FAILED):
-            yield user_id, f"{user_id}:{status.value}:{submission_id}"
-
-
-def _reveals(session: Session, made_at: datetime, now: datetime) -> Iterator[tuple[int, str]]:
+            yield user_id, f"{status.value}:{submission_id}"
     due = select(Participation.user_id, Competition.id).where(
         Participation.competition_id == Competition.id,
         Competition.state == CompetitionState.PUBLISHED,
-        Competition.reveals_at.is_not(None),
         Competition.reveals_at <= now,
         Competition.reveals_at > made_at,
     )
     for user_id, competition_id in session.execute(due):
-        yield user_id, f"{user_id}:results:{competition_id}"
+        yield user_id, f"results:{competition_id}"
 
 
 def place_of_key(settings: Settings) -> str:
@@ -524,68 +436,16 @@ def _settings_text(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-@contextmanager
-def _lease(database: Database, run_id: int, is_stopped: Callable[[], bool]) -> Iterator[Beat]:
-    """Renew the lease of a run in a thread; yield a function that raises if the run must end."""
-    done = threading.Event()
-    renewed_at = time.monotonic()
-
-    def renew() -> None:
-        nonlocal renewed_at
-        with database.write() as session:
-            backup_runs.renew(session, run_id=run_id, now=db.now(session))
-        renewed_at = time.monotonic()
-
-    def repeat() -> None:
-        while not done.wait(RENEW_SECONDS):
-            try:
-                renew()
-            except Exception as error:  # `beat` tries again and raises the error
-                logger.warning("The lease of a backup was not renewed: %s", error)
-
-    def beat() -> None:
-        if is_stopped():
-            raise BackupInterrupted
-        if time.monotonic() - renewed_at > 2 * RENEW_SECONDS:
-            renew()
-
-    thread = threading.Thread(target=repeat, name="lease of a backup", daemon=True)
-    thread.start()
-    try:
-        yield beat
-    finally:
-        done.set()
-        thread.join()
-
-
 def _reason(error: Exception) -> str:
     if disk.is_full(error):
         return disk.FULL
     return error.message if isinstance(error, FairboardError) else f"{type(error).__name__}: {error}"
 
 
-def _store(settings: Settings, target: str) -> Store:
-    if is_in_storage(settings, target):
-        raise _cannot_back_up(f"The target {target} is in the blob storage. Choose another one.")
-    return Store(target)
-
-
-def _require_room(database: Database, folder: Path, *, advice: str) -> None:
-    needed, free = database_copies.size_bytes(database), disk.free_bytes(folder.absolute())
-    if free < needed:
-        raise _cannot_back_up(
-            f"A backup of the database needs up to {needed / 1e6:,.0f} MB, but {folder} has only "
-            f"{free / 1e6:,.0f} MB of free space. {advice}"
-        )
-
-
 def _cannot_back_up(message: str) -> OrganizerRefusal:
     return OrganizerRefusal("cannot_back_up", ErrorKind.CONFLICT, message)
 
 
-def _digest(file: IO[bytes]) -> str:
-    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
-
-
-def _mark(settings: Settings) -> str:
+def mark(settings: Settings) -> str:
+    """Return a mark of the secret key, which does not reveal it."""
     return hmac.new(settings.secret().encode(), b"mark of a backup", hashlib.sha256).hexdigest()[:16]

@@ -6,15 +6,17 @@ UTC, and bytes are in Base64. Rows are otherwise unchanged, because the tables m
 
 import base64
 import gzip
+import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
+from pydantic import Field
 from sqlalchemy import (
     JSON,
     Column,
@@ -34,95 +36,73 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.orm import Session
 
 from grader.db import Database
 from grader.errors import ErrorKind, OrganizerRefusal
-from grader.maintenance import schema
 
 PART_ROWS = 50_000  # unchanged parts are not copied again
 BATCH = 1000
 REVISION_TABLE = "alembic_version"
+Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 @dataclass
 class TableCopy:
-    """A copied table: its columns, its number of rows, and its files."""
+    """A copied table: its columns, its number of rows, and the sizes of its files by their hashes."""
 
     columns: list[str]
     row_count: int = 0
-    parts: list[str] = field(default_factory=list)
+    parts: dict[Hash, int] = field(default_factory=dict)
 
 
-Copies = dict[str, TableCopy]
 OpenPart = Callable[[str], AbstractContextManager[IO[bytes]]]
 Rows = Iterator[list[Any]]
-
-
-def kind_of(database: Database) -> str:
-    """Return "sqlite" or "postgresql"."""
-    return database.engine.dialect.name
 
 
 def size_bytes(database: Database) -> int:
     """Return the approximate maximum size of a copy."""
     query = (
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
-        if kind_of(database) == "sqlite"
+        if database.engine.dialect.name == "sqlite"
         else "SELECT pg_database_size(current_database())"
     )
     with database.read() as session:
         return int(session.execute(text(query)).scalar_one())
 
 
-def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None]) -> Copies:
-    """Write the database into a folder; raise OrganizerRefusal.
+def copy_out(connection: Connection, folder: Path) -> dict[str, TableCopy]:
+    """Write all tables into a folder, in files named by their hashes; raise OrganizerRefusal."""
+    if connection.dialect.name == "sqlite":
+        finding = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
+        if finding != "ok":
+            message = f"The database is damaged: {finding}."
+            raise OrganizerRefusal("damaged_database", ErrorKind.CONFLICT, message)
+    return {table.name: _copy_out(connection, table, folder) for table in tables(connection)}
 
-    `look` is called with a session that sees exactly the copied state.
+
+def fill(connection: Connection, copies: Mapping[str, TableCopy], open_part: OpenPart) -> None:
+    """Insert all copied rows into new tables of a connection of `schema.migrating`.
+
+    Raises OrganizerRefusal if a table has another number of rows than its copy.
     """
-    with database.read() as session:  # a single snapshot
-        connection = session.connection()
-        _require_intact(connection)
-        copies = {table.name: _copy_out(connection, table, folder) for table in tables(connection)}
-        look(session)
-    return copies
-
-
-@contextmanager
-def filled(
-    database: Database,
-    *,
-    revision: str,
-    copies: Copies,
-    rows_of: Callable[[str], Rows],
-) -> Iterator[Connection]:
-    """Insert all copied rows into new tables of an unused database at a revision, and upgrade the tables.
-
-    The tables, the rows, the upgrade and the block are one transaction. Raises OrganizerRefusal if a table
-    has another number of rows than its copy.
-    """
-    with schema.migrating(database) as connection:
-        schema.rebuild(connection, revision)
-        with _without_references(connection):
-            present = {table.name: table for table in tables(connection)}
-            for table in present.values():
-                connection.execute(delete(table))  # migrations may have inserted rows
-            incomplete = [
-                name
-                for name, copy in copies.items()
-                if _insert_rows(connection, present[name], copy.columns, rows_of(name)) != copy.row_count
-            ]
-            if incomplete:
-                raise OrganizerRefusal(
-                    "cannot_restore",
-                    ErrorKind.CONFLICT,
-                    f"These tables of the backup lack rows or have extra ones: {', '.join(incomplete)}. No "
-                    "table was changed.",
-                )
-            for table in present.values():
-                _advance_ids(connection, table)
-        schema.upgrade_within(connection)
-        yield connection
+    with _without_references(connection):
+        present = {table.name: table for table in tables(connection)}
+        for table in present.values():
+            connection.execute(delete(table))  # migrations may have inserted rows
+        incomplete = [
+            name
+            for name, copy in copies.items()
+            if _insert_rows(connection, present[name], copy, open_part) != copy.row_count
+        ]
+        if incomplete:
+            raise OrganizerRefusal(
+                "cannot_restore",
+                ErrorKind.CONFLICT,
+                f"These tables of the backup lack rows or have extra ones: {', '.join(incomplete)}. No "
+                "table was changed.",
+            )
+        for table in present.values():
+            _advance_ids(connection, table)
 
 
 def is_empty(database: Database) -> bool:
@@ -162,30 +142,29 @@ def tables(connection: Connection) -> list[Table]:
 
 def _copy_out(connection: Connection, source: Table, folder: Path) -> TableCopy:
     copy = TableCopy([each.name for each in source.columns])
-    rows = _read_rows(connection, source, copy.columns)
+    rows = _read_rows(connection, source)
     while first := next(rows, None):
-        part = f"{source.name}.{len(copy.parts)}"
-        with (folder / part).open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed:
+        path = folder / "part"
+        with path.open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed:
             for row in chain([first], islice(rows, PART_ROWS - 1)):
                 packed.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
                 copy.row_count += 1
-        copy.parts.append(part)
+        with path.open("rb") as file:
+            sha256 = digest(file)
+        copy.parts[sha256] = path.stat().st_size
+        path.rename(folder / sha256)
     return copy
 
 
-def _require_intact(connection: Connection) -> None:
-    if connection.dialect.name == "sqlite":
-        finding = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
-        if finding != "ok":
-            message = f"The database is damaged: {finding}."
-            raise OrganizerRefusal("damaged_database", ErrorKind.CONFLICT, message)
+def digest(file: IO[bytes]) -> str:
+    """Return the SHA-256 hash of a file."""
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
-def _read_rows(connection: Connection, source: Table, columns: Sequence[str]) -> Rows:
+def _read_rows(connection: Connection, source: Table) -> Rows:
     """Yield the rows of a table as JSON-ready values, in the order of the primary key."""
-    chosen = [source.c[name] for name in columns]
     query = (
-        select(*(cast(each, Text) if isinstance(each.type, JSON) else each for each in chosen))
+        select(*(cast(each, Text) if isinstance(each.type, JSON) else each for each in source.columns))
         .order_by(*source.primary_key)
         .execution_options(stream_results=True, yield_per=BATCH)
     )
@@ -193,15 +172,15 @@ def _read_rows(connection: Connection, source: Table, columns: Sequence[str]) ->
         yield [_plain(value) for value in row]
 
 
-def _insert_rows(connection: Connection, target: Table, columns: Sequence[str], rows: Rows) -> int:
-    """Insert rows of JSON-ready values; return their number."""
-    converters = [_converter(target.c[name].type, connection.dialect.name) for name in columns]
+def _insert_rows(connection: Connection, target: Table, copy: TableCopy, open_part: OpenPart) -> int:
+    """Insert the rows of a copied table; return their number."""
+    converters = [_converter(target.c[name].type, connection.dialect.name) for name in copy.columns]
 
     def converted(row: list[Any]) -> dict[str, Any]:
-        values = zip(columns, converters, row, strict=True)
+        values = zip(copy.columns, converters, row, strict=True)
         return {name: None if value is None else convert(value) for name, convert, value in values}
 
-    count = 0
+    count, rows = 0, rows_in_parts(copy, open_part)
     while batch := [converted(row) for row in islice(rows, BATCH)]:
         connection.execute(insert(target), batch)
         count += len(batch)

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 import migrations
 from grader.db import Database
-from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
+from grader.errors import ErrorKind, OrganizerRefusal
 
 SCRIPTS = Path(migrations.__file__).parent
 # Other transactions queue behind a migration that waits for a table lock.
@@ -30,32 +30,13 @@ _ADVISORY_LOCK = 7777_0001
 _LOCK_NOT_AVAILABLE = "55P03"
 
 
-class UnknownTables(OrganizerError):
-    """The database has a revision that this version does not know."""
-
-    public_name = "unknown_tables"
-
-    def __init__(self, revision: str) -> None:
-        super().__init__(
-            "The restore into this database was not completed. Repeat it with `fairboard restore`. To start "
-            "an empty site instead, use another database."
-            if revision == RESTORING
-            else f"The database has the schema {revision}, which this version of Fairboard does not know: "
-            "install the version that created it, or export the CSV files with that version and start with "
-            "an empty folder."
-        )
-
-
 def upgrade(database: Database) -> None:
-    """Upgrade the tables; concurrent upgrades wait for each other.
-
-    Changes nothing if it raises UnknownTables or OrganizerRefusal.
-    """
+    """Upgrade the tables; concurrent upgrades wait for each other; raise OrganizerRefusal."""
     _migrate(database, upgrade_within)
 
 
 def upgrade_within(connection: Connection) -> None:
-    """Upgrade the tables within a transaction of `migrating`; raise UnknownTables."""
+    """Upgrade the tables within a transaction of `migrating`; raise OrganizerRefusal."""
     require_known(_revision(connection))
     _run("upgrade", connection, "head")
 
@@ -77,11 +58,9 @@ def mark_restore(database: Database) -> None:
 
 def rebuild(connection: Connection, revision: str | None) -> None:
     """Replace all tables with those of a revision within a transaction of `migrating`."""
-    current_revision = _revision(connection)
-    if current_revision == RESTORING:
+    if _revision(connection) == RESTORING:
         connection.execute(text("DELETE FROM alembic_version"))
-    else:
-        require_known(current_revision)
+    require_known(_revision(connection))
     _run("downgrade", connection, "base")
     if revision is not None:
         _run("upgrade", connection, revision)
@@ -105,18 +84,24 @@ def revisions() -> list[str]:
 
 
 def require_known(revision: str | None) -> None:
-    """Raise UnknownTables for a revision that is unknown to this installation; None stands for no tables."""
+    """Raise OrganizerRefusal for a revision that is unknown to this installation, unless it is None."""
     if revision is not None and revision not in revisions():
-        raise UnknownTables(revision)
+        raise OrganizerRefusal("unknown_tables", ErrorKind.CONFLICT, difference(revision))
 
 
 def difference(revision: str | None) -> str:
     """Return the message about a database that has another revision than this installation."""
-    try:
-        require_known(revision)
-    except UnknownTables as error:
-        return error.message
-    return f"The database schema is {revision}, but this version needs {head()}. Run `fairboard migrate`."
+    if revision == RESTORING:
+        return (
+            "The restore into this database was not completed. Repeat it with `fairboard restore`. To start "
+            "an empty site instead, use another database."
+        )
+    if revision is None or revision in revisions():
+        return f"The database schema is {revision}, but this version needs {head()}. Run `fairboard migrate`."
+    return (
+        f"The database has the schema {revision}, which this version of Fairboard does not know: install the "
+        "version that created it, or export the CSV files with that version and start with an empty folder."
+    )
 
 
 def is_current(database: Database) -> bool:

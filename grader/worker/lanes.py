@@ -1,7 +1,9 @@
 """Sweeper lanes: their schedules and the functions of their forked processes."""
 
 import logging
+import signal
 import smtplib
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -268,10 +270,14 @@ def send_mail(turn: Turn) -> int:
 
 
 def back_up(turn: Turn) -> None:
-    """Make a scheduled backup."""
+    """Make a scheduled backup unless another process is making one; a stop interrupts it."""
     from grader.maintenance import backups  # slow
 
-    backups.run_scheduled(turn.settings, turn.database, turn.storage, is_stopped=lambda: turn.is_stopped)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        backups.run(turn.settings, turn.database, turn.storage, target=turn.settings.backup_target or "")
+    except backup_runs.BackupInProgress as error:
+        logger.info("No backup was made. %s", error.message)
 
 
 def _backup_is_due(settings: Settings, session: Session, now: datetime) -> bool:

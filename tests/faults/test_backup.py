@@ -89,7 +89,7 @@ def test_backup_restores_everything_and_sends_no_email_twice(
 
     database, storage = Database(restored_settings.database()), open_storage(restored_settings.storage())
     backup = backups.open_backup(str(tmp_path / "backup"))
-    backups.restore(restored_settings, database, storage, backup)
+    backups.restore(database, storage, backup)
     with database.read() as session:
         found = {row.id: row.sha256 for row in session.scalars(select(Submission))}
     assert known.items() <= found.items()

@@ -3,6 +3,7 @@
 import errno
 import gzip
 import os
+import sys
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,9 +16,8 @@ from sqlalchemy.exc import DBAPIError
 
 from grader import db
 from grader.db import Database
-from grader.maintenance import backups, database_copies, doctor_checks, schema
+from grader.maintenance import backups, database_copies, doctor_checks
 from grader.maintenance.backup_store import NotABackup, Store, is_in_storage
-from grader.maintenance.backups import BackupInterrupted
 from grader.models import (
     AuditEntry,
     BackupRun,
@@ -90,7 +90,7 @@ class Elsewhere:
 
     def restore(self, target, **options):
         backup = backups.open_backup(str(target), **options)
-        return backups.restore(self.settings, self.database, self.storage, backup)
+        return backups.restore(self.database, self.storage, backup)
 
     def score_all(self):
         scorer = Scorer(self.database, self.storage, lease=timedelta(seconds=40))
@@ -136,8 +136,7 @@ def test_restored_installation_has_every_row_and_blob_and_continues(service, els
     service.score(service.submit(competition), service.submit(competition, user="bob", seed=2))
     before = _rows(service.database)
     make_backup(service, tmp_path / "backup")
-    restored = elsewhere.restore(tmp_path / "backup")
-    assert (restored.held_mails, restored.has_secret_key) == (0, True)
+    assert elsewhere.restore(tmp_path / "backup") == 0
     assert _rows(elsewhere.database) == before
     assert {blob.sha256 for blob in elsewhere.storage.blobs()} == {
         blob.sha256 for blob in service.storage.blobs()
@@ -219,9 +218,8 @@ def test_restored_installation_sends_no_email_twice(service, elsewhere, tmp_path
     # After the backup, the first installation sends the e-mail about this score.
     service.score(pending)
     assert len(_outbox(service)) == 2
-    restored = elsewhere.restore(tmp_path / "backup")
+    assert elsewhere.restore(tmp_path / "backup") == 1
     elsewhere.score_all()
-    assert restored.held_mails == 1
     assert _outbox(elsewhere) == []
     service.database, service.storage = elsewhere.database, elsewhere.storage
     service.score(service.submit(competition, seed=9))
@@ -229,7 +227,7 @@ def test_restored_installation_sends_no_email_twice(service, elsewhere, tmp_path
     assert mail.subject.endswith("scored")
 
 
-def test_backup_contains_no_secrets_and_lists_the_required_ones(service, tmp_path, elsewhere):
+def test_backup_contains_no_secrets_and_lists_the_required_ones(service, tmp_path):
     service.competition()
     secret = {"secret_key": "the-secret-key-itself", "smtp_password": "the-smtp-password"}
     settings = service.settings.model_copy(
@@ -244,10 +242,10 @@ def test_backup_contains_no_secrets_and_lists_the_required_ones(service, tmp_pat
             content = path.read_bytes()
             content += gzip.decompress(content) if content[:2] == b"\x1f\x8b" else b""
             assert b"the-secret" not in content and b"the-smtp" not in content
-    assert "FAIRBOARD_SECRET_KEY" in record.secrets[0]
-    assert any("FAIRBOARD_SMTP_PASSWORD" in sentence for sentence in record.secrets)
+    needed = backups.needed_secrets(settings)
+    assert "FAIRBOARD_SECRET_KEY" in needed[0] and "FAIRBOARD_SMTP_PASSWORD." in needed
     assert "FAIRBOARD_CONTACT=Ada <ada@example.org>" in record.settings
-    assert not elsewhere.restore(folder).has_secret_key
+    assert record.secret_key_mark == backups.mark(settings) != backups.mark(service.settings)
 
 
 def test_blob_missing_or_damaged_before_the_backup_is_named(service, tmp_path):
@@ -305,7 +303,7 @@ def test_missing_rows_are_found_by_the_verification_and_by_the_restore(service, 
     backup[1].tables["submission"].row_count = 2
     assert backups.verify(backup) == ["The table submission has 1 rows instead of 2."]
     with refused("cannot_restore"):
-        backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, backup)
+        backups.restore(elsewhere.database, elsewhere.storage, backup)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -314,8 +312,9 @@ def test_backup_of_another_version_is_rejected(service, elsewhere, tmp_path):
     record = make_backup(service, tmp_path / "backup").record
     changed = record.model_copy(update={"revision": "0053"})
     with pytest.raises(NotABackup, match=r"made the backup .* with the schema 0053"):
-        backups.restore(elsewhere.settings, elsewhere.database, elsewhere.storage, (Store("/"), changed))
-    for unknown in ({"format": 4}, {"blobs": {"../../secret": 1}}, {"parts": {"/etc/passwd": 1}}):
+        backups.restore(elsewhere.database, elsewhere.storage, (Store("/"), changed))
+    copy = database_copies.TableCopy([], 0, {"/etc/passwd": 1})
+    for unknown in ({"format": 3}, {"blobs": {"../../secret": 1}}, {"tables": {"team": copy}}):
         store = Store(str(tmp_path / f"{next(iter(unknown))}"))
         store.add_record(record.model_copy(update=unknown))
         with pytest.raises(NotABackup, match="damaged, or another version"):
@@ -345,7 +344,7 @@ def test_retention_keeps_the_last_undamaged_backup_and_deletes_nothing_beside_an
     store = store_of(configured)
     (only,) = set(second.record.objects) - set(first.record.objects)
     store.objects.delete(only)
-    store.add_record(first.record.model_copy(update={"format": 4}))
+    store.add_record(first.record.model_copy(update={"format": 3}))
     backups.prune(store, keep=timedelta(), now=second.record.made_at + DAY)
     assert "No old backups were deleted." in caplog.text and len(store.records()[0]) == 2
     store._records.delete(_other_record(store, (first, second)))
@@ -480,12 +479,11 @@ def test_a_full_disk_leaves_the_last_backup_usable_and_administrators_receive_on
     assert len(mails()) == 2
 
 
-def test_interrupted_backup_can_be_repeated_at_once(service, configured):
+def test_interrupted_backup_can_be_repeated_at_once(service, configured, monkeypatch):
     service.submit(service.competition())
-    calls = iter([False] * 5)
-    with pytest.raises(BackupInterrupted):
-        run(service, configured, is_stopped=lambda: next(calls, True))
-    assert store_of(configured).records() == ([], [])
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(Store, "add_record", lambda *_: sys.exit(0))
+        run(service, configured)
     with service.database.read() as session:
         assert session.scalars(select(BackupRun)).all() == []
     run(service, configured)
@@ -549,15 +547,12 @@ def test_the_doctor_reports_missed_and_unscheduled_backups(service, configured):
     assert finding(configured).level == "ok" and "A backup is in progress." in finding(configured).message
 
 
-def test_without_enough_space_no_backup_and_no_upgrade_is_started(
-    service, tmp_path, next_migration, monkeypatch
-):
+def test_without_enough_space_no_backup_is_started(service, tmp_path, monkeypatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
-    with refused("cannot_back_up", match="folder on a larger disk"):
+    with refused("cannot_back_up", match="too little disk space"):
         make_backup(service, tmp_path / "backup")
-    with refused("cannot_back_up", match=r"No table was changed.*`fairboard migrate --without-backup`"):
-        backups.migrate(service.settings, service.database, say=print)
-    assert schema.current(service.database) != next_migration
+    with refused("cannot_back_up"):
+        backups.copy_before_upgrade(service.settings, service.database)
     assert not (tmp_path / "backup").exists() and not (service.settings.data_dir / "backups").exists()
 
 

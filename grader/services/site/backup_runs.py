@@ -11,7 +11,7 @@ from grader.models import BackupRun, User
 from grader.services.site import counting, letters, outbox
 from grader.text import one_line
 
-LEASE = timedelta(minutes=3)
+LEASE = timedelta(minutes=15)  # renewed after each object that is copied
 RETRY_AFTER = timedelta(minutes=15)
 KEPT = timedelta(days=400)
 ERROR_MAX_LENGTH = 500
