@@ -6,6 +6,7 @@ again. Secret settings are not included. The cache is not included.
 
 import hashlib
 import hmac
+import io
 import logging
 import shutil
 import tempfile
@@ -82,7 +83,7 @@ class _Writer:
         self._counting = threading.Lock()
         self.copied = 0
 
-    def add(self, sha256: str, open_source: Callable[[], IO[bytes]]) -> int:
+    def add(self, sha256: str, open_source: Callable[[], IO[bytes] | io.FileIO]) -> int:
         """Store content with this hash; return its size; raise BlobMissing or BlobDamaged."""
         if time.monotonic() - self._renewed_at >= RENEW_SECONDS:
             self._renew()
@@ -220,7 +221,7 @@ def _copy_tables(
         reach("backup.after_tables")
         for copy in record.tables.values():
             for sha256 in copy.parts:
-                writer.add(sha256, partial((Path(scratch) / sha256).open, "rb"))
+                writer.add(sha256, partial(io.FileIO, Path(scratch) / sha256))
     return named, required
 
 
