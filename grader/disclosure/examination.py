@@ -26,87 +26,71 @@ def examine(
 
     No file content raises an exception. `tell` receives the position in the file after each block of rows.
     """
+    ids = np.array(hidden[0].ids, object)
+    sample = ids[np.random.default_rng(0).permutation(ids.size)[:MOST_ROWS]]
     disclosures: dict[Disclosure, None] = {}
     unopened: list[Unopened] = []
-    tables = rows = 0
     preview: dict[str, Any] | None = None
     for each in tables_in(file):
         if isinstance(each, Unopened):
             unopened.append(each)
             continue
-        gathered = _Gathered(each, hidden)
+        parts: list[pd.DataFrame] = []
         try:
-            for _ in gathered.read():
+            for block, part in _sampled(each, sample):
+                preview = preview or _preview(each.name, block)
+                parts.append(part)
                 tell(file.tell())
         except UNREADABLE as error:
             unopened.append(unopened_by(each.name, error))
-        tables, rows = tables + 1, rows + gathered.rows
-        preview = preview or gathered.preview
-        disclosures |= dict.fromkeys(gathered.disclosures())
-    return Examined(tuple(disclosures), tuple(unopened[:MOST_UNOPENED]), len(unopened), tables, rows, preview)
+        disclosures |= dict.fromkeys(_disclosures(each.name, parts, hidden))
+    return Examined(tuple(disclosures), unopened[:MOST_UNOPENED], preview)
 
 
-class _Gathered:
-    """The rows of a table that have ids of a random sample of the solution."""
+def _sampled(table: DataTable, sample: NDArray[Any]) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Yield each block of rows, and its rows with ids of the sample, indexed by id."""
+    known: set[str] = set()
+    id_column: str | None = None
+    rows = 0
+    for block in table.blocks:
+        known = known or set(sample[: MOST_CELLS // max(1, block.shape[1])])
+        id_column = id_column or _found_id(block, known)
+        part = block.assign(**{ORDER: np.arange(rows, rows + len(block))})
+        part.index = pd.Index(_ids(block[id_column], known) if id_column in block else [""] * len(block))
+        yield block, part[part.index.isin(known)]
+        rows += len(block)
 
-    def __init__(self, table: DataTable, hidden: Sequence[Hidden]) -> None:
-        self.rows = 0
-        self.preview: dict[str, Any] | None = None
-        self._table, self._hidden = table, hidden
-        ids = np.array(hidden[0].ids, object)
-        self._sample = ids[np.random.default_rng(0).permutation(ids.size)[:MOST_ROWS]]
-        self._known: dict[str, int] = {}
-        self._id_column: str | None = None
-        self._parts: list[pd.DataFrame] = []
 
-    def read(self) -> Iterator[None]:
-        """Read the table to its end, one block of rows after another."""
-        for block in self._table.blocks:
-            if not self.rows:
-                most = MOST_CELLS // max(1, block.shape[1])
-                self._known = {text: number for number, text in enumerate(self._sample[:most])}
-                self.preview = _preview(self._table.name, block)
-            if self._id_column is None:
-                self._id_column = self._found_id(block)
-            if self._id_column in block:
-                part = block.assign(**{ORDER: np.arange(self.rows, self.rows + len(block))})
-                part.index = pd.Index(self._ids(block[self._id_column]))
-                self._parts.append(part[part.index.isin(self._known)])
-            self.rows += len(block)
-            yield
+def _ids(column: "pd.Series[Any]", known: set[str]) -> list[str]:
+    """Return the ids in a column; the id 7 may also appear as 7.0 or 7.txt."""
+    return [text if text in known else text.partition(".")[0] for text in column.str.strip()]
 
-    def _ids(self, column: "pd.Series[Any]") -> list[str]:
-        """Return the ids in a column; the id 7 may also appear as 7.0 or 7.txt."""
-        texts = column.str.strip()
-        return [text if text in self._known else text.partition(".")[0] for text in texts]
 
-    def _found_id(self, block: pd.DataFrame) -> str | None:
-        """Return the column with the most ids, unless it repeats a few of them."""
-        best, most = None, LEAST_ROWS - 1
-        for name in map(str, block):
-            matched = [text for text in self._ids(block[name]) if text in self._known]
-            if len(set(matched)) > most and 2 * len(set(matched)) >= len(matched):
-                best, most = name, len(set(matched))
-        return best
+def _found_id(block: pd.DataFrame, known: set[str]) -> str | None:
+    """Return the column with the most ids, unless it repeats a few of them."""
+    best, most = None, LEAST_ROWS - 1
+    for name in map(str, block):
+        matched = [text for text in _ids(block[name], known) if text in known]
+        if len(set(matched)) > most and 2 * len(set(matched)) >= len(matched):
+            best, most = name, len(set(matched))
+    return best
 
-    def disclosures(self) -> Iterator[Disclosure]:
-        """Yield what the rows disclose, even if only a part of the table could be read."""
-        if not self._parts:
-            return
-        rows = pd.concat(self._parts)
-        rows = rows[~rows.index.duplicated()].fillna("")
-        for hidden in self._hidden:
-            places = {text: place for place, text in enumerate(hidden.ids)}
-            kept = rows[rows.index.isin(places)]
-            at = np.array([places[text] for text in kept.index], np.intp)
-            for name in map(str, kept):
-                by_kind: dict[TargetKind, dict[str, None]] = {}
-                for target in hidden.targets:
-                    tests = (_follows,) if target.is_number else (_agrees, _is_grouped)[: 1 + (name == ORDER)]
-                    if any(agrees(kept[name], target.codes[at]) for agrees in tests):
-                        by_kind.setdefault(target.kind, {})[target.name] = None
-                for kind, names in by_kind.items():
-                    yield Disclosure(self._table.name, _shown(name), kind, tuple(names), len(kept))
+
+def _disclosures(table: str, parts: list[pd.DataFrame], hidden: Sequence[Hidden]) -> Iterator[Disclosure]:
+    """Yield what the rows of a table disclose, even if only a part of it could be read."""
+    rows = pd.concat(parts) if parts else pd.DataFrame()
+    rows = rows[~rows.index.duplicated()].fillna("")
+    for solution in hidden if len(rows) else ():
+        places = pd.Index(solution.ids).get_indexer(rows.index)
+        kept, at = rows[places >= 0], places[places >= 0]
+        for name in map(str, kept):
+            by_kind: dict[TargetKind, dict[str, None]] = {}
+            for target in solution.targets:
+                tests = (_follows,) if target.is_number else (_agrees, _is_grouped)[: 1 + (name == ORDER)]
+                if any(agrees(kept[name], target.codes[at]) for agrees in tests):
+                    by_kind.setdefault(target.kind, {})[target.name] = None
+            for kind, names in by_kind.items():
+                yield Disclosure(table, _shown(name), kind, tuple(names), len(kept))
 
 
 def _agrees(column: "pd.Series[Any]", codes: NDArray[np.intp]) -> bool:
@@ -119,15 +103,24 @@ def _agrees(column: "pd.Series[Any]", codes: NDArray[np.intp]) -> bool:
     classes = int(np.count_nonzero(counts))
     is_small = len(values) <= MOST_CATEGORIES and len(values) * LEAST_ROWS <= codes.size
     if is_small or (len(values) <= 1.1 * classes and 2 * len(values) <= codes.size):
-        table = np.zeros((len(values), counts.size), np.int64)
-        np.add.at(table, (places, codes), 1)
-        if codes.size - table.max(axis=1).sum() <= TOLERANCE * rarer:
+        agreeing = pd.crosstab(places, codes).max(axis=1).sum()
+        if codes.size - agreeing <= TOLERANCE * rarer:
             return True
-    if classes != 2:
+    return classes == 2 and _orders(column, codes == codes.max())
+
+
+def _orders(column: "pd.Series[Any]", is_second: NDArray[np.bool_]) -> bool:
+    """Return whether the numbers of a column are nearly all larger in one class than in the other."""
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
+    known = np.isfinite(numbers)
+    is_second = is_second[known]
+    second = np.count_nonzero(is_second)
+    first = is_second.size - second
+    if min(first, second) < LEAST_ROWS:
         return False
-    numbers = pd.to_numeric(column, errors="coerce")
-    known = np.isfinite(numbers.to_numpy(np.float64))
-    return _orders(numbers[known], codes[known] == codes.max())
+    ranks = pd.Series(numbers[known]).rank().to_numpy()
+    auc = (ranks[is_second].sum() - second * (second + 1) / 2) / first / second
+    return bool(max(auc, 1 - auc) >= LEAST_AUC)
 
 
 def _follows(column: "pd.Series[Any]", ranks: NDArray[np.intp]) -> bool:
@@ -137,16 +130,7 @@ def _follows(column: "pd.Series[Any]", ranks: NDArray[np.intp]) -> bool:
     if min(np.unique(numbers[known]).size, np.unique(ranks[known]).size) < 2 * LEAST_ROWS:
         return False
     both = pd.DataFrame({"column": numbers[known], "hidden": ranks[known]}).rank()
-    return bool(abs(np.corrcoef(both.to_numpy().T)[0, 1]) >= LEAST_AUC)
-
-
-def _orders(numbers: "pd.Series[Any]", is_second: NDArray[np.bool_]) -> bool:
-    second, first = np.count_nonzero(is_second), np.count_nonzero(~is_second)
-    if min(first, second) < LEAST_ROWS:
-        return False
-    wins = numbers.rank().to_numpy()[is_second].sum() - second * (second + 1) / 2
-    auc = wins / first / second
-    return bool(max(auc, 1 - auc) >= LEAST_AUC)
+    return bool(abs(both["column"].corr(both["hidden"])) >= LEAST_AUC)
 
 
 def _is_grouped(order: "pd.Series[Any]", codes: NDArray[np.intp]) -> bool:
@@ -167,7 +151,7 @@ def _preview(table: str, block: pd.DataFrame) -> dict[str, Any] | None:
     return {
         "table": _shown(table),
         "rows": len(rows),
-        "is_sample": len(block) > len(rows) or len(block) >= SAMPLE_ROWS,
+        "is_sample": len(block) >= SAMPLE_ROWS,
         "column_count": block.shape[1],
         "columns": [{"name": _shown(name)} | _statistics(rows[name]) for name in map(str, rows)],
         "first": [[_shown(cell) for cell in row] for row in rows.head(SHOWN_ROWS).to_numpy().tolist()],

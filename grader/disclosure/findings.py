@@ -1,4 +1,4 @@
-"""Hidden values of a solution, and the disclosures of a data file about them."""
+"""Hidden values of a solution, and the findings of a data file about them."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -47,42 +47,37 @@ class Hidden:
         usage: NDArray[np.int8],
     ) -> "Hidden":
         """Return the hidden columns. Labels are numbers or classes, and a blank identity is NaN."""
-        targets = [Target(TargetKind.LABEL, *each) for name in labels for each in _coded(name, labels[name])]
-        for name, values in identities.items():
-            targets += [Target(TargetKind.IDENTITY, *each) for each in _coded(name, values)]
-        targets += [Target(TargetKind.USAGE, *each) for each in _coded("Usage", usage.astype(str).tolist())]
+        columns: dict[TargetKind, Mapping[str, Any]] = {
+            TargetKind.LABEL: labels,
+            TargetKind.IDENTITY: identities,
+            TargetKind.USAGE: {"Usage": usage.astype(str).tolist()},
+        }
+        targets = [
+            Target(kind, name, *each)
+            for kind, named in columns.items()
+            for name, values in named.items()
+            for each in _coded(values)
+        ]
         return cls(ids, tuple(targets))
 
 
-def _coded(
-    name: str, values: NDArray[np.float64] | Sequence[str]
-) -> list[tuple[str, NDArray[np.intp], bool]]:
+def _coded(values: NDArray[np.float64] | Sequence[str]) -> list[tuple[NDArray[np.intp], bool]]:
     """Return a column as classes, as ranks of numbers or, from 0 to 1, as whether it reaches a threshold."""
     if not isinstance(values, np.ndarray):
         names, codes = np.unique(np.array(values, object).astype(str), return_inverse=True)
         single = range(names.size) if 2 < names.size <= FEW_CLASSES else ()
-        return [(name, each.astype(np.intp), False) for each in (codes, *(codes == code for code in single))]
+        return [(each.astype(np.intp), False) for each in (codes, *(codes == code for code in single))]
     numbers = values[np.isfinite(values)]
     if numbers.size and (numbers.min() < 0 or numbers.max() > 1):
-        return [(name, np.unique(values, return_inverse=True)[1], True)]
-    return [(name, each.astype(np.intp), False) for each in (values >= THRESHOLD, values > 0)]
+        return [(np.unique(values, return_inverse=True)[1], True)]
+    return [(each.astype(np.intp), False) for each in (values >= THRESHOLD, values > 0)]
 
 
-@dataclass(frozen=True, slots=True)
-class Disclosure:
+class Disclosure(NamedTuple):
     """A column that discloses hidden values.
 
-    Attributes
-    ----------
-    table : str
-        The table's path in the file; empty if the file is a single table.
-    column : str
-        The column's name, or `ORDER`.
-    kind : TargetKind
-    names : tuple of str
-        Solution columns with which the column agrees.
-    rows : int
-        The number of compared rows of the solution.
+    `table` is the table's path in the file, which is empty if the file is a single table. `column` is the
+    column's name or `ORDER`. `names` are the solution columns with which it agrees in `rows` compared rows.
     """
 
     table: str
@@ -92,24 +87,29 @@ class Disclosure:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unopened:
+class Unopened(NamedTuple):
     """A part of a file that could not be checked; `name` is its path, which is empty for the whole file."""
 
     name: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Examined:
-    """The result of the leak check of a file; `unopened` contains the first of the `unopened_count` parts.
+    """The result of the leak check of a file.
 
-    `preview` contains the first rows and the column statistics of the first table.
+    `unopened` are the first parts that could not be checked. `preview` contains the first rows and the column
+    statistics of the first table.
     """
 
-    disclosures: tuple[Disclosure, ...]
-    unopened: tuple[Unopened, ...]
-    unopened_count: int
-    tables: int
-    rows: int
+    disclosures: Sequence[Disclosure] = ()
+    unopened: Sequence[Unopened] = ()
     preview: dict[str, Any] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as JSON data."""
+        return {
+            "disclosures": [each._asdict() for each in self.disclosures],
+            "unopened": [each._asdict() for each in self.unopened],
+            "preview": self.preview,
+        }

@@ -21,14 +21,9 @@ BLOCK_CELLS, BLOCK_LINES = 1_000_000, 10_000
 MOST_COLUMNS, MOST_FILES = 5_000, 10_000
 DELIMITERS = ",\t;|"
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
-OTHER_FORMATS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
-    (b"PAR1", "Parquet files are not checked"),
-    ((GZIP, *ZIP), "archives and compressed files in other archives or compressed files are not checked"),
-    (b"%PDF", "PDF documents are not checked"),
-    ((b"\xff\xfe", b"\xfe\xff"), "UTF-16 texts are not checked; save it as UTF-8"),
-    ((b"<?xml", b"<!", b"<html"), "XML and HTML documents are not checked"),
-)
-OTHER_JSON = "only JSON Lines are checked, not other JSON documents"
+# The first bytes of other texts and of nested archives: Parquet, PDF, UTF-16, XML, HTML, JSON lists.
+OTHERS = (GZIP, *ZIP, b"PAR1", b"%PDF", b"\xff\xfe", b"\xfe\xff", b"<?xml", b"<!", b"<html")
+OTHER_FORMAT = "only CSV and JSON Lines in UTF-8 are checked, also in a gzip file or ZIP archive"
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 MOST_CONTROL = 0.01  # share in texts, for example in comments from the web; binary data has more
 
@@ -87,8 +82,6 @@ def _members(archive: zipfile.ZipFile) -> Iterator[DataTable | Unopened]:
         raise GivenUp(f"it contains {len(entries):,} files")
     for entry in entries:
         try:
-            if entry.flag_bits & 1:
-                raise GivenUp("it is password-protected")
             with archive.open(entry) as inner:
                 yield from _text(entry.filename, inner)
         except UNREADABLE as error:
@@ -99,16 +92,13 @@ def _text(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[DataTable]:
     """Yield a text as a table; raise GivenUp for any other format."""
     beginning = stream.read(BEGINNING)
     stream.seek(0)
-    for magic, reason in OTHER_FORMATS:
-        if beginning.startswith(magic):
-            raise GivenUp(reason)
-    if b"\0" in beginning or len(_CONTROL.findall(beginning)) > 1 + MOST_CONTROL * len(beginning):
-        raise GivenUp("it is not text (only CSV, JSON Lines, ZIP and gzip are checked)")
-    line = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].decode(errors="replace")
+    text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
+    is_binary = b"\0" in beginning or len(_CONTROL.findall(beginning)) > 1 + MOST_CONTROL * len(beginning)
+    if is_binary or beginning.startswith(OTHERS) or text.startswith(b"["):
+        raise GivenUp(OTHER_FORMAT)
+    line = text.partition(b"\n")[0].decode(errors="replace")
     if line.startswith("{"):
         yield DataTable(name, _of_json(stream))
-    elif line.startswith("["):
-        raise GivenUp(OTHER_JSON)
     elif line:
         yield DataTable(name, _of_csv(stream, line))
 
@@ -136,9 +126,9 @@ def _of_json(stream: IO[bytes] | gzip.GzipFile) -> Iterator[pd.DataFrame]:
         try:
             values = [json.loads(line) for line in lines if line.strip()]
         except (ValueError, RecursionError) as error:
-            raise GivenUp(f"{OTHER_JSON} ({error})") from error
-        if is_first and len(values) == 1:
-            raise GivenUp(OTHER_JSON)
+            raise GivenUp(OTHER_FORMAT) from error
+        if is_first and len(values) == 1:  # a document in one line
+            raise GivenUp(OTHER_FORMAT)
         is_first = False
         rows = pd.json_normalize([each for each in values if isinstance(each, dict)])
         if rows.shape[1] > MOST_COLUMNS:

@@ -279,11 +279,9 @@ class RosterEntry(Base):
 class DataCheckState(enum.StrEnum):
     """The states of a data file's check for disclosed labels.
 
-    `unchecked` files had passed, but a later check could not read them. `allowed` files disclose labels, but
-    an organizer has allowed them.
+    `allowed` files disclose labels or could not be read, but an organizer has released them.
     """
 
-    UNCHECKED = "unchecked"
     WAITING = "waiting"
     PASSED = "passed"
     HELD = "held"
@@ -293,8 +291,8 @@ class DataCheckState(enum.StrEnum):
 class DataFile(Base):
     """A file on the Data page.
 
-    `check_key` identifies the checked bytes and the solutions. `findings` contains the check's result and the
-    `sha256` of the file. `allowed` contains an organizer's reason, its time, and the findings it covers.
+    `check_key` identifies the checked bytes and the solutions. `findings` contains the check's result.
+    `allowed` contains the time of a release, and the findings that it covers.
     """
 
     __tablename__ = "data_file"
@@ -307,7 +305,7 @@ class DataFile(Base):
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     uploaded_at: Mapped[datetime]
     check_state: Mapped[DataCheckState] = mapped_column(
-        default=DataCheckState.UNCHECKED,
+        default=DataCheckState.WAITING,
     )
     check_key: Mapped[str | None] = mapped_column(String(64))
     findings: Mapped[dict[str, Any]] = mapped_column(default=dict)

@@ -23,7 +23,6 @@ blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug
 DATA = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
 # For each state of a check: its words, and the class of its pill.
 STATES = {
-    DataCheckState.UNCHECKED: ("not checked", "pending"),
     DataCheckState.WAITING: ("waiting for its check", "pending"),
     DataCheckState.PASSED: ("checked", "scored"),
     DataCheckState.HELD: ("held back", "failed"),
@@ -96,14 +95,13 @@ def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
         found, (words, pill) = data_checks.found_in(file), STATES[file.check_state]
         if file.name in waiting and file.check_state is not DataCheckState.WAITING:
             words += ", being checked again" if file.findings else ", is being checked"
-        is_unopened = file.check_state is DataCheckState.UNCHECKED and bool(found.unopened)
         is_held = file.check_state is DataCheckState.HELD
         checks[file.name] = {
             "words": words,
             "pill": pill,
             "sentences": found.sentences,
             "is_held": is_held,
-            "can_be_released": file.name not in waiting and (is_held or is_unopened),
+            "can_be_released": is_held and file.name not in waiting,
         }
     return {
         "states": checklist.sections(ask),

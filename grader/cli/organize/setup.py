@@ -15,7 +15,6 @@ from grader.client.organizer import Organizer, quoted
 from grader.errors import FairboardError
 
 STATES = {
-    "unchecked": "not checked",
     "waiting": "waiting for its check",
     "passed": "checked",
     "held": "held back",
@@ -160,14 +159,11 @@ def _change(desk: Organizer, changes: Mapping[str, Any]) -> dict[str, Any]:
 @click.argument("slug")
 @organizers
 def data(client: Client, slug: str) -> CommandOutput:
-    """Check unchecked data files of SLUG, and show what each file would disclose.
+    """List the data files of SLUG, and what each file would disclose.
 
     The exit code is 1 if a file is held back.
     """
     desk = client.organize(slug)
-    for file in desk.data()["files"]:
-        if file["state"] == "unchecked":
-            desk.call("POST", f"data/{quoted(file['name'])}/check")
     found, lines, errors = desk.data(), list[str](), list[str]()
     for file in found["files"]:
         lines.append(f"{file['name']}: {STATES.get(file['state'], file['state'])}.")

@@ -6,14 +6,14 @@ whenever a solution or the file changes. For the release to participants, see `f
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.disclosure import ORDER, Examined, TargetKind, Unopened
+from grader.disclosure.findings import ORDER, Examined, TargetKind, Unopened
 from grader.models import (
     Competition,
     DataCheckState,
@@ -61,29 +61,24 @@ def record_outcome(
     file = session.get(DataFile, file_id, populate_existing=True)
     if file is None or file.sha256 != sha256:
         return None
-    _settle(Act(session, competition, CHECK, now), file, _as_findings(examined, sha256), key)
+    _settle(Act(session, competition, CHECK, now), file, examined, key)
     return file
 
 
 def _hold(act: Act, file: DataFile, key: str, incident: str | None) -> None:
     """Hold back a file whose check failed."""
     reason = f"{BROKEN} (incident {incident})" if incident else BROKEN
-    broken = Examined((), (Unopened("", reason),), 1, 0, 0)
-    _settle(act, file, _as_findings(broken, file.sha256), key)
+    _settle(act, file, Examined(unopened=[Unopened("", reason)]), key)
 
 
-def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> None:
+def _settle(act: Act, file: DataFile, examined: Examined, key: str) -> None:
     before = file.check_state
-    was_passed = before is DataCheckState.PASSED and file.findings.get("sha256") == file.sha256
-    file.findings, file.check_key = findings, key
-    covering = covered(findings)
+    file.findings, file.check_key = examined.as_dict(), key
+    covering = covered(file)
     if not covering:
         file.check_state = DataCheckState.PASSED
     elif covering <= set(file.allowed.get("covers", ())):
         file.check_state = DataCheckState.ALLOWED
-    elif (was_passed or before is DataCheckState.UNCHECKED) and not findings["disclosures"]:
-        # Participants already have the file, so parts that are not checked are only reported.
-        file.check_state = DataCheckState.UNCHECKED
     else:
         file.check_state = DataCheckState.HELD
     act.session.flush()
@@ -163,18 +158,17 @@ def request(
     if not files or under_way(session, competition=competition) is not None:
         return None
     last = newest(session, competition=competition)
-    solutions = solutions_of(session, competition=competition)
-    keys = {file.id: key_of(file, solutions) for file in files}
-    params = {"keys": sorted(keys.values())}
-    if last is not None and last.state is JobState.FAILED and last.parameters.get("keys") == params["keys"]:
+    if last is not None and last.state is JobState.FAILED:
+        solutions = solutions_of(session, competition=competition)
         for file in files:
-            _hold(Act(session, competition, CHECK, now), file, keys[file.id], last.incident)
+            _hold(Act(session, competition, CHECK, now), file, key_of(file, solutions), last.incident)
+        organizer_jobs.dismiss(session, job=last, now=now)
         return None
     return organizer_jobs.add(
         session,
         competition=competition,
         kind=OrganizerJobKind.DATA,
-        parameters=params,
+        parameters={},
         created_by=actor.user if actor else None,
         now=now,
     )
@@ -236,11 +230,8 @@ def found_in(file: DataFile) -> Found:
         f"{each['name'] or file.name} was not checked: {each['reason']}"
         for each in file.findings.get("unopened", ())
     ]
-    count = file.findings.get("unopened_count", 0)
-    if count > len(unopened):
-        unopened.append(f"{count - len(unopened):,} more parts were not checked")
     public = [_KINDS[kind][1] for kind in dict.fromkeys(TargetKind(each["kind"]) for each in disclosures)]
-    if count:
+    if unopened:
         public.append("everything in the parts that were not checked")
     return Found(tuple(map(_disclosed, disclosures)), tuple(unopened), "; ".join(public))
 
@@ -255,28 +246,12 @@ def _disclosed(disclosure: Mapping[str, Any]) -> str:
     return f"{place} agrees with {kind} {names} ({disclosure['rows']:,} rows)"
 
 
-def _as_findings(examined: Examined, sha256: str) -> dict[str, Any]:
-    return {
-        "sha256": sha256,
-        "disclosures": [asdict(each) | {"names": list(each.names)} for each in examined.disclosures],
-        "unopened": [asdict(each) for each in examined.unopened],
-        "unopened_count": examined.unopened_count,
-        "tables": examined.tables,
-        "rows": examined.rows,
-        "preview": examined.preview,
-    }
-
-
 def preview_of(file: DataFile) -> Mapping[str, Any] | None:
     """Return a file's first rows and column statistics for users who may download it, or None."""
-    if file.name.lower().endswith(WITHOUT_PREVIEW) or file.findings.get("sha256") != file.sha256:
-        return None
-    return file.findings.get("preview")
+    return None if file.name.lower().endswith(WITHOUT_PREVIEW) else file.findings.get("preview")
 
 
-def covered(findings: Mapping[str, Any]) -> set[str]:
+def covered(file: DataFile) -> set[str]:
     """Return the disclosures that a release allows; "unopened" stands for parts that were not checked."""
-    disclosed = {
-        f"{each['kind']}: {name}" for each in findings.get("disclosures", ()) for name in each["names"]
-    }
-    return disclosed | ({"unopened"} if findings.get("unopened_count") else set())
+    disclosed = {f"{each['kind']}: {name}" for each in file.findings["disclosures"] for name in each["names"]}
+    return disclosed | ({"unopened"} if file.findings["unopened"] else set())

@@ -8,11 +8,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal, ParticipantError, Refusal
-from grader.models import Competition, DataCheckState, DataFile, JobState
+from grader.models import Competition, DataCheckState, DataFile
 from grader.services.competitions import acting, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_problems import Fault
-from grader.services.site import organizer_jobs
 from grader.services.site.log import Actor
 from grader.services.solutions import data_checks as checks
 from grader.storage.stores import StoredBlob
@@ -149,11 +148,7 @@ class DataUnchecked(OrganizerError):
 
 def is_given_out(competition: Competition, file: DataFile) -> bool:
     """Return whether participants may download a file."""
-    if competition.solution_published_at is not None:
-        return True
-    if file.check_state is DataCheckState.UNCHECKED:
-        return True
-    return file.check_state in GIVEN_OUT and file.findings.get("sha256") == file.sha256
+    return competition.solution_published_at is not None or file.check_state in GIVEN_OUT
 
 
 def require_given_out(competition: Competition, file: DataFile) -> None:
@@ -165,14 +160,12 @@ def require_given_out(competition: Competition, file: DataFile) -> None:
 def allow(act: Act, *, name: str, reason: str = "") -> DataFile:
     """Release a file that is held back; raise OrganizerRefusal."""
     file = get(act.session, competition=act.competition, name=name)
-    is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
-    if file.check_state is not DataCheckState.HELD and not is_unopened:
+    if file.check_state is not DataCheckState.HELD:
         message = f"{name} is not held back by its check."
         raise OrganizerRefusal("not_held", ErrorKind.CONFLICT, message)
     seen = checks.found_in(file)
     file.check_state = DataCheckState.ALLOWED
-    covers = sorted(checks.covered(file.findings))
-    file.allowed = {"at": act.now.isoformat(), "covers": covers}
+    file.allowed = {"at": act.now.isoformat(), "covers": sorted(checks.covered(file))}
     act.record(
         "data.allow",
         f"data file {file.name}",
@@ -191,9 +184,6 @@ def check_again(act: Act, *, name: str) -> None:
     file = get(session, competition=competition, name=name)
     file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
     session.flush()
-    last = checks.newest(session, competition=competition)
-    if last is not None and last.state is JobState.FAILED:
-        organizer_jobs.dismiss(session, job=last, now=act.now)
     checks.request(session, competition=competition, now=act.now, actor=act.actor)
 
 

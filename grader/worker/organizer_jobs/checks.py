@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from grader import db
 from grader.crash_points import reach
-from grader.disclosure import Examined, Hidden
+from grader.disclosure.findings import Examined, Hidden
 from grader.errors import OrganizerError
 from grader.files import (
     ColumnGuess,

@@ -167,9 +167,7 @@ def test_unreadable_file_needs_the_organizers_confirmation(service):
     add(service, competition, b"\x89PNG\0\0")
     work(service)
     found = checks.found_in(file(service, competition))
-    assert len(found.unopened) == 1 and found.unopened[0].startswith(
-        "test.csv was not checked: it is not text"
-    )
+    assert len(found.unopened) == 1 and found.unopened[0].startswith("test.csv was not checked: only CSV")
     assert not data_files.is_given_out(competition, file(service, competition))
     allow(service, competition)
     assert data_files.is_given_out(competition, file(service, competition))
@@ -229,38 +227,6 @@ def test_all_files_are_released_after_the_solution_is_published(service, table):
         close.reveal(acting.begin(session, competition=competition, actor=SHELL, now=service.now))
         publication.publish(session, competition=competition, actor=SHELL, now=service.now)
     assert data_files.is_given_out(service.reload(competition), file(service, competition))
-
-
-@on_sqlite
-def test_released_file_that_is_no_longer_checked_stays_available_but_is_not_called_checked(service, clean):
-    competition = service.competition()
-    add(service, competition, b"PAR1" + clean)
-    sha256 = file(service, competition).sha256
-    with service.database.write() as session:
-        passed = {"sha256": sha256, "disclosures": [], "unopened_count": 0}
-        session.execute(update(DataFile).values(check_state=DataCheckState.PASSED, findings=passed))
-    work(service)
-    found = file(service, competition)
-    assert found.check_state is DataCheckState.UNCHECKED
-    assert checks.found_in(found).unopened == ("test.csv was not checked: Parquet files are not checked",)
-    assert data_files.is_given_out(competition, found)
-    allow(service, competition)
-    assert file(service, competition).check_state is DataCheckState.ALLOWED
-
-
-@on_sqlite
-@pytest.mark.parametrize("kind", ["labels", "unreadable"])
-def test_content_that_was_replaced_without_a_check_is_not_released(service, table, clean, kind):
-    competition = service.competition()
-    add(service, competition, clean)
-    work(service)
-    blob = service.storage.put(csv(table) if kind == "labels" else b"PAR1")
-    with service.database.write() as session:
-        session.execute(update(DataFile).values(sha256=blob.sha256))
-    assert not data_files.is_given_out(competition, file(service, competition))
-    service.act(checks.request_due)
-    work(service)
-    assert file(service, competition).check_state is DataCheckState.HELD
 
 
 @on_sqlite
