@@ -92,13 +92,13 @@ class Organizer:
         """
         return self.call("PATCH", "settings", json=changes)
 
-    def check_solution(self, file: Path | str, *, finds_test: bool = True) -> Json:
+    def check_solution(self, file: Path | str) -> Json:
         """Upload a solution, wait for its check, and return the check with its report.
 
         ``why_not`` is None if the solution can be accepted. The ids are compared with those of the test.csv
-        among the data files, if there is one, unless `finds_test` is false.
+        among the data files, if there is one.
         """
-        begun = self.upload("solution", file, fields={} if finds_test else {"finds_test": "false"})
+        begun = self.upload("solution", file)
         return self.ended(f"solution/{begun['id']}")
 
     def accept_solution(self, check: Mapping[str, Any]) -> Json:

@@ -155,7 +155,7 @@ def test_another_coding_of_yes_and_no_is_never_dropped_silently(coding, rows):
     values = CODINGS[coding]
     lines = [f"{row},{row % 2},{row % 3 % 2},{values[row * 7 % 11 % len(values)]}" for row in range(rows)]
     data = "\n".join(["id,target,male,other", *lines, ""]).encode()
-    assert not guess_columns(data)[-1].is_explained and guess_columns(data)[-1].is_coded
+    assert not guess_columns(data)[-1].is_explained
     with pytest.raises(FileRejected, match="the role of 'other' is unclear"):
         read_solution(data)
     assert read_solution(data, identities=["male"]).roles.identities == ("male",)
@@ -208,6 +208,5 @@ def test_columns_whose_role_no_one_has_chosen_are_listed():
     data = table().replace(b"rating", b"length", 1)
     with pytest.raises(FileRejected, match="the role of 'language' and 'length' is unclear"):
         read_solution(data)
-    assert {guess.name for guess in guess_columns(data) if guess.is_coded} == {"length"}
     declared = {"length": ColumnRole.UNUSED, "language": ColumnRole.SLICE}
     assert read_solution(data, named=declared).roles.identities == ("female", "black")

@@ -47,12 +47,6 @@ class SolutionForm(FileForm):
     """A solution to check; for a published competition, a corrected solution."""
 
     test: Annotated[Any, Binary] = None
-    finds_test: Annotated[
-        bool,
-        Field(
-            description="Whether to compare the ids with test.csv from the data files if none is uploaded."
-        ),
-    ] = True
 
 
 class SolutionColumn(Answer):
@@ -260,7 +254,7 @@ def upload_solution(act: Act, sent: SolutionForm, prepared: list[NamedBlob]) -> 
     for each in prepared:
         each.hold(act)
     file, *tests = (UploadedFile.of(each.name, each.blob) for each in prepared)
-    job = check_jobs.add(act, file=file, test=tests[0] if tests else None, finds_test=sent.finds_test)
+    job = check_jobs.add(act, file=file, test=tests[0] if tests else None)
     return started(act, job)
 
 

@@ -76,7 +76,7 @@ def _begin(
 ) -> int:
     """Start a rescoring, or continue it after an interruption."""
     if solution is not None:
-        checked = desk.check_solution(solution, finds_test=False)
+        checked = desk.check_solution(solution)
         require_acceptable(checked)
         click.echo(described(checked["report"]))
         sent = {"solution": checked["job"]["id"]}

@@ -205,8 +205,7 @@ def metric_file(client: Client, slug: str, source: Path, sample: Path | None, **
 
 def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
     """Check a solution, set it as the draft's solution, and return its report."""
-    # Data files are checked separately.
-    checked = desk.check_solution(path, finds_test=False)
+    checked = desk.check_solution(path)
     roles = {column["name"]: column["role"] for column in checked["columns"]}
     if label is not None and roles and roles.get(label) != "label":
         if label not in roles:

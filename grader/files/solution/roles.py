@@ -18,11 +18,9 @@ _WORDS = {
     name: frozenset(" ".join(lines).split())
     for name, lines in tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8")).items()
 }
-MISSING_WORDS, YES_NO = _WORDS["missing"], _WORDS["yes_no"]
 OTHER_LABEL_COLUMNS, KNOWN_IDENTITIES, KNOWN_UNUSED = (
     _WORDS[name] for name in ("other_labels", "identities", "unused")
 )
-_CODED = re.compile(r"[0-9]+(?:[.,][0-9]+)?\s*%|[0-9]*,[0-9]+")
 ID_COLUMN, USAGE_COLUMN, UNNAMED = "id", "Usage", "(unnamed)"
 LABEL_COLUMNS = ("target", "label", "toxicity")
 PAIR_COLUMNS = ("counterfactual_id", "pair", "pair_id", "template", "template_id")
@@ -71,14 +69,13 @@ class ColumnGuess:
     """A column with its proposed role and some of its values.
 
     `is_explained` is false if neither the name nor the values explain the role, so that someone must choose
-    it. `is_coded` is true if such a column has numbers or words that may be annotations in another coding.
+    it.
     """
 
     name: str
     role: ColumnRole
     examples: tuple[str, ...]
     is_explained: bool = True
-    is_coded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +171,6 @@ def proposed_roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple
         ColumnGuess(name, once[name], _examples(texts)) if name in once else _guess(name, texts)
         for name, texts in zip(names, columns, strict=True)
     )
-
-
-def is_coded(word: str) -> bool:
-    """Return whether a trimmed word in lower case means yes or no, or is a percentage or has a comma."""
-    return word in YES_NO or _CODED.fullmatch(word) is not None
 
 
 def role_of_fractions(name: str) -> ColumnRole:
@@ -308,10 +300,7 @@ def _guess(name: str, texts: Sequence[str]) -> ColumnGuess:
     is_slice = 2 <= distinct <= MOST_SLICE_VALUES and len(texts) >= LEAST_ROWS_OF_A_SLICE * distinct
     is_slice = is_slice and not are_fractions
     role = ColumnRole.SLICE if is_slice else ColumnRole.UNUSED
-    words = [text.casefold() for text, number in zip(values, numbers, strict=True) if number is None]
-    texts_only = [word for word in words if word not in MISSING_WORDS and not is_coded(word)]
-    may_be_code = len(texts_only) <= MOST_STRAYS * len(values)
-    return ColumnGuess(name, role, examples, is_explained=False, is_coded=may_be_code)
+    return ColumnGuess(name, role, examples, is_explained=False)
 
 
 def _is_continuous(values: Sequence[float]) -> bool:

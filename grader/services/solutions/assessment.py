@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from grader.errors import OrganizerError, SeveralProblems
 from grader.files import (
-    ColumnGuess,
     ColumnRole,
     PublicTable,
     RowIds,
@@ -30,10 +29,10 @@ from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Na
 from grader.services.solutions import groups, python_solution
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.groups import Grouped
-from grader.services.solutions.report import ColumnChange, Level, Told
+from grader.services.solutions.report import Level, Told
 from grader.services.solutions.truth import IGNORED, Truth, split_in_half
 from grader.storage.stores import Storage
-from grader.text import listed, quoted
+from grader.text import counted, listed, quoted
 
 SHOWN_IDS = 5
 _ROLES = frozenset({ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE, ColumnRole.SLICE})
@@ -160,7 +159,7 @@ def assess(
     split_key: bytes = b"",
     live: LiveSolution | None = None,
     roles: Mapping[str, ColumnRole] | None = None,
-    undecided: Sequence[ColumnGuess] = (),
+    undecided: Sequence[str] = (),
     test: PublicTable | None = None,
     tell: Told = lambda _: None,
 ) -> Assessed:
@@ -200,6 +199,7 @@ def assess(
         choice = choice.model_copy(update={"metric": resolved})
     other_labels = tuple(solution.other_labels)
     described = _described(solution, None if metric.takes_identities else roles) | {
+        "undecided": list(undecided),
         "split_by": split_by,
         "submission_bytes": submission_upload_cap(solution.row_ids, other_labels, wanted=columns),
         "min_class_rows": choice.min_class_rows,
@@ -210,9 +210,6 @@ def assess(
             "problems": [problem.as_dict() for problem in test.problems],
         },
     }
-    is_chosen = live is None and choice.identities is not None
-    for each in undecided:
-        described["undecided" if each.is_coded and not is_chosen else "undeclared"].append(each.name)
     truth = Truth.of(solution, usage)
     return _assessed(solution.row_ids, truth, choice, described, live=live, test=test, tell=tell)
 
@@ -228,8 +225,6 @@ def _described(solution: Solution, roles: Mapping[str, ColumnRole] | None) -> di
         "other_labels": list(solution.other_labels),
         "pair": next(iter(solution.roles.having(ColumnRole.PAIR)), None),
         "unused_columns": list(solution.roles.unused),
-        "undeclared": [],
-        "undecided": [],
         "roles": {name: role.value for name, role in by_column.items()},
     }
 
@@ -254,24 +249,21 @@ def assess_settings(
     return _assessed(live.row_ids, live.truth, choice, kept, live=before, is_same=True, tell=tell)
 
 
-def compare(live: LiveSolution, solution: Solution, truth: Truth) -> tuple[ColumnChange, ...]:
-    """Return the changed columns of a corrected solution."""
-    positions, metric, roles = positions_in(live.row_ids, solution.row_ids), live.rules.metric, solution.roles
+def compare(live: LiveSolution, solution: Solution, truth: Truth) -> tuple[dict[str, Any], bytes]:
+    """Return the changed values of a corrected solution as a summary in JSON and as a CSV file."""
+    positions = positions_in(live.row_ids, solution.row_ids)
     names = dict(zip(solution.targets, solution.names, strict=True))
+    usage = solution.roles.usage or "Usage"
     before, after = (
-        {names.get(name, name): values for name, values in each.as_written(roles.label).items()}
-        | {roles.usage or "Usage": [USAGE_NAMES[code] for code in each.usage.tolist()]}
+        {names.get(name, name): values for name, values in each.as_written(solution.roles.label).items()}
+        | {usage: [USAGE_NAMES[code] for code in each.usage.tolist()]}
         for each in (live.truth, truth)
     )
     before = {
         name: values[positions] if isinstance(values, np.ndarray) else [values[row] for row in positions]
         for name, values in before.items()
     }
-    thresholds = dict[str, float]()
-    if metric.takes_identities:
-        thresholds = dict.fromkeys(truth.identities, metric.formula.identity_threshold)
-        thresholds[roles.label] = metric.formula.label_threshold
-    return solution_report.compare(before, after, thresholds)
+    return solution_report.changes_of(before, after, solution.row_ids, usage)
 
 
 def with_python_check(assessed: Assessed, source: bytes, sample: PythonTable | None) -> Assessed:
@@ -296,15 +288,13 @@ def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
     unknown = [text.decode() for text in texts if text not in place]
     problems = []
     if missing:
-        words = "row id of the live solution is" if len(missing) == 1 else "row ids of the live solution are"
         problems.append(
-            f"{len(missing):,} {words} missing: {_examples(missing)}. "
-            "Add them. To remove a row from the score, give it the Usage Ignored."
+            f"{counted(len(missing), 'row id')} of the live solution missing: {_examples(missing)}. Add "
+            "them, with the Usage Ignored to remove them from the score."
         )
     if unknown:
-        words = "row id is" if len(unknown) == 1 else "row ids are"
         problems.append(
-            f"{len(unknown):,} {words} not in the live solution: {_examples(unknown)}. Remove them."
+            f"{counted(len(unknown), 'row id')} not in the live solution: {_examples(unknown)}. Remove them."
         )
     if problems:
         raise UnusableSolution(problems)
@@ -347,7 +337,9 @@ def _assessed(
         *(solution_report.finding(Level.STOP, "unscorable", each) for each in grouped.problems),
         *(solution_report.finding(Level.WARNING, *each) for each in grouped.warnings),
         *solution_report.lost_identities(lost),
-        *solution_report.findings(report, is_corrected=live is not None),
+        *solution_report.findings(
+            report, is_corrected=live is not None, is_chosen=choice.identities is not None
+        ),
         *(solution_report.finding(Level.NOTE, "metric", each) for each in _of_classes(grouped)),
     ]
     return Assessed(row_ids, truth, grouped.rules, report, tuple(grouped.problems))

@@ -80,17 +80,15 @@ def add(
     *,
     file: UploadedFile,
     test: UploadedFile | None = None,
-    finds_test: bool = True,
     roles: Mapping[str, ColumnRole] | None = None,
 ) -> OrganizerJob:
     """Add a job that checks a solution.
 
-    If `roles` is None, the job guesses the columns' roles. If `test` is None and `finds_test` is true, it
-    compares the solution with the test.csv among the data files.
+    If `roles` is None, the job guesses the columns' roles. If `test` is None, it compares the solution with
+    the test.csv among the data files.
     """
     competition = act.competition
-    if test is None and finds_test:
-        test = _test_of(act.session, competition)
+    test = test or _test_of(act.session, competition)
     choice = metric.of(competition)
     asked = CheckParameters(
         purpose=purpose_of(competition),
@@ -109,7 +107,7 @@ def add_again(act: Act, *, job: OrganizerJob, roles: Mapping[str, ColumnRole] | 
     """Check a file again with other roles."""
     asked = CheckParameters.from_dict(job.parameters)
     organizer_jobs.dismiss(act.session, job=job, now=act.now)
-    return add(act, file=asked.file, test=asked.test, finds_test=asked.test is not None, roles=roles)
+    return add(act, file=asked.file, test=asked.test, roles=roles)
 
 
 def _added(act: Act, kind: OrganizerJobKind, asked: StoredJson, form: NamedMetric) -> OrganizerJob:
@@ -146,7 +144,7 @@ def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | Non
     if asked.purpose is Purpose.CORRECTED:
         if asked.live_scoring_version_id != competition.live_scoring_version_id:
             return "Another scoring version went live after this check. Check the file again."
-    elif metric.of(competition) not in _choices(asked, _stored(job)):
+    elif metric.of(competition) not in (asked.choice, _stored(job).rules.choice(asked.choice.min_class_rows)):
         return "The metric settings changed after this check. Check the file again."
     return None
 
@@ -162,11 +160,6 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
 
 def _stored(job: OrganizerJob) -> StoredSolution:
     return StoredSolution.from_dict(job.result["solution"])
-
-
-def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:
-    """Return the metric choices for which a draft's check is valid, before and after acceptance."""
-    return asked.choice, solution.rules.choice(asked.choice.min_class_rows)
 
 
 def _test_of(session: Session, competition: Competition) -> UploadedFile | None:

@@ -4,8 +4,7 @@ import enum
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from fairboard.bias.leaks import Leak, Verdict, by_chance, group_leak, order_leak
 from grader.files import PublicTable, RowIds
 from grader.services.competitions import settings_warnings
-from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
+from grader.services.solutions.truth import IGNORED, PUBLIC
 from grader.text import counted, csv_lines, listed, quoted
 
 ROW_NUMBER, TEST_ROW_NUMBER, ID = "row number", "row number in test.csv", "id"
@@ -141,13 +140,16 @@ def _leak(visible: str, hidden: str, leak: Leak) -> dict[str, Any]:
     }
 
 
-def findings(report: Mapping[str, Any], *, is_corrected: bool = False) -> list[Finding]:
+def findings(
+    report: Mapping[str, Any], *, is_corrected: bool = False, is_chosen: bool = False
+) -> list[Finding]:
     """Return the findings of a report, stops first.
 
-    In a live competition, leaks and columns without a chosen role are only warnings.
+    In a live competition, leaks and columns without a chosen role are only warnings. If the identities in the
+    score are chosen, such columns are also only warnings.
     """
     found = [
-        *_of_roles(report, Level.WARNING if is_corrected else Level.STOP),
+        *_of_roles(report, Level.WARNING if is_corrected or is_chosen else Level.STOP),
         *_of_test(report),
         *_of_leaks(report, is_corrected=is_corrected),
         *_of_rows(report),
@@ -162,10 +164,6 @@ def _of_roles(report: Mapping[str, Any], level: Level) -> Iterator[Finding]:
             "identities and the label need numbers from 0 to 1; other columns can be unused or slices."
         )
         yield finding(level, "undecided_columns", text)
-    if names := report["undeclared"]:
-        advice = "Give identities and the label their role, and the other columns the role unused or slice."
-        text = f"{counted(len(names), 'column')} not in the score: {_names(names, 20)}. {advice}"
-        yield finding(Level.WARNING, "unused_columns", text)
 
 
 def _of_test(report: Mapping[str, Any]) -> Iterator[Finding]:
@@ -250,27 +248,16 @@ def _names(names: Sequence[str], most: int = MOST_NAMED) -> str:
     return listed([quoted(name) for name in names], most=most)
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnChange:
-    """The rows in which a column differs, with both values as text.
-
-    `rows` are positions in the corrected solution. `is_decisive` states for each row whether the change
-    crosses the threshold of the column, if it has one.
-    """
-
-    column: str
-    rows: NDArray[np.intp]
-    before: list[str]
-    after: list[str]
-    is_decisive: NDArray[np.bool_]
-
-
 Written = Mapping[str, NDArray[np.float64] | list[str]]
 
 
-def compare(before: Written, after: Written, thresholds: Mapping[str, float]) -> tuple[ColumnChange, ...]:
-    """Return the changed columns of rows in the same order; columns in only one are skipped."""
-    changes = []
+def changes_of(before: Written, after: Written, row_ids: RowIds, usage: str) -> tuple[dict[str, Any], bytes]:
+    """Return the changed values of rows in the same order as a summary in JSON and as a CSV file.
+
+    Columns in only one of the two are skipped. `usage` is the column with the splits.
+    """
+    lines: list[Sequence[str]] = [CHANGE_COLUMNS]
+    columns, changed, moves = [], set[int](), Counter[str]()
     for column in [name for name in after if name in before]:
         old, new = (
             each if isinstance(each, np.ndarray) else np.array(each, object)
@@ -279,56 +266,25 @@ def compare(before: Written, after: Written, thresholds: Mapping[str, float]) ->
         differs = old != new
         if old.dtype.kind == new.dtype.kind == "f":
             differs &= ~(np.isnan(old) & np.isnan(new))
-        rows = np.flatnonzero(differs)
-        old, new = old[rows], new[rows]
-        limit = thresholds.get(column)
-        is_decisive = np.ones(rows.size, np.bool_) if limit is None else (old >= limit) != (new >= limit)
-        if rows.size:
-            changes.append(ColumnChange(column, rows, _texts(old), _texts(new), is_decisive))
-    return tuple(changes)
+        rows = np.flatnonzero(differs).tolist()
+        if not rows:
+            continue
+        ids, was, now = row_ids.at(rows), _texts(old[rows]), _texts(new[rows])
+        lines += zip(ids, repeat(column), was, now)
+        columns.append({"column": column, "rows": len(rows), "row_ids": ids[:MOST_SHOWN_CHANGES]})
+        changed.update(rows)
+        if column == usage:
+            moves.update(map("{} to {}".format, was, now))
+    summary = {
+        "rows": len(changed),
+        "columns": columns,
+        "moves": dict(moves),
+        "exposed_rows": moves["Public to Private"] + moves["Private to Public"],
+    }
+    return summary, csv_lines(lines, line_end="\n").encode()
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
     if values.dtype.kind == "O":
         return [str(value) for value in values.tolist()]
     return ["" if value != value else repr(value) for value in values.tolist()]
-
-
-def change_summary(
-    changes: tuple[ColumnChange, ...], row_ids: RowIds, live: Truth, truth: Truth, usage: str | None
-) -> dict[str, Any]:
-    """Return the changes as JSON: counts by column, the first ids, and the moves between splits."""
-    rows = np.unique(np.concatenate([np.empty(0, np.intp), *(change.rows for change in changes)]))
-    moves = Counter[str]()
-    for change in changes:
-        if change.column == (usage or "Usage"):
-            moves.update(map("{} to {}".format, change.before, change.after))
-    return {
-        "rows": int(rows.size),
-        "row_ids": row_ids.at(rows[:MOST_SHOWN_CHANGES].tolist()),
-        "columns": [
-            {
-                "column": change.column,
-                "rows": int(change.rows.size),
-                "decisive": int(np.count_nonzero(change.is_decisive)),
-                "row_ids": row_ids.at(change.rows[:MOST_SHOWN_CHANGES].tolist()),
-            }
-            for change in changes
-        ],
-        "moves": dict(moves),
-        "exposed_rows": moves["Public to Private"] + moves["Private to Public"],
-        "new_columns": [name for name in truth.identities if name not in live.identities],
-        "lost_columns": [name for name in live.identities if name not in truth.identities],
-    }
-
-
-def changes_csv(changes: tuple[ColumnChange, ...], row_ids: RowIds) -> bytes:
-    """Return a CSV file with a row for each changed value: id, column, before and after."""
-    lines = [
-        (row_id, change.column, before, after)
-        for change in changes
-        for row_id, before, after in zip(
-            row_ids.at(change.rows.tolist()), change.before, change.after, strict=True
-        )
-    ]
-    return csv_lines([CHANGE_COLUMNS, *lines], line_end="\n").encode()

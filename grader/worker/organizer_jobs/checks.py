@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,7 +21,6 @@ from grader.files import (
     Solution,
     guess_columns,
     read_public_table,
-    read_solution,
     with_named,
 )
 from grader.metrics.python_table import PythonTable
@@ -55,11 +55,7 @@ def check_solution(work: Work) -> dict[str, Any]:
     with ExitStack() as files:
         file = files.enter_context(work.storage.open(asked.file.sha256))
         work.report_progress(0, TOTAL, "Reading the header")
-        try:
-            guesses = guess_columns(file)
-        except FileRejected:
-            read_solution(file)  # raises the problems of the header together with those of the rows
-            raise
+        guesses = guess_columns(file)
         roles, guessed = _roles(asked, guesses, version)
         metric = asked.choice.metric if live is None else live.rules.metric
         if live is not None and metric.is_python:  # More true values would change it.
@@ -102,28 +98,25 @@ def _assessed(
         proposed=[each.name for each in proposed],
         sample=sample,
     )
-    choice, undecided = asked.choice, list[ColumnGuess]()
+    choice = asked.choice
     if not metric.takes_identities:
         choice = choice.model_copy(update={"metric": metric})
-    else:
-        undecided = [each for each in proposed if not each.is_explained]
-    test, problems = _test(work, asked, files, solution.row_ids, solution.roles.id)
+    unclear = [each.name for each in proposed if not each.is_explained]
     assessed = assessment.assess(
         solution,
         choice=choice,
         split_key=truth.key_of(work.settings.secret(), slug),
         live=live,
         roles=roles,
-        undecided=undecided,
-        test=test,
+        undecided=unclear if metric.takes_identities else (),
+        test=_test(work, asked, files, solution.row_ids, solution.roles.id),
         tell=tell,
     )
     changes: dict[str, Any] = {}
     if live is not None:
         work.report_progress(LOOKING, TOTAL, "Comparing with the live solution")
         changes = _changes(work, live, solution, assessed)
-    checked = _kept(work, _with_python(work, assessed, sample)) | changes
-    return checked | {"problems": problems, "solution": None} if problems else checked
+    return _kept(work, _with_python(work, assessed, sample)) | changes
 
 
 def _sample(work: Work, metric: NamedMetric) -> PythonTable | None:
@@ -150,12 +143,8 @@ def _kept(work: Work, assessed: Assessed) -> dict[str, Any]:
 
 
 def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:
-    row_ids, usage = solution.row_ids, solution.roles.usage
-    changes = assessment.compare(live, solution, assessed.truth)
-    return {
-        "changes": solution_report.change_summary(changes, row_ids, live.truth, assessed.truth, usage),
-        "changes_sha256": work.storage.put(solution_report.changes_csv(changes, row_ids)).sha256,
-    }
+    summary, table = assessment.compare(live, solution, assessed.truth)
+    return {"changes": summary, "changes_sha256": work.storage.put(table).sha256}
 
 
 def _slug_and_corrected_version(work: Work, asked: CheckParameters) -> tuple[str, ScoringVersion | None]:
@@ -188,27 +177,22 @@ def _roles(
 
 
 def _roles_of(version: ScoringVersion) -> dict[str, ColumnRole]:
-    report = version.solution.report
-    if "roles" in report:
-        return {name: ColumnRole(role) for name, role in report["roles"].items()}
-    identities = {line["name"]: ColumnRole.IDENTITY for line in report["identities"]}
-    return {report["label"]: ColumnRole.LABEL, **identities}
+    return {name: ColumnRole(role) for name, role in version.solution.report["roles"].items()}
 
 
 def _test(
     work: Work, asked: CheckParameters, files: ExitStack, row_ids: RowIds, id_column: str | None
-) -> tuple[PublicTable | None, list[dict[str, Any]]]:
-    """Return the participants' table if there is one, or the problems that make it unreadable."""
-    named = asked.test
-    if named is None:
-        return None, []
+) -> PublicTable | None:
+    """Return the participants' table, if there is one; raise FileRejected with its problems."""
+    if (named := asked.test) is None:
+        return None
     work.report_progress(READING, TOTAL, f"Comparing the ids of {named.name}")
     file = files.enter_context(work.storage.open(named.sha256))
     try:
-        return read_public_table(file, row_ids, id_column=id_column or "id"), []
+        return read_public_table(file, row_ids, id_column=id_column or "id")
     except FileRejected as error:
-        problems = problems_of(error)
-    return None, [each | {"message": f"{named.name}: {each['message']}"} for each in problems]
+        of_file = (replace(each, message=f"{named.name}: {each.message}") for each in error.problems)
+        raise FileRejected(*of_file, file="solution") from error
 
 
 def check_settings(work: Work) -> dict[str, Any]:

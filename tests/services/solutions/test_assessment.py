@@ -244,8 +244,8 @@ def test_a_corrected_solution_lists_its_changes_and_keeps_the_groups_in_the_scor
     )
     solution = read("macro_f1", corrected, first.rules.metric)
     assessed = assess("macro_f1", corrected, first.rules.metric, live=live)
-    (change,) = assessment.compare(live, solution, assessed.truth)
-    assert (change.column, change.before, change.after) == ("target", [pet], [other])
+    _, table = assessment.compare(live, solution, assessed.truth)
+    assert table.decode().splitlines()[1:] == [f"{row_id},target,{pet},{other}"]
     assert assessed.rules.metric == first.rules.metric
     ids = [line.split(",")[0] for line in data.decode().splitlines() if f",{pet}," in line]
     shown = rf"contains 'cow', in the rows with the ids {min(map(int, ids))}, "

@@ -80,7 +80,7 @@ def test_the_form_and_parameters_of_uploads_are_documented(described):
     found = operations(described)
     fields = {
         "submit": {"description", "again"},
-        "upload_solution": {"test", "finds_test"},
+        "upload_solution": {"test"},
         "upload_data_file": {"description"},
         "add_baseline": {"name"},
     }

@@ -199,11 +199,10 @@ def test_correction_lists_the_changes_by_row(service, check, solution_csv):
     job = check(competition, corrected(solution_csv()))
     changes = job.result["changes"]
     assert changes["rows"] == 4
-    assert sorted(changes["row_ids"]) == ["r0", "r1", "r2", "r4"]
-    assert [(each["column"], each["rows"], each["decisive"]) for each in changes["columns"]] == [
-        ("toxicity", 1, 1),
-        ("female", 1, 1),
-        ("Usage", 2, 2),
+    assert [(each["column"], each["rows"]) for each in changes["columns"]] == [
+        ("toxicity", 1),
+        ("female", 1),
+        ("Usage", 2),
     ]
     assert changes["moves"] == {"Public to Private": 1, "Public to Ignored": 1}
     assert changes["exposed_rows"] == 1
@@ -268,7 +267,7 @@ def test_correction_with_other_ids_or_identities_is_explained(service, check, so
     competition = service.competition()
     job = check(competition, solution_csv(rows=399))
     assert [problem["code"] for problem in job.result["problems"]] == ["unusable_solution"]
-    assert "1 row id of the live solution is missing: r399" in job.result["problems"][0]["message"]
+    assert "1 row id of the live solution missing: r399" in job.result["problems"][0]["message"]
     renamed = check(competition, solution_csv().replace(b"muslim", b"islam"))
     assert "no identity column 'muslim'" in renamed.result["problems"][0]["message"]
 
