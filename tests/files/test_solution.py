@@ -227,7 +227,6 @@ def test_scored_table_contains_predictions_and_needs_no_id():
     table = read_scored_table(data, predictions=["model_b", "model_a"])
     assert list(table.predictions) == ["model_b", "model_a"]
     assert table.predictions["model_b"].tolist() == [-3.0, 1000.0]
-    assert table.roles.predictions == ("model_b", "model_a")
     assert table.roles.identities == ("female",)
     assert table.roles.id is None
     assert table.usage is not None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from grader.models import ScoringVersion
-from grader.services.competitions.metric import Rules, of_version
+from grader.services.competitions.metric import Rules
 from grader.services.rescoring.difference import Preview
 from grader.services.rescoring.preparation import Progress
 from webapp.presentation import formats
@@ -52,7 +52,7 @@ def _settings(rules: Rules) -> Iterator[tuple[str, str]]:
 def difference_tables(found: Preview) -> dict[str, Any]:
     """Return the tables of the difference page beside the read model."""
     versions = found.versions
-    specs = of_version(versions.after).describe().terms
+    specs = Rules.of(versions.after).about.terms
     names = {spec.name: spec.heading or spec.title for spec in specs}
     scales = versions.before.scale, versions.after.scale
     return {

@@ -1,8 +1,6 @@
 """Table columns: selection, allowed numbers, and values."""
 
 import sys
-from array import array
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 
@@ -13,7 +11,6 @@ from grader.files.reading.containers import Source, open_content
 from grader.files.reading.problems import FileProblem, FileRejected
 from grader.files.reading.row_ids import RowIds
 
-BLANK = -1
 # A shorter run may be caused by the program that wrote the file.
 _NUL_RUN = "\0" * 16
 USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
@@ -35,23 +32,6 @@ class Categories:
         # The code of a blank, -1, is the index of the last item.
         named = [*self.values, ""]
         return [named[code] for code in self.codes.tolist()]
-
-
-class CategoryWriter:
-    """Collects the texts of a column, row by row."""
-
-    def __init__(self) -> None:
-        self._codes = array("i")
-        self._places: dict[str, int] = {"": BLANK}
-
-    def add(self, text: str) -> None:
-        """Add the trimmed text of the next row; an empty text is a blank."""
-        self._codes.append(self._places.setdefault(text, len(self._places) - 1))
-
-    def categories(self) -> Categories:
-        """Return the categories of the added rows."""
-        values: Iterable[str] = list(self._places)[1:]
-        return Categories(tuple(values), np.frombuffer(self._codes, np.int32))
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,17 +82,11 @@ class ColumnGuess:
 class ColumnRoles:
     """The roles of a table's columns.
 
-    Attributes
-    ----------
-    by_column : mapping of str to ColumnRole
-        The role of every column except those with predictions; an unnamed column is called ``(unnamed)``.
-        Identities are in the requested order, or else in the order of the columns.
-    predictions : tuple of str
-        Only in a scored table.
+    `by_column` contains the role of every column except those with predictions; an unnamed column is called
+    ``(unnamed)``. Identities are in the requested order, or else in the order of the columns.
     """
 
     by_column: Mapping[str, ColumnRole]
-    predictions: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -105,8 +99,7 @@ class ColumnRoles:
     ) -> "ColumnRoles":
         """Return the roles of the columns with these names; those without a role are unused."""
         ordered = [name for name in dict.fromkeys((*identities, *names)) if name not in predictions]
-        by_column = {name or UNNAMED: roles.get(name, ColumnRole.UNUSED) for name in ordered}
-        return cls(by_column, tuple(predictions))
+        return cls({name or UNNAMED: roles.get(name, ColumnRole.UNUSED) for name in ordered})
 
     def having(self, role: ColumnRole) -> tuple[str, ...]:
         """Return the columns with a role."""

@@ -15,7 +15,7 @@ from grader.files.reading.row_ids import RowIds
 from grader.files.reading.text import INVISIBLE, invisible_in
 from grader.files.solution.columns import (
     USAGE_CODES,
-    CategoryWriter,
+    Categories,
     Columns,
     NumberColumn,
     Wanted,
@@ -65,7 +65,9 @@ class _Reader:
         self._ids: list[str] = []
         self._usage = array("b")
         self._numbers = {column: array("d") for column in wanted.numbers}
-        self._texts = {column: CategoryWriter() for column in wanted.texts}
+        # For each text, its code; a blank has the code -1.
+        self._codes = {column: {"": -1} for column in wanted.texts}
+        self._texts = {column: array("i") for column in wanted.texts}
         self._number_of = _Numbers().__getitem__
 
     def read(self, stream: Iterator[str]) -> tuple[Columns, list[FileProblem]]:
@@ -166,7 +168,8 @@ class _Reader:
         elif not text and column in self._wanted.filled:
             self._findings.add("blank_target", line, column=quoted(column))
         else:
-            self._texts[column].add(text)
+            codes = self._codes[column]
+            self._texts[column].append(codes.setdefault(text, len(codes) - 1))
 
     def _row_ids(self) -> RowIds | None:
         """Return the ids; if any of them is unusable, add all their problems instead."""
@@ -191,7 +194,10 @@ class _Reader:
             row_ids,
             None if self._wanted.usage is None else np.frombuffer(self._usage, np.int8),
             {column: np.frombuffer(values, np.float64) for column, values in self._numbers.items()},
-            {column: writer.categories() for column, writer in self._texts.items()},
+            {
+                column: Categories(tuple(self._codes[column])[1:], np.frombuffer(codes, np.int32))
+                for column, codes in self._texts.items()
+            },
         )
 
 

@@ -278,7 +278,7 @@ def _read(source: Source, choice: _Choice) -> Solution:
     others, slices = known.having(ColumnRole.OTHER_LABEL), known.having(ColumnRole.SLICE)
     pair = next(iter(known.having(ColumnRole.PAIR)), None)
     numbers = {known.label: _LABEL} | dict.fromkeys(known.identities, _IDENTITY)
-    numbers |= dict.fromkeys(known.predictions, PREDICTION) | dict.fromkeys(others, _OTHER_LABEL)
+    numbers |= dict.fromkeys(choice.predictions, PREDICTION) | dict.fromkeys(others, _OTHER_LABEL)
     texts = slices if pair is None else (*slices, pair)
     wanted = Wanted(known.id if choice.needs_id else None, known.usage, numbers, texts)
     columns, problems_of_rows = read_rows(source, SIZE_CAP, wanted, names)
@@ -294,5 +294,5 @@ def _read(source: Source, choice: _Choice) -> Solution:
         slices={name: columns.texts[name] for name in slices},
         other_labels={name: columns.numbers[name] for name in others},
         pair=None if pair is None else columns.texts[pair],
-        predictions={name: columns.numbers[name] for name in known.predictions},
+        predictions={name: columns.numbers[name] for name in choice.predictions},
     )

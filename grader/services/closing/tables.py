@@ -31,7 +31,7 @@ from grader.models import (
     TeamMember,
     on_board,
 )
-from grader.services.competitions.metric import Rules, term_names
+from grader.services.competitions.metric import Rules
 from grader.services.identity import class_rosters
 from grader.services.leaderboards.ranks import Standings
 from grader.services.site import log
@@ -153,7 +153,7 @@ def _scores(
 
 
 def _standings(session: Session, competition: Competition, version: ScoringVersion) -> Table:
-    terms = term_names(version)
+    terms = Rules.of(version).term_names
     alias = ("alias",) if competition.is_anonymous else ()
     columns = (
         *("split", "rank", "team_id", "team", *alias, "division", "score_shown", "score", *terms),

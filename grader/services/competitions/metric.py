@@ -256,13 +256,3 @@ def of(competition: Competition) -> MetricChoice:
     if competition.live_scoring_version is None:
         return chosen
     return Rules.of(competition.live_scoring_version).choice(chosen.min_class_rows)
-
-
-def of_version(version: ScoringVersion) -> Metric:
-    """Return the metric of a scoring version."""
-    return registry.of_settings(version.metric_settings)
-
-
-def term_names(version: ScoringVersion) -> tuple[str, ...]:
-    """Return the names of the terms of a scoring version, in the metric's order."""
-    return tuple(term.name for term in of_version(version).describe().terms)

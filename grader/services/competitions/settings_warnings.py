@@ -38,32 +38,28 @@ def date_warnings(competition: Competition, now: datetime) -> list[Fault]:
         names = ("entry_deadline", "merger_deadline")
     elif phase is Phase.CLOSED:
         names = ("reveals_at",)
-    return _effects(competition, names, now, "in the past")
+    return _effects(competition, names, now)
 
 
 def to_confirm(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
     """Return the effects of changed dates in the past or less than a day away, which need confirmation.
 
-    Dates derived from a changed close count as changed. Changes to a draft need no confirmation.
+    Dates derived from a changed opening or close count if they have passed. Changes to a draft need no
+    confirmation.
     """
     if competition.state is CompetitionState.DRAFT:
         return []
-    names = set(changed)
-    if names & {"opens_at", "closes_at"}:
-        names |= set(FOLLOWING_DATES)
-    past = [*_effects(competition, ("opens_at",), now, "in the past"), *date_warnings(competition, now)]
-    soon = [name for name in EFFECTS if name in changed and (getattr(competition, name) or now) > now]
-    return [
-        *(fault for fault in past if names.intersection(fault.names)),
-        *_effects(competition, soon, now + SOON, "less than a day away"),
-    ]
+    derived = FOLLOWING_DATES if {"opens_at", "closes_at"}.intersection(changed) else ()
+    passed = [fault for fault in date_warnings(competition, now) if fault.names[0] in derived]
+    own = _effects(competition, [name for name in EFFECTS if name in changed], now + SOON)
+    return [*own, *(fault for fault in passed if fault not in own)]
 
 
-def _effects(competition: Competition, names: Collection[str], until: datetime, when: str) -> list[Fault]:
+def _effects(competition: Competition, names: Collection[str], until: datetime) -> list[Fault]:
     """Return a fault for each of these dates that is not after `until`."""
     moments = [(name, getattr(competition, name)) for name in names]
     return [
-        Fault(f"The {SETTINGS[name].words} is {when} ({at:%-d %b %Y, %H:%M} UTC): {EFFECTS[name]}.", (name,))
+        Fault(f"{SETTINGS[name].label}, {at:%-d %b %Y, %H:%M} UTC: {EFFECTS[name]}.", (name,))
         for name, at in moments
         if at is not None and at <= until
     ]

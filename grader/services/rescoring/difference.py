@@ -27,7 +27,8 @@ from grader.models import (
 from grader.ranking import comparison
 from grader.ranking.comparison import ScorePair, VersionDifference
 from grader.ranking.order import change_text
-from grader.services.competitions import boards, lookup, metric
+from grader.services.competitions import boards, lookup
+from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import shown_scores
 from grader.services.rescoring import preparation
 from grader.services.rescoring.preparation import Progress
@@ -112,7 +113,7 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
 
 def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:
     """Compute all differences between two versions on the complete leaderboards."""
-    values: dict[str, Value] = {term: ("terms", term) for term in metric.term_names(versions.after)}
+    values: dict[str, Value] = {term: ("terms", term) for term in Rules.of(versions.after).term_names}
     groups = [line for line in versions.after.solution.report.get("groups", ()) if line["is_defined"]]
     for column, name in [(line["column"], line["value"]) for line in groups[:MOST_GROUPS]]:
         values[f"{column} = {name}"] = ("groups", (column, name, "score"))

@@ -324,7 +324,6 @@ def _assessed(
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes < 0))}
             for name, each in truth.slices.items()
         ],
-        "pairs": None if truth.pair is None else len(truth.pair.values),
         "alike_ids": solution_report.alike_ids(row_ids),
         "odd_ids": solution_report.odd_ids(row_ids),
         "leaks": list(

@@ -27,8 +27,7 @@ class Truth:
 
     `labels` and each item of `identities` are float64 arrays of shape (rows,); a blank annotation is NaN.
     `usage` is an int8 array with 0 for ignored, 1 for public and 2 for private rows. All arrays are in the
-    order of the solution's row ids. `other_labels`, `slices` and `pair` do not affect the score of the bias
-    metric; they are for analyses.
+    order of the solution's row ids.
 
     `targets` contains the columns of any other metric: numbers, or the codes of classes. The first of them
     is also in `labels`, as numbers. The `slices` are its groups, and `classes` are the names of the codes.
@@ -37,9 +36,7 @@ class Truth:
     labels: NDArray[np.float64]
     identities: Mapping[str, NDArray[np.float64]]
     usage: NDArray[np.int8]
-    other_labels: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     slices: Mapping[str, Categories] = field(default_factory=dict)
-    pair: Categories | None = None
     targets: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
 
@@ -83,16 +80,14 @@ class Truth:
 
     def to_bytes(self) -> bytes:
         """Return all values as one compressed NumPy archive without pickled objects."""
-        texts = self.slices if self.pair is None else {**self.slices, "": self.pair}
         columns: dict[str, Mapping[str, NDArray[Any]]] = {
             "identity": self.identities,
-            "other label": self.other_labels,
-            "text": {name: each.codes for name, each in texts.items()},
+            "slice": {name: each.codes for name, each in self.slices.items()},
             "target": self.targets,
         }
         facts = {
             "columns": {kind: list(each) for kind, each in columns.items()},
-            "values": [each.values for each in texts.values()],
+            "values": [each.values for each in self.slices.values()],
             "classes": self.classes,
         }
         arrays = {
@@ -115,17 +110,12 @@ class Truth:
                 kind: {name: arrays[f"{kind} {number}"] for number, name in enumerate(names)}
                 for kind, names in facts["columns"].items()
             }
-            texts = {
-                name: Categories(tuple(values), codes)
-                for (name, codes), values in zip(columns["text"].items(), facts["values"], strict=True)
-            }
+            named = zip(columns["slice"].items(), facts["values"], strict=True)
             return cls(
                 labels=arrays["labels"],
                 identities=columns["identity"],
                 usage=arrays["usage"],
-                other_labels=columns["other label"],
-                pair=texts.pop("", None),
-                slices=texts,
+                slices={name: Categories(tuple(values), codes) for (name, codes), values in named},
                 targets=columns["target"],
                 classes=tuple(facts["classes"]),
             )

@@ -10,7 +10,7 @@ from grader.errors import ErrorKind, Refusal
 from grader.models import Competition, Score, ScoringVersion, Split, Submission
 from grader.receipts import Receipt
 from grader.receipts.receipt import SplitReceipt
-from grader.services.competitions import metric
+from grader.services.competitions.metric import Rules
 from grader.visibility import Field, Phase, Viewer, visible
 
 # A receipt is verified against the exact score, so scores displayed in a coarse feedback mode are omitted.
@@ -34,8 +34,8 @@ def visible_to(
         raise Refusal("no_receipt", ErrorKind.NOT_FOUND, message)
     solution = version.solution
     is_whole = is_organizers or competition.solution_published_at is not None
-    scorer = metric.of_version(version)
-    about = None if isinstance(scorer, Recounted) else scorer.describe()
+    rules = Rules.of(version)
+    about = None if isinstance(rules.scorer, Recounted) else rules.about
     report = solution.report if is_whole else {}
     return Receipt(
         competition=competition.slug,
@@ -80,9 +80,10 @@ def _scores(session: Session, submission: Submission, version: ScoringVersion | 
 
 
 def _everything(score: Score, version: ScoringVersion) -> SplitReceipt:
-    terms = {term: score.terms[term] for term in metric.term_names(version) if term in score.terms}
+    rules = Rules.of(version)
+    terms = {term: score.terms[term] for term in rules.term_names if term in score.terms}
     shown = _shown(score, version)
-    if isinstance(metric.of_version(version), Recounted):
+    if isinstance(rules.scorer, Recounted):
         return SplitReceipt(shown, score.score, terms, counts=score.evidence)
     groups = {
         column: {name: {"rows": each["rows"], "score": each["score"]} for name, each in table.items()}

@@ -269,12 +269,9 @@ def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> list[Hidden]:
 
 
 def _hidden(solution: SolutionRow, row_ids: RowIds, truth: Truth) -> Hidden:
-    labels: dict[str, NDArray[np.float64] | list[str]] = {
-        solution.report.get("label") or "label": truth.labels,
-        **truth.other_labels,
-    }
+    labels: dict[str, NDArray[np.float64] | list[str]] = {solution.report["label"]: truth.labels}
     if truth.targets:
-        names = [each["column"] for each in solution.report.get("targets", ())] or [*truth.targets]
+        names = [each["column"] for each in solution.report["targets"]]
         labels = dict(zip(names, truth.as_written().values(), strict=False))
     return Hidden.of(list(row_ids), labels=labels, identities=truth.identities, usage=truth.usage)
 
