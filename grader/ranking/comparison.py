@@ -165,7 +165,7 @@ def compare(
     teams = sorted(before.choices.keys() | after.choices.keys())
     return VersionDifference(
         boards=boards,
-        selections=tuple(team for team in teams if before.competing(team) != after.competing(team)),
+        selections=tuple(team for team in teams if before.choices.get(team) != after.choices.get(team)),
         scored_before=len(scored[0]),
         scored_after=len(scored[1]),
         changed=sum(size > 0 for size in sizes),

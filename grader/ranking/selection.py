@@ -82,14 +82,6 @@ class Ranking(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Competitor:
-    """A submission that competes on the private leaderboard, and whether its team selected it."""
-
-    submission_id: int
-    is_picked: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Boards:
     """All leaderboards of a competition.
 
@@ -97,16 +89,12 @@ class Boards:
     ----------
     rankings : mapping of str to Ranking
         The main leaderboard, and the named ones on which a submission has a value.
-    choices : mapping of int to tuple of Competitor
-        Submissions that compete on the private leaderboards, by team id.
+    choices : mapping of int to frozenset of int
+        Ids of the submissions that compete on the private leaderboards, by team id.
     """
 
     rankings: Mapping[str, Ranking]
-    choices: Mapping[int, tuple[Competitor, ...]]
-
-    def competing(self, team_id: int) -> set[int]:
-        """Return the ids of a team's submissions that compete on the private leaderboards."""
-        return {choice.submission_id for choice in self.choices.get(team_id, ())}
+    choices: Mapping[int, frozenset[int]]
 
 
 def compute(
@@ -136,30 +124,20 @@ def compute(
     """
     teams = _by_team(scored, disqualified)
     choices = {team_id: choose(own, selection_count=selection_count) for team_id, own in teams.items()}
-    competing = {choice.submission_id for chosen in choices.values() for choice in chosen}
+    competing = frozenset[int]().union(*choices.values())
     boards = {MAIN_BOARD, *(board for own in teams.values() for each in own for board in each.named)}
     rankings = {board: _ranking(board, teams.values(), competing) for board in sorted(boards)}
     return Boards(rankings, choices)
 
 
-def choose(
-    own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_COUNT
-) -> tuple[Competitor, ...]:
-    """Return the normal submissions of one team that compete on the private leaderboard."""
+def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_COUNT) -> frozenset[int]:
+    """Return the ids of the normal submissions of one team that compete on the private leaderboard."""
     ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
-    picked = {each.submission_id for each in ranking if each.is_selected}
+    picked = sorted(each.submission_id for each in ranking if each.is_selected)
     entries = [
         TeamEntry(each.team_id, each.submission_id, each.public_units, each.submitted_at) for each in ranking
     ]
-    chosen = order.select_automatically(entries, picked=sorted(picked), count=selection_count)
-    return tuple(Competitor(submission_id, submission_id in picked) for submission_id in chosen)
-
-
-def best_unselected(own: Iterable[Scored], choices: Iterable[Competitor]) -> TeamEntry | None:
-    """Return a team's best private entry among the submissions that did not compete, or None."""
-    chosen = {choice.submission_id for choice in choices}
-    rest = [each for each in own if each.kind is SubmissionKind.NORMAL and each.submission_id not in chosen]
-    return order.best(entry for each in rest if (entry := each.on(is_private=True)))
+    return frozenset(order.select_automatically(entries, picked=picked, count=selection_count))
 
 
 def improvements(entries: Iterable[TeamEntry]) -> list[TeamEntry]:

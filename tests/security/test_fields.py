@@ -139,7 +139,7 @@ RESULTS = {
     **dict.fromkeys(("lines.submitted_at", "lines.is_late"), Field.FILE),
     **dict.fromkeys(("team", "team_count", "disqualification"), Field.TEAM_AFFAIRS),
     **dict.fromkeys(("lines.is_picked", "lines.counted", "selection_count"), Field.SELECTION),
-    **dict.fromkeys(("lines", "lines.private_score", "missed"), Field.PRIVATE_SCORE),
+    **dict.fromkeys(("lines", "lines.private_score"), Field.PRIVATE_SCORE),
     "lines.public_score": Field.PUBLIC_SCORE,
     "rank": Field.PRIVATE_RANK,
     "public_rank": Field.PUBLIC_RANK,

@@ -8,7 +8,7 @@ from grader.models import MAIN_BOARD, Split
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, Sort, sortable
 from grader.services.leaderboards.group_tables import GroupTable, WorstGroup
 from grader.services.leaderboards.submission_results import CountedEntry, SplitResult
-from grader.services.leaderboards.team_results import Missed, ResultLine
+from grader.services.leaderboards.team_results import ResultLine
 from grader.services.site.paging import PAGE_SIZE
 from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sized, Text
 from webapp.presentation.terms import TERMS
@@ -125,7 +125,6 @@ class OwnResults(Answer):
     public_rank: int | None
     team_count: int
     selection_count: int
-    missed: Missed | None
     disqualification: str | None
 
 
@@ -173,7 +172,7 @@ def _line(row: ShownRow, board: Board) -> BoardLine:
         alias=row.alias or None,
         terms=dict(row.terms) or None,
         entries=row.entry_count,
-        standard_error=row.errors.get("score"),
+        standard_error=row.error,
         division=row.division,
         **counts,
     )

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -104,8 +103,8 @@ class ShownRow(NamedTuple):
 
     `terms` and `worst` are empty if the viewer may not see them. `rank` is None for a benchmark.
     `rank_change` is the number of ranks gained from the public leaderboard; it is None on that leaderboard
-    and for a new team. `errors` are the standard errors of the exact score and the visible terms. `alias` is
-    the name that other teams see instead of `team`, or empty if they see the same.
+    and for a new team. `error` is the standard error of the exact value. `alias` is the name that other teams
+    see instead of `team`, or empty if they see the same.
     """
 
     rank: int | None
@@ -119,7 +118,7 @@ class ShownRow(NamedTuple):
     entry_count: int
     last_submitted_at: datetime
     rank_change: int | None = None
-    errors: Mapping[str, float] = MappingProxyType({})
+    error: float | None = None
     division: str | None = None
     alias: str = ""
     worst: WorstGroup | None = None
@@ -486,7 +485,7 @@ class _Source:
                 entry_count=line.entry_count,
                 last_submitted_at=line.last_submitted_at,
                 rank_change=before[line.team_id] - rank if line.team_id in before else None,
-                errors=self._errors(line.errors) if has_errors and line.errors else {},
+                error=self._error(line.errors) if has_errors else None,
                 division=line.division,
                 alias=line.alias if has_alias else "",
                 worst=self._worst(line.groups) if self.has_groups else None,
@@ -503,14 +502,12 @@ class _Source:
             Score.split == self.standings.split,
         )
 
-    def _errors(self, stored: Mapping[str, float]) -> dict[str, float]:
-        """Return the shown errors; `score` is that of a named leaderboard's value, and a sum has none."""
-        errors = shown_scores.shown_errors(stored, self.terms)
-        if self.rule is None:
-            return errors
-        own = errors.get(self.rule.single.name) if self.rule.single else None
-        rest = {name: error for name, error in errors.items() if name != "score"}
-        return rest if own is None else {"score": own, **rest}
+    def _error(self, stored: Mapping[str, float] | None) -> float | None:
+        """Return the shown standard error; a sum of a named leaderboard has none."""
+        name = "score"
+        if self.rule is not None:
+            name = self.rule.single.name if self.rule.single else ""
+        return shown_scores.shown_errors(stored, (name,)).get(name)
 
     def _ranks(
         self, request: BoardRequest, place: Paging, *, is_descending: bool

@@ -18,16 +18,14 @@ Stored = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class ShownGroup:
-    """A group's value to three significant digits, and what is computed from the displayed values.
+    """A group's value to three significant digits, and its distance from the best group of the column.
 
-    `loss` is the share of the score that is lost, `behind` the distance from the best group of the column.
     All groups that are too small to be named are one group with the name `(other)`.
     """
 
     name: str
     rows: int
     score: float
-    loss: float
     behind: float
 
 
@@ -66,38 +64,27 @@ def decimals(value: float) -> int:
     return len(text(value).partition(".")[2].partition("e")[0])
 
 
-def tables(stored: Stored, metric: NamedMetric, direction: Direction) -> tuple[GroupTable, ...]:
-    """Return the tables of a score's groups.
-
-    The loss of a group is the weight of the overall value times the share of the rows times the distance from
-    the best group of the column, plus the change of the power mean if the group were as good as that one.
-    """
-    is_lowest = direction is Direction.LOWEST
-    worst_of, best_of, sign = (max, min, -1) if is_lowest else (min, max, 1)
-    values = {(column, name): rounded(each["score"]) for column, name, each in _all(stored)}
-    in_score = metric.scored_groups if metric.weight < 1 else ()
-    scored = {(column, name): values[column, name] for column, name in in_score}
-
-    def mean(part: Mapping[Any, float]) -> float:
-        return power_mean(list(part.values()), POWER if is_lowest else -POWER)
-
+def tables(stored: Stored, columns: Sequence[str], direction: Direction) -> tuple[GroupTable, ...]:
+    """Return the tables of a score's groups by these columns."""
+    worst_of, best_of, sign = (max, min, -1) if direction is Direction.LOWEST else (min, max, 1)
     shown = []
-    for column in (each for each in metric.groups if stored.get(each)):
-        groups, lines = stored[column], []
-        named = [name for name in groups if name != OTHER] or [OTHER]
-        best = best_of(values[column, name] for name in named)
-        worst = worst_of(named, key=lambda name: values[column, name])
-        row_count = sum(each["rows"] for each in groups.values())
-        for name in sorted(groups, key=lambda name: (name == OTHER, sign * values[column, name], name)):
-            key, each = (column, name), groups[name]
-            loss = metric.weight * each["rows"] / row_count * abs(best - values[key])
-            if key in scored:
-                loss += (1 - metric.weight) * abs(mean(scored | {key: best}) - mean(scored))
-            behind = rounded(abs(best - values[key]))
-            lines.append(ShownGroup(name or OTHER_NAME, each["rows"], values[key], rounded(loss), behind))
-        gap = rounded(abs(best - values[column, worst]))
+    for column in (each for each in columns if stored.get(each)):
+        groups = stored[column]
+        values = {name: rounded(each["score"]) for name, each in sorted(groups.items())}
+        named = [name for name in values if name != OTHER] or [OTHER]
+        best = best_of(values[name] for name in named)
+        worst = worst_of(named, key=values.__getitem__)
+        lines = [
+            ShownGroup(name or OTHER_NAME, groups[name]["rows"], values[name], _distance(best, values[name]))
+            for name in sorted(values, key=lambda name: (name == OTHER, sign * values[name], name))
+        ]
+        gap = _distance(best, values[worst])
         shown.append(GroupTable(column, worst or OTHER_NAME, gap, tuple(lines)))
     return tuple(shown)
+
+
+def _distance(best: float, value: float) -> float:
+    return rounded(abs(best - value))
 
 
 def loss_parts(

@@ -187,7 +187,7 @@ def _exact(score: Score, rules: Rules, scale: Scale, allowed: Collection[Field])
     has_groups = any(field in allowed for field in fields)
     names = rules.term_names if _TERMS[score.split] in allowed else ()
     terms = shown_scores.rounded_terms(score.terms, names, about.decimals_of_terms)
-    tables = group_tables.tables(score.groups, rules.metric, about.direction) if has_groups else ()
+    tables = group_tables.tables(score.groups, rules.metric.groups, about.direction) if has_groups else ()
     groups: Sequence[GroupLine] = ()
     errors = shown_scores.shown_errors(score.errors, terms)
     values: Mapping[str, Mapping[str, GroupValue]]

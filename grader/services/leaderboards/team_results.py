@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Standing, Submission, Team
-from grader.ranking import order, selection
+from grader.ranking import selection
 from grader.ranking.selection import SubmissionKind
 from grader.services.competitions import lookup, team_names
 from grader.services.leaderboards import shown_scores
@@ -36,16 +36,6 @@ class ResultLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
-    """The best submission that did not compete, and the rank that it would have had."""
-
-    submission_id: int
-    score: float
-    rank: int
-    is_better: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TeamResults:
     """A team's submissions after the reveal, newest first, and its ranks; None if unranked."""
 
@@ -55,7 +45,6 @@ class TeamResults:
     public_rank: int | None
     team_count: int
     selection_count: int
-    missed: Missed | None
     disqualification: str | None
 
 
@@ -67,15 +56,13 @@ def of_team(session: Session, *, competition: Competition, team: Team, phase: Ph
     own = shown_scores.scored(
         session, scoring_version_id=version_id, team_ids=[team.id], kinds=shown_scores.KINDS
     )
-    choices = selection.choose(own, selection_count=competition.selection_count)
-    picked = {choice.submission_id: choice.is_picked for choice in choices}
+    competing = selection.choose(own, selection_count=competition.selection_count)
     standings = Standings(session, version_id, Split.PRIVATE)
     private, rank = standings.ranked_entry_of(team.id) or (None, None)
     _, public_rank = Standings(session, version_id, Split.PUBLIC).ranked_entry_of(team.id) or (None, None)
     ids = [each.submission_id for each in own]
     files = {row.id: row for row in session.scalars(select(Submission).where(Submission.id.in_(ids)))}
     newest_first = sorted(own, key=lambda each: (each.submitted_at, each.submission_id), reverse=True)
-    rest = selection.best_unselected(own, choices)
     return TeamResults(
         team=team.name,
         lines=tuple(
@@ -87,7 +74,7 @@ def of_team(session: Session, *, competition: Competition, team: Team, phase: Ph
                 public_score=scale.value(each.public_units),
                 private_score=scale.value(each.private_units),
                 is_late=each.kind is SubmissionKind.LATE,
-                is_picked=picked.get(each.submission_id),
+                is_picked=each.is_selected if each.submission_id in competing else None,
                 counted=private is not None and private.submission_id == each.submission_id,
             )
             for each in newest_first
@@ -96,14 +83,6 @@ def of_team(session: Session, *, competition: Competition, team: Team, phase: Ph
         public_rank=public_rank,
         team_count=standings.count_teams(),
         selection_count=competition.selection_count,
-        missed=None
-        if rest is None or private is None
-        else Missed(
-            submission_id=rest.submission_id,
-            score=scale.value(rest.score_units),
-            rank=standings.rank_of(rest),
-            is_better=order.order(rest) < order.order(private),
-        ),
         disqualification=team.disqualification_reason if team.disqualified_at else None,
     )
 

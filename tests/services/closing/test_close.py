@@ -138,7 +138,6 @@ def test_better_selected_submission_counts_and_the_team_sees_the_reason(service)
     assert [line.is_picked for line in found.lines] == [False, None, None, True]
     assert [line.counted for line in found.lines] == [True, False, False, False]
     assert (found.rank, found.public_rank, found.team_count) == (1, 1, 2)
-    assert (found.missed.submission_id, found.missed.rank, found.missed.is_better) == (3, 1, False)
 
 
 def test_scheduled_reveal_happens_automatically_and_waits_for_unscored_files(service, caplog):
