@@ -87,7 +87,7 @@ def closing_state(ask: Ask) -> CloseAnswer:
 def _close_now(act: Act) -> Question:
     """Return the question for closing a competition early. Call this before the close."""
     view = CompetitionView(act.competition, act.now)
-    count, _ = closing.unscored(act.session, competition=act.competition, status=SubmissionStatus.PENDING)
+    count = closing.unscored(act.session, competition=act.competition, status=SubmissionStatus.PENDING)
     until = f"It closes on {formats.moment(view.closes_at)}." if view.closes_at else "It has no closing date."
     waiting = f"{formats.counted(count, 'submission')} accepted in time will still be scored and will count."
     return Question(

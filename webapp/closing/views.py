@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from grader.models import Submission
 from grader.ranking.order import Scale
 from grader.services.closing.close import CloseState
 from grader.services.competitions.phases import Stage
@@ -42,15 +41,9 @@ def missing(state: CloseState) -> Iterator[str]:
             "standings are computed and can be revealed after that."
         )
     if state.waiting_count:
-        yield (
-            f"{_files(state.waiting_count)} still being scored, which delays the reveal: "
-            f"{_named(state.waiting, state.waiting_count)}."
-        )
+        yield f"{_files(state.waiting_count)} still being scored, which delays the reveal."
     if state.failed_count:
-        yield (
-            f"{_files(state.failed_count)} not scored because of a server error and would not be ranked: "
-            f"{_named(state.failed, state.failed_count)}."
-        )
+        yield f"{_files(state.failed_count)} not scored because of a server error and would not be ranked."
     if state.preparing is not None:
         yield f"Scoring version {state.preparing} is not published. Publish or cancel it."
     if state.undivided_count:
@@ -60,12 +53,6 @@ def missing(state: CloseState) -> Iterator[str]:
 
 def _files(count: int) -> str:
     return f"{formats.counted(count, 'submission')} accepted in time {'is' if count == 1 else 'are'}"
-
-
-def _named(submissions: Sequence[Submission], count: int) -> str:
-    names = [f"#{each.id} of {each.team.name}" for each in submissions]
-    more = [f"{count - len(names):,} more"] if count > len(names) else []
-    return ", ".join(names + more)
 
 
 def shake_up(moves: Sequence[Move], scale: Scale) -> dict[str, Any]:

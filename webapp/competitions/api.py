@@ -1,17 +1,17 @@
 """Competition API: list, details, texts, latest rescoring."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from flask import Blueprint, g
 from pydantic import Field
 
-from fairboard import UndefinedPolicy
 from fairboard.interface import Direction
 from grader import db
 from grader.models import CompetitionState, EntryMode
 from grader.services.competitions import announcements, lookup, phases
 from grader.services.identity.api_tokens import Scope
 from grader.visibility import Anonymity, Feedback, Phase
+from webapp.competitions.announcements import AnnouncementLine
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.api import ending
@@ -45,44 +45,6 @@ class CompetitionList(Answer):
     next: str | None
 
 
-class Classes(Answer):
-    """The names of the two classes and of the rows."""
-
-    positive: str
-    negative: str
-    rows: str
-
-
-class ScoringRules(Answer):
-    """The metric settings and the scored identities; an infinite power is a text."""
-
-    power: float | str
-    weights: dict[str, float]
-    label_threshold: float
-    identity_threshold: float
-    undefined: UndefinedPolicy
-    identities: list[str]
-
-
-class NamedRules(Answer):
-    """A metric other than that of bias, with its options, its direction and the displayed decimals."""
-
-    name: str
-    title: str
-    direction: Direction
-    decimals: int
-    terms: Annotated[list[str], Field(description="The names of the terms.")]
-    target: str | None
-    columns: list[str]
-    classes: list[str]
-    positive: str | None
-    cutoff: int
-    weight: float
-    groups: list[str]
-    scored_groups: list[list[str]]
-    reported: list[str]
-
-
 class NamedLeaderboard(Answer):
     """A leaderboard that ranks by a value chosen by the organizers instead of the score."""
 
@@ -104,7 +66,7 @@ class CompetitionDetails(CompetitionLine):
     """A competition with its rules, limits and scoring."""
 
     stages: list[StageLine]
-    classes: Classes
+    classes: Annotated[dict[str, str], Field(description="The names of the two classes and of the rows.")]
     paused: str | None
     rules: str | None
     rules_version: int | None
@@ -122,19 +84,11 @@ class CompetitionDetails(CompetitionLine):
     selection_count: int
     feedback: Feedback
     feedback_note: str | None
-    metric: ScoringRules | NamedRules
-    boards: list[NamedLeaderboard]
-
-
-class PostedText(Answer):
-    """An announcement in Markdown."""
-
-    title: str
-    body: str
-    posted_at: Moment
-    edited_at: Annotated[
-        Moment | None, Field(description="The time of the last edit; null if there was none.")
+    metric: Annotated[
+        dict[str, Any],
+        Field(description="The metric's settings and identities, its title, direction, decimals and terms."),
     ]
+    boards: list[NamedLeaderboard]
 
 
 class CompetitionPages(Answer):
@@ -144,7 +98,7 @@ class CompetitionPages(Answer):
     evaluation: str
     data: str
     rules: str
-    announcements: list[PostedText]
+    announcements: list[AnnouncementLine]
 
 
 @PERSONAL.read("/competitions", CompetitionList)
@@ -164,7 +118,7 @@ def competition(ask: Ask) -> CompetitionDetails:
         view,
         rows=view.row_count,
         stages=stages(view.slug) if view.is_staged else [],
-        classes=Classes(**words_of(view)),
+        classes=words_of(view),
         paused=view.pause_message if view.paused_at else None,
         rules=view.rules or None,
         rules_version=view.rules_version if view.rules else None,
@@ -181,7 +135,7 @@ def competition_pages(ask: Ask) -> CompetitionPages:
     return CompetitionPages.of(
         ask.competition,
         data=ask.competition.data_description,
-        announcements=[PostedText.model_validate(each) for each in posted],
+        announcements=[AnnouncementLine.model_validate(each) for each in posted],
     )
 
 
@@ -199,14 +153,12 @@ def stages(slug: str) -> list[StageLine]:
     return lines if len(lines) > 1 else []
 
 
-def _metric(view: CompetitionView) -> ScoringRules | NamedRules:
+def _metric(view: CompetitionView) -> dict[str, Any]:
     rules, about = view.scoring_rules(), view.metric().about
-    if about.cells:
-        return ScoringRules(**rules.metric.as_dict(), identities=list(rules.identities))
-    return NamedRules.of(
-        rules.metric,
-        title=about.title,
-        direction=about.direction,
-        decimals=about.decimals,
-        terms=[term.name for term in about.terms],
-    )
+    return rules.metric.as_dict() | {
+        "identities": list(rules.identities),
+        "title": about.title,
+        "direction": about.direction,
+        "decimals": about.decimals,
+        "terms": [term.name for term in about.terms],
+    }

@@ -21,7 +21,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.site import activity, organizer_jobs
 from grader.services.submissions import queue_health, retries
-from grader.services.submissions.queue_health import Health, HealthSign
+from grader.services.submissions.queue_health import Health, HealthSign, VersionQueue
 from grader.visibility import Phase
 from webapp.closing import views as closing
 from webapp.competitions import checklist, home
@@ -41,15 +41,6 @@ BROKEN = {
 }
 
 
-class ScoringQueue(Answer):
-    """The scoring jobs of an active scoring version, by state."""
-
-    number: int
-    state: ScoringVersionState
-    counts: dict[JobState, int]
-    oldest_open_at: Moment | None
-
-
 class Console(Answer):
     """The status of a competition: its scoring queue, its activity and the tasks for organizers."""
 
@@ -58,7 +49,7 @@ class Console(Answer):
     paused_at: Moment | None
     pause_message: str
     health: Literal["idle", "working", "stalled"]
-    queues: list[ScoringQueue]
+    queues: list[VersionQueue]
     last_finished_at: Moment | None
     failed_count: int
     waiting_count: Annotated[int, Field(description="Open requests to join.")]
@@ -119,7 +110,7 @@ def console(ask: Ask) -> Console:
         competition,
         phase=phases.phase(competition, now),
         health=health.sign.value,
-        queues=[ScoringQueue.of(each, counts=dict(each.counts)) for each in health.queues],
+        queues=list(health.queues),
         last_finished_at=health.last_finished_at,
         failed_count=retries.count_failed(session, competition=competition),
         waiting_count=counts.asking,

@@ -18,7 +18,6 @@ from webapp.competitions import prose
 from webapp.http import lookups
 from webapp.http.context import require_role
 from webapp.http.fields import Answer, Sent, Text
-from webapp.presentation.form_fields import entered
 from webapp.surface import Access, Ask, Surface, after_commit
 
 blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/new")
@@ -28,21 +27,13 @@ CREATING = Surface(blueprint, tag="setup", role=Access.USER, api="/competitions"
 class NewCompetition(Sent):
     """A draft to create, new or as a copy of the competition `source`; dates are never copied."""
 
-    slug: Text
+    slug: Annotated[Text, Field(description="The slug; if empty, a free one for the title.")] = ""
     title: Text = ""
     source: Text = ""
     owner: Annotated[Text, Field(description="The name of an additional owner; empty if there is none.")] = ""
     with_data: bool = False
     with_solution: bool = False
     with_roster: Annotated[bool, Field(description="Copy the roster; only for owners of the source.")] = False
-
-    @staticmethod
-    def of_form(act: Act) -> dict[str, Any]:
-        """Return the fields of the form; without an address, a free one for the title."""
-        g.organizer_role = Role.OWNER  # The creator sees the form's errors.
-        form = entered(NewCompetition)
-        slug = form["slug"].strip() or drafts.proposed_slug(act.session, title=form.get("title", ""))
-        return form | {"slug": slug, "owner": ""}
 
 
 class Draft(Answer):
@@ -90,7 +81,7 @@ def create_competition(act: Act, sent: NewCompetition) -> Draft:
         raise Forbidden
     g.organizer_role = Role.OWNER  # The creator owns the new draft.
     owner = names.get_user(session, name=sent.owner) if sent.owner else None
-    slug = sent.slug.strip()
+    slug = sent.slug.strip() or drafts.proposed_slug(session, title=sent.title)
     if sent.source:
         source = require_role(session, sent.source, Role.EDITOR)
         copied = acting.begin(session, competition=source, actor=act.actor)

@@ -1,6 +1,6 @@
 """Setup of a competition (page and API): settings in sections, figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
@@ -22,20 +22,18 @@ from grader.services.competitions.settings_model import (
     METRIC_IS_FIXED,
     CompetitionSettings,
 )
-from grader.services.competitions.settings_problems import Fault, InvalidCompetition
+from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.competitions.settings_problems import read as read_settings
 from grader.services.leaderboards import rows
-from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs, data_files
 from grader.text import iso
-from grader.visibility import Step
 from webapp.competitions import checklist, prose, settings_form
 from webapp.http import organizer_operations as organizing
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, FileForm, Moment, Text
-from webapp.http.organizer_operations import FaultAnswer
+from webapp.http.organizer_operations import FaultAnswer, Stored
 from webapp.http.responses import expected_versions
 from webapp.presentation import formats
 from webapp.solutions import metrics, receiving
@@ -98,15 +96,6 @@ class CompetitionSettingsRequest(SettingsSent):
         return read_settings(changes)[0] | {FIELD: request.form.get(FIELD, "")}
 
 
-class SafeStep(Answer):
-    """The feedback step that is proposed for the solution."""
-
-    step: Step
-    by_chance: Annotated[
-        float, Field(description="The score difference between two good models that is expected by chance.")
-    ]
-
-
 class SettingsAnswer(Answer):
     """The settings of a competition, with reasons for locks, effective dates and warnings."""
 
@@ -115,13 +104,13 @@ class SettingsAnswer(Answer):
     locked: dict[str, str]
     dates: dict[str, Moment | None]
     warnings: list[FaultAnswer]
-    safe_step: SafeStep | None
 
 
 class SettingsChanged(SettingsAnswer):
     """The settings after a change, and the names of the changed settings."""
 
     changed: list[str]
+    check: Annotated[int | None, Field(description="The id of the started check of a draft's solution.")]
 
 
 class FigureLine(Answer):
@@ -139,13 +128,6 @@ class FigureList(Answer):
     """The figures of a competition's texts."""
 
     figures: list[FigureLine]
-
-
-class FigureStored(Answer):
-    """An uploaded figure, and its address."""
-
-    name: str
-    url: str
 
 
 def _page(ask: Ask, shown: SettingsAnswer) -> dict[str, Any]:
@@ -214,7 +196,6 @@ def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
         "locked": competition_settings.locks(competition, now),
         "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
         "warnings": [organizing.fault(each) for each in settings_warnings.warnings(competition, now)],
-        "safe_step": settings_warnings.proposed_step(competition),
     }
 
 
@@ -239,16 +220,12 @@ def replace_settings(act: Act, sent: CompetitionSettingsRequest) -> SettingsChan
     return _change(act, sent.values)
 
 
-def _saved(changed: SettingsChanged, slug: str) -> Any:
-    """Return the message after saving, with warnings about the changed settings, and the next page."""
-    names = set(changed.changed)
-    with reading() as session:
-        competition = competition_of(session, slug)
-        job = check_jobs.newest(session, competition=competition, limit=1) if names & set(METRIC) else []
-    if job and organizer_jobs.is_open(job[0]):
-        url = url_for("organize_solution.show", slug=slug, job_id=job[0].id)
+def _saved(changed: SettingsChanged, slug: str) -> tuple[str, str]:
+    """Return the message after saving, and the next page."""
+    if changed.check is not None:
+        url = url_for("organize_solution.show", slug=slug, job_id=changed.check)
         return "Saved. The solution is being checked with your new metric settings.", url
-    return "Saved." if names else "Nothing was changed.", organized_settings.url(slug=slug)
+    return "Saved." if changed.changed else "Nothing was changed.", organized_settings.url(slug=slug)
 
 
 @CHANGES.act(
@@ -270,34 +247,27 @@ def change_settings(act: Act, sent: CompetitionSettingsRequest) -> SettingsChang
 
 def _change(act: Act, changes: Mapping[str, Any]) -> SettingsChanged:
     """Change settings; check a draft's newest solution again if its metric settings changed."""
-    competition = act.competition
+    competition, job = act.competition, None
     changed = rows.change_settings(act, changes=changes)
     if doubtful := settings_warnings.to_confirm(competition, changed, act.now):
-        confirm(_takes_effect_soon(act, doubtful))
+        names = sorted({name for fault in doubtful for name in fault.names})
+        confirm(
+            Question(
+                heading="Save dates that take effect within a day?",
+                sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(act.now)}."),
+                button="Save",
+                state=repr([(name, getattr(competition, name)) for name in names]),
+                can_change=True,
+                problems=[fault.as_problem() for fault in doubtful],
+            )
+        )
     if competition.state is CompetitionState.DRAFT and changed & set(METRIC):
-        check_jobs.check_choice(act, choice=competition_settings.of(competition).metric_choice)
+        job = check_jobs.check_choice(act, choice=competition_settings.of(competition).metric_choice)
     if changed.intersection(TEXTS):
         after_commit(prose.format_saved, competition.slug)
     found = _settings(competition, act.now)
     after_this_request(lambda response: response.headers.set("ETag", f'"{found["version"]}"') or response)
-    return SettingsChanged(**found, changed=sorted(changed))
-
-
-def _takes_effect_soon(act: Act, doubtful: Sequence[Fault]) -> Question:
-    """Return the confirmation for saving dates that have passed or take effect within a day."""
-    names = sorted({name for fault in doubtful for name in fault.names})
-    reveals = "reveals_at" in names
-    return Question(
-        heading="Save a date that reveals the private leaderboard now?"
-        if reveals
-        else "Save a date that takes effect within a day?",
-        sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(act.now)}."),
-        button="Save",
-        state=repr([(name, getattr(act.competition, name)) for name in names]),
-        is_final=reveals,
-        can_change=True,
-        problems=[fault.as_problem() for fault in doubtful],
-    )
+    return SettingsChanged(**found, changed=sorted(changed), check=job and job.id)
 
 
 @SETUP.read("/figures", FigureList)
@@ -314,17 +284,17 @@ def figure_list(ask: Ask) -> FigureList:
     form="upload_figure",
     before=receiving.figure,
     done=lambda stored, **_: {"new_figure": stored.name},
-    answers=FigureStored,
+    answers=Stored,
     status=201,
 )
-def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture]) -> FigureStored:
+def upload_figure(act: Act, sent: FileForm, prepared: tuple[NamedBlob, Picture]) -> Stored:
     """Upload a PNG, JPEG or WebP picture for the texts, replacing one with the same name."""
     stored, picture = prepared
     stored.hold(act)
     figures.add(act, name=stored.name, picture=picture, blob=stored.blob)
     after_commit(prose.format_saved, act.competition.slug)
     url = url_for("competitions.figure", slug=act.competition.slug, name=stored.name)
-    return FigureStored(name=stored.name, url=url)
+    return Stored(name=stored.name, url=url)
 
 
 @SETUP.act(

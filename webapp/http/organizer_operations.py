@@ -49,6 +49,13 @@ class Started(Answer):
     url: str
 
 
+class Stored(Answer):
+    """The name of an uploaded file, and the URL of the file or of the result of its check."""
+
+    name: str
+    url: str
+
+
 class FaultAnswer(Answer):
     """A problem or a warning, with the settings that it concerns."""
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, g, get_template_attribute, jsonify, render_template, request, url_for
+from flask import Blueprint, Response, g, get_template_attribute, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
@@ -16,12 +16,12 @@ from grader.services.closing import close
 from grader.services.competitions import lookup, phases
 from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import board as boards
-from grader.services.leaderboards import glance, ranks, score_history, submission_results, team_results
+from grader.services.leaderboards import ranks, score_history, submission_results, team_results
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, board_of
 from grader.services.rescoring import mail
 from grader.services.site.paging import PAGE_SIZE
 from grader.services.teams import rosters
-from grader.visibility import Field, Phase, visible
+from grader.visibility import Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import competition_of, reading
@@ -141,47 +141,11 @@ def _board(
     )
 
 
-@blueprint.get("/leaderboard")
-def public(slug: str) -> ResponseReturnValue:
-    """Show a page of the public leaderboard."""
-    return conditional(lookups.for_visitors(slug, lambda: _board_page(slug, Split.PUBLIC)))
-
-
-@blueprint.get("/leaderboard/version")
-def version(slug: str) -> ResponseReturnValue:
-    """Return the leaderboard's version and its number of entries as JSON, for polling."""
-    with reading() as session:
-        competition = competition_of(session, slug)
-        now = db.now(session)
-        phase = phases.phase(competition, now)
-        is_shown = visible(Field.PUBLIC_RANK, lookups.viewer(), phase, competition.feedback)
-        keep = lookups.keep(session, competition, now)
-        entries = (
-            keep("entries", lambda: glance.count_entries(session, competition=competition))
-            if is_shown
-            else None
-        )
-        version = keep("version", lambda: ranks.version(session, competition=competition))
-        numbers = {"version": version, "entries": entries}
-    return conditional(jsonify(numbers))
-
-
-@blueprint.get("/leaderboard/private")
-def private(slug: str) -> ResponseReturnValue:
-    """Show a page of the private leaderboard, after the reveal."""
-    return conditional(lookups.for_visitors(slug, lambda: _board_page(slug, Split.PRIVATE)))
-
-
-@blueprint.get("/leaderboard.csv")
-def public_csv(slug: str) -> ResponseReturnValue:
-    """Download the whole public leaderboard."""
-    return conditional(_csv(slug, Split.PUBLIC))
-
-
-@blueprint.get("/leaderboard/private.csv")
-def private_csv(slug: str) -> ResponseReturnValue:
-    """Download the whole private leaderboard, after the reveal."""
-    return conditional(_csv(slug, Split.PRIVATE))
+@blueprint.get("/leaderboard", endpoint="public", defaults={"split": Split.PUBLIC})
+@blueprint.get("/leaderboard/private", endpoint="private", defaults={"split": Split.PRIVATE})
+def board_page(slug: str, split: Split) -> ResponseReturnValue:
+    """Show a page of the public leaderboard or, after the reveal, of the private one."""
+    return conditional(lookups.for_visitors(slug, lambda: _board_page(slug, split)))
 
 
 def _board_page(slug: str, split: Split) -> str:
@@ -200,7 +164,7 @@ def _board_page(slug: str, split: Split) -> str:
         pending_count = 0
         if stage is Stage.CLOSED:
             pending = SubmissionStatus.PENDING
-            pending_count, _ = close.unscored(session, competition=competition, status=pending)
+            pending_count = close.unscored(session, competition=competition, status=pending)
         bars = Bars(board)
         keep = lookups.keep(session, competition, now)
         # A row takes a tenth of a millisecond, so teams share the rows of a page.
@@ -298,7 +262,10 @@ def _frontier(
     return keep(("frontier", split, version, own_id), draw)
 
 
-def _csv(slug: str, split: Split) -> Response:
+@blueprint.get("/leaderboard.csv", endpoint="public_csv", defaults={"split": Split.PUBLIC})
+@blueprint.get("/leaderboard/private.csv", endpoint="private_csv", defaults={"split": Split.PRIVATE})
+def board_file(slug: str, split: Split) -> ResponseReturnValue:
+    """Download the whole public leaderboard or, after the reveal, the private one."""
     query = query_of(BoardQuery)
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
@@ -311,4 +278,4 @@ def _csv(slug: str, split: Split) -> Response:
     response = Response(text, mimetype="text/csv")
     name = f"{slug}-{split.value}-leaderboard{f'-{whole.board}' if whole.board else ''}.csv"
     response.headers.set("Content-Disposition", "attachment", filename=name)
-    return response
+    return conditional(response)

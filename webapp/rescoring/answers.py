@@ -24,9 +24,10 @@ class RescoringRequest(Sent):
 
 
 class VersionStarted(Answer):
-    """A scoring version that is being prepared, and the address of its progress."""
+    """A scoring version that is being prepared or was published, and the address of its progress."""
 
     number: int
+    is_preparing: Annotated[bool, Field(description="False if the same rescoring was already published.")]
     url: str
 
 
@@ -126,8 +127,6 @@ class DifferenceAnswer(Answer):
     before: int
     after: int
     sentences: list[str]
-    digest: Annotated[str, Field(description="A digest that identifies this difference.")]
-    is_complete: bool
     unfinished: int
     lost: int
     scored: int
@@ -162,8 +161,6 @@ def difference(found: Preview, *, table: str) -> DifferenceAnswer:
         before=found.versions.before.number,
         after=found.versions.after.number,
         sentences=list(found.sentences()),
-        digest=found.digest,
-        is_complete=found.progress.unfinished == 0,
         unfinished=found.progress.unfinished,
         lost=found.progress.lost,
         scored=changes.scored_after,

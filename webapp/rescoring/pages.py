@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 from flask import Blueprint, Response, request, stream_with_context, url_for
@@ -185,7 +184,7 @@ def rescoring_table(ask: Ask, number: int) -> Response:
     return answer
 
 
-def _prepared(started: Any, slug: str) -> tuple[str, str]:
+def _prepared(started: VersionStarted, slug: str) -> tuple[str, str]:
     if started.is_preparing:
         message = f"Scoring version {started.number} is being prepared. The leaderboards do not change yet."
     else:
@@ -194,7 +193,7 @@ def _prepared(started: Any, slug: str) -> tuple[str, str]:
 
 
 @RESCORING.act("", form="prepare", back=scoring_versions, done=_prepared, answers=VersionStarted, status=202)
-def prepare_rescoring(act: Act, sent: RescoringRequest) -> Any:
+def prepare_rescoring(act: Act, sent: RescoringRequest) -> VersionStarted:
     """Prepare a rescoring with a checked solution or checked settings, without changing any leaderboard.
 
     If the same rescoring is already being prepared or was published, its version is returned.
@@ -212,7 +211,7 @@ def prepare_rescoring(act: Act, sent: RescoringRequest) -> Any:
     )
     url = url_for("api.scoring_version", slug=act.competition.slug, number=version.number)
     is_preparing = version.state is ScoringVersionState.PREPARING
-    return SimpleNamespace(number=version.number, url=url, is_preparing=is_preparing)
+    return VersionStarted(number=version.number, url=url, is_preparing=is_preparing)
 
 
 class SettingsRequest(MetricRequest):

@@ -57,8 +57,6 @@ def difference_tables(found: Preview) -> dict[str, Any]:
     scales = versions.before.scale, versions.after.scale
     return {
         "score_texts": [lambda score, own=own: own.text(own.units(score)) for own in scales],
-        "settings": changed(versions.before, Rules.of(versions.after)),
-        "has_identities": Rules.of(versions.after).metric.takes_identities,
         "means": [
             (
                 split,

@@ -13,7 +13,7 @@ from webapp.competitions import checklist
 from webapp.http import organizer_operations as organizing
 from webapp.http.confirmation import Question, confirm
 from webapp.http.fields import Answer, Confirmation, FileForm, Moment, Text
-from webapp.http.organizer_operations import Job
+from webapp.http.organizer_operations import Job, Stored
 from webapp.http.site import current_site
 from webapp.solutions import receiving
 from webapp.solutions.receiving import NamedBlob
@@ -73,13 +73,6 @@ class DataAnswer(Answer):
     job: Job | None
 
 
-class DataFileStored(Answer):
-    """The name of an uploaded data file, and the URL of the result of its check."""
-
-    name: str
-    url: str
-
-
 class ReleaseRequest(Confirmation):
     """The confirmation of a file's release, and its reason."""
 
@@ -94,7 +87,7 @@ def _more(ask: Ask, shown: DataAnswer) -> dict[str, Any]:
     for file in data_files.list_all(session, competition=competition):
         found, (words, pill) = data_checks.found_in(file), STATES[file.check_state]
         if file.name in waiting and file.check_state is not DataCheckState.WAITING:
-            words += ", being checked again" if file.findings else ", is being checked"
+            words += ", being checked"
         is_held = file.check_state is DataCheckState.HELD
         checks[file.name] = {
             "words": words,
@@ -143,8 +136,8 @@ def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
     )
 
 
-def _stored(act: Act, name: str) -> DataFileStored:
-    return DataFileStored(name=name, url=url_for("api.organized_data", slug=act.competition.slug))
+def _stored(act: Act, name: str) -> Stored:
+    return Stored(name=name, url=url_for("api.organized_data", slug=act.competition.slug))
 
 
 @DATA.act(
@@ -155,10 +148,10 @@ def _stored(act: Act, name: str) -> DataFileStored:
     done=lambda stored, **_: (
         f"{stored.name} uploaded. Participants can download it once it has been checked."
     ),
-    answers=DataFileStored,
+    answers=Stored,
     status=201,
 )
-def upload_data_file(act: Act, sent: DataFileForm, prepared: NamedBlob) -> DataFileStored:
+def upload_data_file(act: Act, sent: DataFileForm, prepared: NamedBlob) -> Stored:
     """Upload a data file, replacing one with the same name, and start its check."""
     prepared.hold(act)
     data_files.add(**act.parts, name=prepared.name, description=sent.description, blob=prepared.blob)
@@ -200,10 +193,10 @@ def allow_data_file(act: Act, sent: ReleaseRequest, name: str) -> None:
     back=organized_data,
     form="check_again",
     done=lambda _, name, **__: f"{name} is being checked again.",
-    answers=DataFileStored,
+    answers=Stored,
     status=202,
 )
-def check_data_file(act: Act, name: str) -> DataFileStored:
+def check_data_file(act: Act, name: str) -> Stored:
     """Check a data file again."""
     data_files.check_again(act, name=name)
     return _stored(act, name)

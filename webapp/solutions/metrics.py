@@ -15,8 +15,6 @@ id,toxicity,female,muslim,Usage
 7000001,0.8,0,1,Private"""
 _COLUMNS, _CLASSES = ("height", "weight"), ("cat", "dog")
 _EXAMPLE = Options(columns=_COLUMNS, classes=_CLASSES, positive="dog")
-_EXAMPLE_VALUE = 0.75
-MOST_TERMS = 4
 _SENT = {
     ColumnKind.NUMBER: "a number for each row",
     ColumnKind.CLASS: "a class for each row",
@@ -26,7 +24,7 @@ _SENT = {
 
 @dataclass(frozen=True, slots=True)
 class MetricOption:
-    """A metric in the list, with an example of a submission and of a leaderboard row."""
+    """A metric in the list, with an example of a submission."""
 
     name: str
     title: str
@@ -35,7 +33,6 @@ class MetricOption:
     exactness: str
     sent: str
     sample: str
-    board: tuple[tuple[str, str], ...]
 
     @property
     def words(self) -> str:
@@ -51,13 +48,7 @@ _PYTHON = MetricOption(
     exactness=EXACTNESS[Exactness.OPAQUE],
     sent="the columns of a sample submission",
     sample="",
-    board=(),
 )
-
-
-def titles() -> dict[str, str]:
-    """Return the titles of all metrics by name, the default first."""
-    return {name: option.title for name, option in options().items()}
 
 
 @cache
@@ -73,8 +64,6 @@ def _option(name: str, about: Description) -> MetricOption:
     kind = about.predictions[0].kind
     sent = _SENT[kind] if len(about.predictions) == 1 else "several numbers for each row"
     rows = [",".join((row_id, *(column.sample for column in wanted.columns))) for row_id in ("1", "2")]
-    value = f"{_EXAMPLE_VALUE:.{about.decimals}f}"
-    terms = [(term.heading or term.title, value) for term in about.terms[:MOST_TERMS]]
     return MetricOption(
         name=name,
         title=about.title,
@@ -83,7 +72,6 @@ def _option(name: str, about: Description) -> MetricOption:
         exactness=EXACTNESS[about.exactness],
         sent=sent,
         sample="\n".join([",".join(wanted.names), *rows]),
-        board=(("Rank", "1"), ("Team", "Example"), ("Score", value), *terms),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from flask import Blueprint, Response, current_app, request, send_file, url_for
+from flask import Blueprint, Response, request, send_file, url_for
 from pydantic import Field
 
 from grader.files import ColumnRole
@@ -18,7 +18,6 @@ from grader.services.solutions import check_jobs
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, UploadedFile
 from webapp.competitions import checklist
 from webapp.http import organizer_operations as organizing
-from webapp.http.errors import wants_json
 from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
 from webapp.http.organizer_operations import DESK, Job, Started
 from webapp.http.site import current_site
@@ -28,7 +27,6 @@ from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_solution", __name__, url_prefix="/competitions/<slug>/organize/solution")
 SOLUTION = Surface(blueprint, tag="setup", role=Role.VIEWER, acts=Role.EDITOR)
-RESCORING = "organize_rescoring.index"
 CHECK = f"{DESK}/solution/<int:job_id>"
 # For each state of a check: its words, and the class of its pill, as for submissions.
 STATES = {
@@ -167,7 +165,6 @@ def _more_of_check(ask: Ask, shown: SolutionCheck) -> Mapping[str, Any]:
         "roles": [*ColumnRole] if has_identities else NAMED_ROLES,
         "clear": {c.name for c in columns if c.role in CLEAR and c.name not in missed},
         "ticks": _ticks(ask) if shown.is_stored and shown.why_not is None else None,
-        "rescoring": RESCORING if RESCORING in current_app.view_functions else None,
     }
 
 
@@ -231,13 +228,8 @@ def started(act: Act, job: OrganizerJob) -> Started:
     return Started(id=job.id, url=url_for("api.solution_check", slug=act.competition.slug, job_id=job.id))
 
 
-def _show_started(begun: Started, slug: str, **_: Any) -> Any:
-    location = url_for("organize_solution.show", slug=slug, job_id=begun.id)
-    if wants_json():
-        return current_app.make_response(
-            ({"id": begun.id, "location": location}, 201, {"Location": location})
-        )
-    return "", location
+def _show_started(begun: Started, slug: str, **_: Any) -> tuple[str, str]:
+    return "", url_for("organize_solution.show", slug=slug, job_id=begun.id)
 
 
 @SOLUTION.act(

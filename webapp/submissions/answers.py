@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fairboard.losses import CostedTerm
+from fairboard.losses import CostedTerm, Loss
 from grader.models import JobState, Split, Submission, SubmissionKind, SubmissionStatus
 from grader.services.leaderboards.group_tables import GroupTable
 from grader.services.leaderboards.submission_results import Overview, SplitResult
@@ -150,14 +150,6 @@ class ReceiptQuery(Sent):
     version: Number | None = None
 
 
-class LossAnswer(Answer):
-    """A part of the distance between the best possible score and the score."""
-
-    term: str
-    group: str
-    amount: float
-
-
 class Losses(Answer):
     """The diagnosis of a score: its terms, the costliest first, and the losses, the largest first.
 
@@ -165,7 +157,7 @@ class Losses(Answer):
     """
 
     terms: list[CostedTerm] | None
-    losses: list[LossAnswer] | None
+    losses: list[Loss] | None
 
 
 class ComparisonRequest(Sent):

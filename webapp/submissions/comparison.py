@@ -17,7 +17,6 @@ from grader.services.submissions import comparison as comparisons
 from grader.services.submissions.comparison import Contender, Difference
 from webapp.http import lookups
 from webapp.http.fields import Number, Sent
-from webapp.presentation import formats
 from webapp.presentation.formats import column_name, number
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.answers import ComparisonRequest, SplitDifference, SubmissionComparison
@@ -47,12 +46,10 @@ def compared(
         if one is None or other is None:
             continue
         difference = one.scale.signed_text(one.scale.difference(one.score_units, other.score_units))
-        sentence = _sentence((candidate.label, baseline.label), one, other, found.get(split))
         lines = [("Score", number(one.score), number(other.score), number(difference)), *_lines(one, other)]
         table = {"caption": "Values", "head": head, "lines": lines}
-        shown.append(
-            {"key": split, "name": name, "difference": difference, "sentence": sentence, "table": table}
-        )
+        error = _error(found[split]) if split in found else ""
+        shown.append({"key": split, "name": name, "difference": difference, "error": error, "table": table})
     return shown
 
 
@@ -97,21 +94,11 @@ def _values(result: SplitResult) -> dict[str, tuple[float, int]]:
     }
 
 
-def _sentence(names: tuple[str, str], one: SplitResult, other: SplitResult, found: Difference | None) -> str:
-    """Describe the difference of the scores, with its standard error if it has been computed."""
-    units = one.scale.difference(one.score_units, other.score_units)
-    if not units:
-        return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
-    difference = number(one.scale.size_text(units))
-    if one.scale.shown_decimals is not None:
-        relation = f"{difference} {'higher' if one.scale.value(units) > 0 else 'lower'}"
-        return f"The displayed score of {names[0]} is {relation} than that of {names[1]}."
-    said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
-    if found is not None:
-        verdict = "more than chance explains" if found.is_clear else "within chance"
-        error, margin = number(found.standard_error), number(found.margin)
-        said += f", ± {error} on the same rows: {verdict} (95 % margin: {margin})"
-    return f"{formats.capitalized(said)}."
+def _error(found: Difference) -> str:
+    """Return the standard error of a difference as a sentence."""
+    verdict = "more than chance explains" if found.is_clear else "within chance"
+    error, margin = number(found.standard_error), number(found.margin)
+    return f"± {error} on the same rows: {verdict} (95 % margin: {margin})"
 
 
 def _signed(value: float, digits: int) -> str:

@@ -11,9 +11,10 @@ from grader.services.submissions import decisions, retries, submission_search
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionMatch, SubmissionSort
 from grader.services.teams import team_search
 from webapp.http.api import ending
-from webapp.http.fields import Answer, Moment, Number, PageSize, Score, Sent
+from webapp.http.fields import Answer, Number, PageSize, Score, Sent
 from webapp.http.organizer_operations import Searched
 from webapp.http.site import current_site
+from webapp.submissions.answers import SubmissionLine
 from webapp.surface import Ask, Surface, after_commit
 
 blueprint = Blueprint(
@@ -46,21 +47,14 @@ class SubmissionQuery(Searched):
     order: Annotated[Literal["asc", "desc"], Field(description="Whether the list rises or falls.")] = "desc"
 
 
-class OrganizersSubmission(Answer):
+class OrganizersSubmission(SubmissionLine):
     """A submission with its public and private scores, for organizers."""
 
-    id: int
     team_id: int
     team: str
     sent_by: str
-    status: SubmissionStatus
-    kind: SubmissionKind
-    file_name: str
-    description: str
     size_bytes: int
     sha256: str
-    submitted_at: Moment
-    public_score: Score | None
     private_score: Score | None
     attempt_count: int
     incident: str | None
@@ -74,34 +68,21 @@ class OrganizersSubmissionList(Answer):
     next: str | None
 
 
-class Retried(Answer):
-    """The number of scoring jobs that were restarted."""
-
-    job_count: int
-
-
 class KindRequest(Sent):
     """The new kind of a submission: ranked, a benchmark, or hidden."""
 
     kind: Literal["normal", "benchmark", "hidden"]
 
 
-class Marked(Answer):
-    """A submission and its new kind."""
-
-    id: int
-    kind: SubmissionKind
-
-
 def _line(match: SubmissionMatch) -> OrganizersSubmission:
     """Return a submission as the API model."""
-    found, scores = match.submission, {split: float(score) for split, score in match.scores.items()}
+    public, private = (match.scores.get(split) for split in (Split.PUBLIC, Split.PRIVATE))
     return OrganizersSubmission.of(
-        found,
-        team=found.team.name,
-        sent_by=found.user.name,
-        public_score=scores.get(Split.PUBLIC),
-        private_score=scores.get(Split.PRIVATE),
+        match.submission,
+        team=match.submission.team.name,
+        sent_by=match.submission.user.name,
+        public_score=public and float(public),
+        private_score=private and float(private),
         attempt_count=match.attempt_count,
     )
 
@@ -156,12 +137,11 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
     form="retry",
     back=organized_submissions,
     done=lambda _, submission_id, **__: f"#{submission_id} is being retried.",
-    answers=Retried,
-    status=202,
+    status=204,
 )
-def retry_submission(act: Act, submission_id: int) -> Retried:
+def retry_submission(act: Act, submission_id: int) -> None:
     """Retry a failed submission."""
-    return _retried(retries.retry(act, submission_id=submission_id))
+    after_commit(current_site().hints.send, retries.retry(act, submission_id=submission_id))
 
 
 @SUBMISSIONS.act(
@@ -169,27 +149,20 @@ def retry_submission(act: Act, submission_id: int) -> Retried:
     form="retry_all",
     back=organized_submissions,
     done="All failed submissions are being retried.",
-    answers=Retried,
-    status=202,
+    status=204,
 )
-def retry_submissions(act: Act) -> Retried:
+def retry_submissions(act: Act) -> None:
     """Retry all failed submissions."""
-    return _retried(retries.retry(act))
-
-
-def _retried(job_ids: list[int]) -> Retried:
-    after_commit(current_site().hints.send, job_ids)
-    return Retried(job_count=len(job_ids))
+    after_commit(current_site().hints.send, retries.retry(act))
 
 
 @SUBMISSIONS.act(
     "/<int:submission_id>/kind",
     form="mark",
     back=organized_submissions,
-    done=lambda marked, **_: f"#{marked.id} is now {marked.kind}.",
-    answers=Marked,
+    done=lambda _, submission_id, **__: f"The kind of #{submission_id} was changed.",
+    status=204,
 )
-def mark_submission(act: Act, sent: KindRequest, submission_id: int) -> Marked:
+def mark_submission(act: Act, sent: KindRequest, submission_id: int) -> None:
     """Make a submission a benchmark, hide it, or rank it again."""
-    marked = decisions.mark(act, submission_id=submission_id, kind=SubmissionKind(sent.kind))
-    return Marked(id=marked.id, kind=marked.kind)
+    decisions.mark(act, submission_id=submission_id, kind=SubmissionKind(sent.kind))

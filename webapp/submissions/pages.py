@@ -21,7 +21,6 @@ from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions import answers, views
 from webapp.submissions.answers import (
     EditRequest,
-    LossAnswer,
     Losses,
     ReceiptQuery,
     Selected,
@@ -130,7 +129,7 @@ def submission_losses(ask: Ask, submission_id: int) -> Losses:
         return Losses(terms=None, losses=None)
     return Losses(
         terms=list(public.costs) or None,
-        losses=[LossAnswer.model_validate(each) for each in public.losses] if public.parts else None,
+        losses=list(public.losses) if public.parts else None,
     )
 
 

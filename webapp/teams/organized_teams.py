@@ -1,7 +1,7 @@
 """Teams (pages and API): search, rename, disqualify, grant extra submissions."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
+from datetime import date
 from typing import Annotated, Any
 
 from flask import Blueprint
@@ -29,6 +29,7 @@ from webapp.surface import Ask, Surface
 from webapp.teams.own_team import Divided
 
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
+GRANTED = "Extra submissions given. The list shows until when they are valid."
 
 
 class TeamQuery(Searched):
@@ -304,25 +305,15 @@ def reinstate_team(act: Act, sent: Reasoned, team_id: int) -> None:
     decisions.reinstate(act, team=_name(act, team_id), reason=sent.reason)
 
 
-def _message(granted: Grant, **_: Any) -> str:
-    """Return the success message, with the period in which the extra submissions are valid."""
-    beginning = max(datetime.combine(granted.day, time(tzinfo=UTC)), granted.granted_at)
-    valid = f"until {formats.moment(granted.ends_at)}, for {formats.span(granted.ends_at - beginning)}"
-    if beginning != granted.granted_at:
-        valid = f"from {formats.moment(beginning)} {valid}"
-    whom = "" if granted.team else " to every team"
-    return f"Extra submissions given{whom}. They are valid {valid}."
-
-
 @TEAMS.act(
-    "/<int:team_id>/grants", form="grant", back=organized_team, done=_message, answers=Grant, status=201
+    "/<int:team_id>/grants", form="grant", back=organized_team, done=GRANTED, answers=Grant, status=201
 )
 def grant_submissions(act: Act, sent: GrantRequest, team_id: int) -> Grant:
     """Grant a team extra submissions on a UTC day."""
     return _grant(act, sent, team_search.get_team(act.session, competition=act.competition, team_id=team_id))
 
 
-@TEAMS.act("/grants", form="grant_to_all", back=organized_teams, done=_message, answers=Grant, status=201)
+@TEAMS.act("/grants", form="grant_to_all", back=organized_teams, done=GRANTED, answers=Grant, status=201)
 def grant_submissions_to_all(act: Act, sent: GrantRequest) -> Grant:
     """Grant every team extra submissions on a UTC day."""
     return _grant(act, sent, None)

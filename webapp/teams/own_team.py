@@ -66,12 +66,15 @@ class MergeProposal(Answer):
     """An open merge request.
 
     `is_ours` is true if the current user's team sent it. `obstacle` is the reason why it cannot be accepted.
+    The numbers are those of both teams together.
     """
 
     id: int
     team: str
     is_ours: bool
     obstacle: str | None
+    member_count: Annotated[int, Field(description="The number of members of both teams together.")]
+    used_total: int
 
 
 class Team(Answer):
@@ -144,17 +147,11 @@ def _team(ask: Ask, own: models.Team) -> Team:
     members, invite = rosters.members(session, team=own), invitations.link_of(session, team=own)
     is_leader = own.leader_id == ask.user.id
     chooses = is_leader and phases.takes_divisions(competition, ask.now)
-    requests = mergers.of_team(session, team=own)
-    about: dict[str, Any] = {"competition": competition, "now": ask.now}
     ask.shown |= {
         "members": members,
         "invite": invite,
         "can_leave": not rosters.has_counting_file(session, team=own),
         "divisions": division_names(competition.divisions) if chooses else (),
-        "together": {
-            each.id: mergers.together(session, teams=(each.from_team, each.to_team), **about)
-            for each in requests
-        },
     }
     return Team.of(
         own,
@@ -164,16 +161,19 @@ def _team(ask: Ask, own: models.Team) -> Team:
         members=[member.user.name for member in members],
         disqualified_because=own.disqualification_reason if own.disqualified_at else None,
         has_link=invite is not None,
-        mergers=[
-            MergeProposal(
-                id=each.id,
-                team=team_names.shown(each.to_team if is_ours else each.from_team, competition),
-                is_ours=is_ours,
-                obstacle=mergers.obstacle(session, teams=(each.from_team, each.to_team), **about),
-            )
-            for each in requests
-            for is_ours in [each.from_team_id == own.id]
-        ],
+        mergers=[_proposal(ask, own, each) for each in mergers.of_team(session, team=own)],
+    )
+
+
+def _proposal(ask: Ask, own: models.Team, asked: MergeRequest) -> MergeProposal:
+    is_ours, teams = asked.from_team_id == own.id, (asked.from_team, asked.to_team)
+    about: dict[str, Any] = {"competition": ask.competition, "teams": teams, "now": ask.now}
+    return MergeProposal.of(
+        mergers.together(ask.session, **about),
+        id=asked.id,
+        team=team_names.shown(asked.to_team if is_ours else asked.from_team, ask.competition),
+        is_ours=is_ours,
+        obstacle=mergers.obstacle(ask.session, **about),
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
-from grader.cli.organize.setup import require_acceptable
-from grader.cli.output import CommandOutput, solution_lines
+from grader.cli.organize.setup import described, require_acceptable
+from grader.cli.output import CommandOutput
 from grader.cli.parameters import FILE, fields_option, with_texts
 from grader.client import Client, Refused, Unusable
 from grader.client.organizer import Organizer
@@ -78,7 +78,7 @@ def _begin(
     if solution is not None:
         checked = desk.check_solution(solution)
         require_acceptable(checked)
-        click.echo("\n".join(solution_lines(checked["report"])))
+        click.echo(described(checked["report"]))
         sent = {"solution": checked["job"]["id"]}
     elif metric_file is not None:
         sent = {"settings": _checked(desk, desk.upload("metric-file", metric_file)["job"])}
@@ -88,8 +88,8 @@ def _begin(
         in_use = desk.call("GET", "rescoring/settings")
         changes = read_change(settings or Path(), in_use).changes
         wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
-        sent = {"settings": _checked(desk, desk.call("POST", "rescoring/settings", wanted))}
-    return int(desk.call("POST", "rescoring", {**sent, "reason": reason})["number"])
+        sent = {"settings": _checked(desk, desk.call("POST", "rescoring/settings", json=wanted))}
+    return int(desk.call("POST", "rescoring", json={**sent, "reason": reason})["number"])
 
 
 def _checked(desk: Organizer, job: Mapping[str, Any]) -> int:
@@ -119,7 +119,7 @@ def _publish(desk: Organizer, number: int, act: str, sent: dict[str, Any]) -> di
     desk.data()
     while True:
         try:
-            return desk.call("POST", f"rescoring/{number}/{act}", sent)
+            return desk.call("POST", f"rescoring/{number}/{act}", json=sent)
         except Refused as error:
             if error.name != "rescoring_incomplete":
                 raise

@@ -5,13 +5,12 @@ computed but hidden. The reveal publishes them by updating a single row, so no r
 states.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session
 
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
@@ -37,8 +36,6 @@ from grader.services.rescoring import preparation
 from grader.services.site import letters, outbox
 from grader.visibility import Phase
 
-NAMED_COUNT = 10
-
 
 class ScoringPending(OrganizerError):
     """Submissions accepted in time are still being scored."""
@@ -46,18 +43,10 @@ class ScoringPending(OrganizerError):
     public_name = "scoring_pending"
     retry_after = timedelta(seconds=10)
 
-    def __init__(self, left: Sequence[Submission], count: int) -> None:
+    def __init__(self, count: int) -> None:
         noun = "submission is" if count == 1 else "submissions are"
-        names = [
-            f"#{each.id} of {each.team.name} ({each.submitted_at:%-d %b %Y, %H:%M:%S} UTC)" for each in left
-        ]
-        more = [f"{count - len(names):,} more"] if count > len(names) else []
-        super().__init__(
-            f"{count:,} {noun} still being scored: {', '.join(names + more)}. Reveal the leaderboard once "
-            "all are scored."
-        )
+        super().__init__(f"{count:,} {noun} still being scored. Reveal the leaderboard once all are scored.")
         self.count = count
-        self.submission_ids = tuple(each.id for each in left)
 
 
 class AlreadyRevealed(OrganizerError):
@@ -205,9 +194,8 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
             "leaderboard cannot be revealed before then."
         )
         raise OrganizerRefusal("selection_open", ErrorKind.CONFLICT, message)
-    count, first = unscored(session, competition=competition, status=SubmissionStatus.PENDING)
-    if count:
-        raise ScoringPending(first, count)
+    if count := unscored(session, competition=competition, status=SubmissionStatus.PENDING):
+        raise ScoringPending(count)
     if phases.is_settled(competition):
         return
     version_id = lookup.live(competition).id
@@ -215,35 +203,29 @@ def _settle(session: Session, competition: Competition, now: datetime) -> None:
     competition.settled_at = now
 
 
-def unscored(
-    session: Session, *, competition: Competition, status: SubmissionStatus
-) -> tuple[int, Sequence[Submission]]:
-    """Return how many submissions accepted in time have this status, and the first ones with their teams."""
-    query = select(Submission).where(
+def unscored(session: Session, *, competition: Competition, status: SubmissionStatus) -> int:
+    """Return how many submissions accepted in time have this status."""
+    query = select(func.count()).where(
         Submission.competition_id == competition.id,
         Submission.status == status,
         Submission.kind != SubmissionKind.LATE,
     )
-    first = query.order_by(Submission.submitted_at, Submission.id).limit(NAMED_COUNT)
-    count = session.scalar(query.with_only_columns(func.count())) or 0
-    return count, session.scalars(first.options(joinedload(Submission.team))).all() if count else ()
+    return session.scalar(query) or 0
 
 
 @dataclass(frozen=True, slots=True)
 class CloseState:
     """The progress of the close, with the remaining tasks.
 
-    `selection_open_until` is set while a reopened final selection delays the other steps. `waiting` and
-    `failed` contain the first submissions that were accepted in time but have no result. `undivided_count` is
-    the number of teams without a division, once leaders can no longer choose it.
+    `selection_open_until` is set while a reopened final selection delays the other steps. `waiting_count` and
+    `failed_count` are the numbers of submissions that were accepted in time but have no result.
+    `undivided_count` is the number of teams without a division, once leaders can no longer choose it.
     """
 
     stage: Stage
     selection_open_until: datetime | None
     waiting_count: int
-    waiting: Sequence[Submission]
     failed_count: int
-    failed: Sequence[Submission]
     preparing: int | None
     undivided_count: int = 0
 
@@ -254,8 +236,8 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
     return CloseState(
         phases.stage(competition, now),
         phases.selection_open_until(competition, now),
-        *unscored(session, competition=competition, status=SubmissionStatus.PENDING),
-        *unscored(session, competition=competition, status=SubmissionStatus.FAILED),
+        unscored(session, competition=competition, status=SubmissionStatus.PENDING),
+        unscored(session, competition=competition, status=SubmissionStatus.FAILED),
         preparing.number if preparing else None,
         _count_undivided(session, competition, now) if competition.divisions else 0,
     )

@@ -18,10 +18,7 @@ class SubmissionsPaused(ParticipantError):
 
     public_name = "submissions_paused"
     kind = ErrorKind.FORBIDDEN
-    message = (
-        "Submissions are paused: {competition.pause_message} This upload does not count as a submission. The "
-        "leaderboard stays available."
-    )
+    message = "Submissions are paused: {competition.pause_message} The leaderboard stays available."
 
 
 def pause(act: Act, *, message: str) -> Competition:

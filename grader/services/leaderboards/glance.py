@@ -192,13 +192,3 @@ def _own(standings: Standings, team: Team, scale: Scale) -> OwnRank | None:
         gap=scale.size_text(scale.difference(above.score_units, entry.score_units)) if above else None,
         division_rank=inside.rank_of(entry) if team.division else None,
     )
-
-
-def count_entries(session: Session, *, competition: Competition) -> int:
-    """Return the number of scored submissions of all teams."""
-    is_entry = (
-        Submission.competition_id == competition.id,
-        Submission.kind == SubmissionKind.NORMAL,
-        Submission.status == SubmissionStatus.SCORED,
-    )
-    return session.scalar(select(func.count()).where(*is_entry)) or 0

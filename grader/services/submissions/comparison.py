@@ -43,20 +43,11 @@ DIFFERENCES = {Split.PRIVATE: Field.PRIVATE_DIFFERENCES, Split.PUBLIC: Field.PUB
 
 
 class Contender(NamedTuple):
-    """A submission to compare, with its visible results; `name` is its display name."""
+    """A submission to compare, with its visible results."""
 
     submission: Submission
-    name: str
     is_own: bool
     results: Mapping[Split, SplitResult]
-
-    @property
-    def label(self) -> str:
-        """The name in a sentence: `#12`, `#31 of Team 4`, `the benchmark n-grams`."""
-        if self.is_own:
-            return f"#{self.submission.id}"
-        is_benchmark = self.submission.kind is SubmissionKind.BENCHMARK
-        return f"the benchmark {self.name}" if is_benchmark else f"#{self.submission.id} of {self.name}"
 
 
 class Difference(NamedTuple):
@@ -122,10 +113,7 @@ def find(
             ),
         )[submission.id]
         if is_own or is_organizer or results:
-            name = submission.description or submission.file_name
-            return Contender(
-                submission, name if is_own or is_benchmark else submission.team.name, is_own, results
-            )
+            return Contender(submission, is_own, results)
     if phase is not Phase.REVEALED:
         raise unknown
     try:
@@ -134,7 +122,7 @@ def find(
         )
     except NotCounted:
         raise unknown from None
-    return Contender(submission, counted.team, False, dict(counted.results))
+    return Contender(submission, False, dict(counted.results))
 
 
 def request(act: Act, *, viewer: Viewer, submission_id: int, baseline_id: int) -> OrganizerJob:

@@ -43,23 +43,16 @@ def state(service, competition):
 
 
 def send_more(service, like, *minutes, **values):
-    """Add copies of a submission, delayed by these numbers of minutes; return their ids."""
+    """Add copies of a submission, delayed by these numbers of minutes."""
     names = ("competition_id", "team_id", "user_id", "sha256", "size_bytes", "file_name", "status", "kind")
     given = {name: getattr(like, name) for name in names} | values
     with service.database.write() as session:
-        rows = [Submission(submitted_at=service.now + each * MINUTE, **given) for each in minutes]
-        for row in rows:
-            session.add(row)
-            session.flush()
-        return [row.id for row in rows]
-
-
-def ids(submissions):
-    return [each.id for each in submissions]
+        for each in minutes:
+            session.add(Submission(submitted_at=service.now + each * MINUTE, **given))
 
 
 def test_new_competition_has_nothing_missing(state):
-    assert state() == CloseState(Stage.RUNNING, None, 0, (), 0, (), None, 0)
+    assert state() == CloseState(Stage.RUNNING, None, 0, 0, None, 0)
     assert state(after=DAY).stage is Stage.CLOSED
 
 
@@ -70,28 +63,19 @@ def test_reopened_selection_blocks_the_close(service, competition, state):
     assert state(after=2 * DAY).selection_open_until is None
 
 
-def test_timely_submissions_without_a_result_are_counted_and_the_first_ten_listed(
-    service, competition, state
-):
+def test_timely_submissions_without_a_result_are_counted(service, competition, state):
     first = service.submit(competition).submission
     elsewhere = service.submit(service.competition("other")).submission
     send_more(service, elsewhere, 0, 0, status=SubmissionStatus.FAILED)
     send_more(service, first, 0, kind=SubmissionKind.LATE)
     send_more(service, first, 0, status=SubmissionStatus.FAILED, kind=SubmissionKind.LATE)
     send_more(service, first, 0, status=SubmissionStatus.SCORED)
-    hidden = send_more(service, first, 0, kind=SubmissionKind.HIDDEN)
-    later = send_more(service, first, *range(12, 2, -1))
-    failed = send_more(service, first, 2, 1, 1, status=SubmissionStatus.FAILED)
-    found = state()
-    waiting = [first.id, *hidden, *later[::-1]]
-    assert (found.waiting_count, ids(found.waiting)) == (12, waiting[:10])
-    assert (found.failed_count, ids(found.failed)) == (3, [failed[1], failed[2], failed[0]])
-    assert {each.team.name for each in (*found.waiting, *found.failed)} == {"ada"}
-    with service.database.write() as session, pytest.raises(ScoringPending) as refused:
+    send_more(service, first, 0, kind=SubmissionKind.HIDDEN)
+    send_more(service, first, 1)
+    send_more(service, first, 2, 1, status=SubmissionStatus.FAILED)
+    assert (state().waiting_count, state().failed_count) == (3, 2)
+    with service.database.write() as session, pytest.raises(ScoringPending, match="3 submissions are still"):
         close.settle(session, competition=competition, now=service.now + DAY)
-    assert (refused.value.count, refused.value.submission_ids) == (12, tuple(waiting[:10]))
-    assert "12 submissions are still being scored" in refused.value.message
-    assert refused.value.message.endswith("UTC), 2 more. Reveal the leaderboard once all are scored.")
 
 
 def test_a_prepared_version_is_listed(service, competition, state, prepare_version):

@@ -52,7 +52,7 @@ def test_a_prepared_scoring_version_is_the_next_action(arena, root):
         preparation.prepare(act, solution=solution, reason="The labels were wrong.")
     page = root.browser.get(DESK).text
     assert next_act(page) == ("See", f"{DESK}/rescoring/2")
-    assert "Scoring version 2 is being prepared." in page
+    assert "Scoring version 2 is being prepared" in page
     desk.work()
     assert next_act(root.browser.get(DESK).text) == ("Review", f"{DESK}/rescoring/2")
 

@@ -9,12 +9,11 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry
-from grader.services.competitions import lookup, settings, settings_model
+from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from tests.fixtures.arena import main_text
 from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import open_confirmed
-from tests.fixtures.first_screen import first_screen
 
 HERE = "/competitions/toxicity/organize"
 PAGE, SAVE = f"{HERE}/settings", f"{HERE}/settings/save"
@@ -296,15 +295,3 @@ def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, 
         with arena.database.read() as session:
             newest = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc()).limit(1)).one()
         assert newest.at > before, path
-
-
-@pytest.mark.parametrize("is_published", [False, True])
-def test_the_first_screen_of_a_section_has_at_most_150_words_and_25_actions(arena, root, is_published):
-    if is_published:
-        arena.competition(closes_at=arena.now() + 30 * DAY, rules="Be fair.")
-    else:
-        make(root)
-    page = root.browser.get(PAGE).text
-    found = {section.key: first_screen(page, section.key) for section in settings_model.SECTIONS}
-    assert all(words <= 150 and actions <= 25 for words, actions in found.values()), found
-    assert all(words for words, _ in found.values())

@@ -54,14 +54,13 @@ def test_own_submissions_are_shown_side_by_side_with_a_standard_error_on_request
     scores = re.search(r"Score</th><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td><td[^>]*>(\S+)</td>", page)
     assert scores and float(scores[1]) - float(scores[2]) == pytest.approx(float(scores[3]), abs=1e-9)
     assert float(scores[3]) > 0  # The candidate has less noise.
-    assert f"#{first} is {scores[3][1:]} better than #{second}." in page
     assert len(re.findall(r"(Subgroup|BPSN|BNSP)</th>", page)) == 3 + 9
     form = {"submission": first, "baseline": second, "csrf_token": arena.form_token(arena.ann.browser)}
     answer = arena.ann.browser.post(f"{HERE}/comparisons", data=form, follow_redirects=True)
     assert answer.request.url.endswith(where) and "data-live" in answer.text
     arena.work()
     shown = arena.ann.browser.get(where).text
-    assert re.search(rf"#{first} is 0\.\d+ better than #{second}, ± 0\.\d+ on the same rows: ", shown)
+    assert re.search(r"± 0\.\d+ on the same rows: ", shown)
     assert "data-live" not in shown and "Private rows" not in shown
     arena.reveal()
     assert len(re.findall("on the same rows:", arena.ann.browser.get(where).text)) == 2
@@ -78,7 +77,7 @@ def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena):
     assert refused.text == unknown.replace("987654321", str(theirs))
     arena.reveal()
     page = arena.ann.browser.get(address).text
-    assert f"#{theirs} of Bob" in page and "Other teams" in page
+    assert f"#{theirs}</th>" in page and "Other teams" in page
     assert "Private rows" in page and page.count("BPSN</th>") > 2
     both = {arena.bob.browser.get(f"{WHERE}?baseline={each}").status_code for each in (first, second)}
     assert both == {200, 404}  # Only one of Ann's submissions represents her team.
@@ -87,6 +86,5 @@ def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena):
 def test_coarse_scores_are_compared_only_by_their_displayed_values(arena):
     first, second = entered(arena, Feedback.TIERED)
     page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
-    assert re.search(rf"The displayed score of #{first} is 0\.\d{{3}} higher than that of #{second}\.", page)
-    assert "chance" not in page
+    assert re.search(r'"value">\+?0\.\d{3}<', page) and "chance" not in page
     assert "Until the reveal, scores are shown in bands" in page
