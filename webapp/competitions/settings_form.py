@@ -66,19 +66,14 @@ def fields_of(
 
     `dates` are shown in place of those that are not set.
     """
-    parts, metric = _parts_of(settings), settings.metric_choice.metric
-    found = {}
+    parts, found = _parts_of(settings), {}
     for name in names:
         value = parts[name] if name in parts else getattr(settings, name)
         value = (dates or {}).get(name, value)
         entered = _entered(name) if is_sent else None
-        setting = PARTS.get(name) or SETTINGS[name]
-        if name == "reported" and (fitting := registry.fitting(metric.name, metric.options)):
-            others = ", ".join(each for each in fitting if each != metric.name)
-            setting = setting._replace(help=f"{setting.help} For {metric.name}: {others or 'none'}.")
         found[name] = SettingsField(
             name,
-            setting,
+            PARTS.get(name) or SETTINGS[name],
             KINDS[name],
             value,
             text=_shown(name, value) if entered is None else entered,

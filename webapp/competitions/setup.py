@@ -267,7 +267,7 @@ def _change(act: Act, changes: Mapping[str, Any]) -> SettingsChanged:
         after_commit(prose.format_saved, competition.slug)
     found = _settings(competition, act.now)
     after_this_request(lambda response: response.headers.set("ETag", f'"{found["version"]}"') or response)
-    return SettingsChanged(**found, changed=sorted(changed), check=job and job.id)
+    return SettingsChanged(**found, changed=sorted(changed), check=job.id if job else None)
 
 
 @SETUP.read("/figures", FigureList)

@@ -19,7 +19,6 @@ from grader.services.competitions.metric import NamedMetric, Rules
 from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import glance
 from grader.services.teams import participations
-from grader.text import listed
 from grader.visibility import Phase
 from webapp.presentation import formats, terms
 
@@ -104,19 +103,9 @@ class CompetitionView:
     @property
     def summary(self) -> str:
         """A one-sentence summary of the competition."""
-        if self.row.summary:
-            return self.row.summary
-        if self.has_identities:
-            return (
-                f"For each row of the test set, predict how likely it is to be {self.positive_name}, with as "
-                "little bias as possible against rows that mention an identity."
-            )
-        metric = self.metric()
-        names = [formats.column_name(name) for name, _ in metric.columns if name != "prediction"]
-        return (
-            f"For each row of the test set, predict {listed(names) or 'one value'}. Submissions are scored "
-            f"by {metric.about.title}; the {metric.about.direction} score is the best."
-        )
+        about = self.metric().about
+        default = f"Submissions are scored by {about.title}; the {about.direction} score is the best."
+        return self.row.summary or default
 
     @property
     def python(self) -> Mapping[str, Any]:

@@ -52,21 +52,10 @@ class ScoringVersionList(Answer):
     next: None = None
 
 
-class RescoringProgress(Answer):
-    """The number of submissions scored under a version, and of those that lack a result or lose a score."""
-
-    total: int
-    finished: int
-    failed: int
-    is_final: bool
-    unfinished: int
-    lost: int
-
-
 class ScoringVersionDetails(ScoringVersionLine):
     """A scoring version, its progress and its changes."""
 
-    progress: RescoringProgress
+    progress: Progress
     metric: dict[str, Any]
     changes: dict[str, Any] | None
     is_final: bool
@@ -146,7 +135,7 @@ def details(version: ScoringVersion, progress: Progress) -> ScoringVersionDetail
     return ScoringVersionDetails.of(
         version,
         solution=version.solution.number,
-        progress=RescoringProgress.of(progress),
+        progress=progress,
         metric=Rules.of(version).as_dict(),
         changes=version.solution.report.get("changes"),
         is_final=progress.is_final,

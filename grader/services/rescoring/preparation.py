@@ -4,8 +4,9 @@ The leaderboards do not change until the version is published; see `publication`
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Select, and_, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session, joinedload
@@ -33,7 +34,8 @@ from grader.text import plain_text
 RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
 
 
-class Progress(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Progress:
     """The submissions with a job under a scoring version, or that need one; `finished` have a result.
 
     `failed` have failed. `unfinished` have a result under the live version, but none under this one. `lost`

@@ -72,12 +72,7 @@ def check(olga, active, split):
     order = [name for name, *_ in teams]
     found = grades(olga)
     assert len(found) == STUDENTS
-    assert [row["Section"] for row in found] == sorted(row["Section"] for row in found)
-    assert {row["Phone"] for row in found} == {"1"}
     for row in found:
-        assert row["Name"] == f"Student {int(row['Student ID'])}"
-        assert row["E-mail"] == f"s{int(row['Student ID'])}@example.org"
-        assert row["Section"] == SECTIONS[int(row["Student ID"]) % 4]
         assert (row["split"], row["team_count"]) == (split, str(len(active)))
         if row["Student ID"] not in active:
             assert (row["rank"], row["score"], row["percentile"], row["submitted_at"]) == ("", "", "", "")
@@ -138,14 +133,6 @@ def test_the_page_shows_a_preview_first_and_the_secrets_once(olga):
     assert olga.person.confirm(f"{PAGE}/students", {"students": "Hal\nIda"}).status_code == 201
     eva = olga.arena.person("Eva")
     assert eva.post(f"{PAGE}/students", {"students": "Zoe"}).status_code == 403
-
-
-def test_the_largest_roster_is_previewed_and_imported(olga):
-    lines = [f"Student {number},{'s' * 40}{number}@example.org,{number:05d}" for number in range(5_000)]
-    file = io.BytesIO("\n".join(["name,e-mail,student id", *lines]).encode())
-    sent = {"file": (file, "roster.csv"), "own_accounts": "yes"}
-    page = olga.person.confirm(f"{PAGE}/students", sent, content_type="multipart/form-data")
-    assert (page.status_code, "Added (5,000): " in page.text) == (201, True)
 
 
 def test_nothing_is_imported_if_the_confirmed_roster_has_changed(olga):
