@@ -70,11 +70,6 @@ class World:
                 standing_rows.to_row(each, scoring_version_id=self.live, split=split) for each in entries
             )
 
-    def rows(self):
-        with self.service.database.read() as session:
-            found = session.scalars(select(Standing)).all()
-        return {(row.scoring_version_id, row.split, row.team_id): row.submission_id for row in found}
-
     def entries(self, split):
         with self.service.database.read() as session:
             found = session.scalars(select(Standing).where(Standing.split == split)).all()
