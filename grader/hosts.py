@@ -43,26 +43,16 @@ def ascii_host(host: str) -> str:
 def origin(url: str) -> str:
     """Return the scheme, host and port of a site in the form that browsers send.
 
-    Raises ValueError for other URLs, with the reason.
+    Raises ValueError for other URLs.
     """
     try:
         parts = urlsplit(url.strip())
         host, port = ascii_host(parts.hostname or ""), parts.port
     except ValueError:
         parts, host, port = urlsplit(""), "", None
-    if parts.scheme not in PORTS or "%" in host:
-        raise ValueError(f"expected an address such as {_EXAMPLE}")
-    surplus = {
-        "a user name": "@" in parts.netloc,
-        "a path": parts.path.strip("/"),
-        "a query": parts.query,
-        "a fragment": parts.fragment,
-    }
-    if names := [name for name, value in surplus.items() if value]:
-        raise ValueError(
-            f"expected an address without {' and '.join(names)}, such as {_EXAMPLE}. The site needs a host "
-            "name of its own"
-        )
+    is_more = "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
+    if parts.scheme not in PORTS or "%" in host or is_more:
+        raise ValueError(f"expected an address without user name and path, such as {_EXAMPLE}")
     return f"{parts.scheme}://{host}" + ("" if port in (None, PORTS[parts.scheme]) else f":{port}")
 
 

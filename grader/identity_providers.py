@@ -1,9 +1,8 @@
 """Identity providers for single sign-on: TOML settings and user claims."""
 
 import enum
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import Annotated, Any, NamedTuple, Self
@@ -15,13 +14,14 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
 
 from grader.hosts import ascii_name
 
-SLUG = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
+SLUG = r"^[a-z][a-z0-9-]{0,30}[a-z0-9]$"
 GOOGLE = "https://accounts.google.com"
 
 
@@ -76,7 +76,7 @@ class Provider(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
-    slug: str
+    slug: str = ""
     label: Line
     issuer: Annotated[str, Field(max_length=255), AfterValidator(_secure)]
     client_id: Line
@@ -91,8 +91,6 @@ class Provider(BaseModel):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if not SLUG.fullmatch(self.slug):
-            raise ValueError("a name has 2 to 32 lower-case letters, digits and hyphens")
         if (self.admin_claim is None) != (self.admin_value is None):
             raise ValueError("admin_claim and admin_value must be set together")
         if "openid" not in self.scopes:
@@ -142,26 +140,19 @@ def _values_of(claims: Mapping[str, Any], name: str) -> list[Any]:
 def read(text: str) -> tuple[Provider, ...]:
     """Return the providers in a TOML text, one table each; raise ValueError with all problems."""
     try:
-        document = tomllib.loads(text)
+        tables = PROVIDERS.validate_python(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"is not valid TOML: {error}") from None
-    providers, problems = [], []
-    for slug, table in document.items():
-        if not isinstance(table, dict):
-            problems.append(f"{slug} must be a table: write [{slug}] above the settings of the provider")
-            continue
-        try:
-            providers.append(Provider(**{**table, "slug": slug}))
-        except ValidationError as error:
-            problems += _problems(slug, error)
-    issuers = [each.issuer for each in providers]
-    problems += [f"the issuer {each} is listed twice" for each in set(issuers) if issuers.count(each) > 1]
-    if problems:
-        raise ValueError("; ".join(problems))
-    return tuple(providers)
+    except ValidationError as error:
+        problems = (
+            f"{'.'.join(map(str, each['loc']))}: {each['msg'].removeprefix('Value error, ')}"
+            for each in error.errors(include_url=False, include_input=False)
+        )
+        raise ValueError("; ".join(problems)) from None
+    issuers = [each.issuer for each in tables.values()]
+    if twice := [each for each in set(issuers) if issuers.count(each) > 1]:
+        raise ValueError(f"the issuer {' and '.join(twice)} is listed twice")
+    return tuple(each.model_copy(update={"slug": slug}) for slug, each in tables.items())
 
 
-def _problems(slug: str, error: ValidationError) -> Iterator[str]:
-    for each in error.errors(include_url=False, include_input=False):
-        place = ".".join(map(str, (slug, *each["loc"])))
-        yield f"{place}: {each['msg'].removeprefix('Value error, ')}"
+PROVIDERS = TypeAdapter(dict[Annotated[str, Field(pattern=SLUG)], Provider])

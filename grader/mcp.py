@@ -27,36 +27,33 @@ SELECTING = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempot
 Answer = dict[str, Any]
 
 
-class WorkFolder:
-    """The only folder in which the tools read and write files; paths outside it are rejected."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path.resolve(strict=True)
-
-    def existing(self, name: str) -> Path:
-        """Return the path of a file in the folder; raise Unusable for any other path."""
-        path = self._resolved(name)
-        if not path.is_relative_to(self.path) or not path.is_file():
-            raise Unusable(f"There is no file {name!r} in the folder {self.path}.")
-        return path
-
-    def new(self, name: str) -> Path:
-        """Return the path of a download; raise Unusable if it is outside the folder or is a link."""
-        path = self._resolved(name)
-        if path.parent != self.path or (self.path / name).is_symlink():
-            raise Unusable(f"{name!r} would not be a file directly in the folder {self.path}.")
-        return path
-
-    def _resolved(self, name: str) -> Path:
-        try:
-            return (self.path / name).resolve()
-        except (OSError, ValueError) as error:
-            raise Unusable(f"{name!r} is not a valid file name.") from error
+def existing(folder: Path, name: str) -> Path:
+    """Return the path of a file in the folder; raise Unusable for any other path."""
+    path = _resolved(folder, name)
+    if not path.is_relative_to(folder) or not path.is_file():
+        raise Unusable(f"There is no file {name!r} in the folder {folder}.")
+    return path
 
 
-def server(client: Client, folder: WorkFolder) -> MCPServer:
-    """Return a server with the tools that the scopes of the client's token allow."""
-    made = MCPServer("fairboard", instructions=INSTRUCTIONS.format(folder=folder.path), log_level="WARNING")
+def new(folder: Path, name: str) -> Path:
+    """Return the path of a download; raise Unusable if it is outside the folder or is a link."""
+    path = _resolved(folder, name)
+    if path.parent != folder or (folder / name).is_symlink():
+        raise Unusable(f"{name!r} would not be a file directly in the folder {folder}.")
+    return path
+
+
+def _resolved(folder: Path, name: str) -> Path:
+    try:
+        return (folder / name).resolve()
+    except (OSError, ValueError) as error:
+        raise Unusable(f"{name!r} is not a valid file name.") from error
+
+
+def server(client: Client, folder: Path) -> MCPServer:
+    """Return a server with the tools that the scopes of the client's token allow; they use one folder."""
+    folder = folder.resolve(strict=True)
+    made = MCPServer("fairboard", instructions=INSTRUCTIONS.format(folder=folder), log_level="WARNING")
     tools, scopes = _Tools(client, folder), client.scopes()
     for scope, annotations, act in (
         ("read", READING, tools.list_competitions),
@@ -93,7 +90,7 @@ def _reporting(act: Callable[..., Answer]) -> Callable[..., Answer]:
 class _Tools:
     """The tools; their docstrings describe them to the agent."""
 
-    def __init__(self, client: Client, folder: WorkFolder) -> None:
+    def __init__(self, client: Client, folder: Path) -> None:
         self._client = client
         self._folder = folder
 
@@ -123,20 +120,20 @@ class _Tools:
 
     def download_data(self, name: str, competition: str | None = None) -> Answer:
         """Download a data file of a competition into the folder."""
-        path = self._folder.new(name)
+        path = new(self._folder, name)
         self._client.download(name, path.parent, competition=competition)
         return {"path": str(path), "size_bytes": path.stat().st_size}
 
     def check_file(self, file: str, competition: str | None = None) -> Answer:
         """Check a prediction file in the folder and list all its problems; this is not a submission."""
-        return self._client.check(self._folder.existing(file), competition=competition)
+        return self._client.check(existing(self._folder, file), competition=competition)
 
     def submit_file(self, file: str, competition: str | None = None, description: str = "") -> Answer:
         """Submit a prediction file in the folder: a CSV, optionally compressed with gzip or ZIP.
 
         The number of submissions per day is limited. Then call wait_for_score.
         """
-        path = self._folder.existing(file)
+        path = existing(self._folder, file)
         return self._client.submit(path, competition=competition, description=description)
 
     def wait_for_score(self, submission: int) -> Answer:

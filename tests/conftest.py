@@ -76,7 +76,8 @@ assert not MOVED, f"LONGEST_FILES in tests/conftest.py names missing files: {MOV
 
 def pytest_configure(config: pytest.Config):
     """Build the documentation unless `make install` did; routes and links under /docs need it."""
-    from webapp.documentation.build import PROJECT, SITE, build
+    from webapp.documentation import SITE
+    from webapp.documentation.build import PROJECT, build
 
     if not SITE.exists() and not hasattr(config, "workerinput"):
         build(PROJECT / "docs", SITE)

@@ -63,9 +63,9 @@ def test_addresses_of_one_customer_are_counted_together():
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("https://example.org/board", "without a path"),
-        ("https://ada:hush@example.org", "without a user name"),
-        ("https://example.org/x?q=1#f", "without a path and a query and a fragment"),
+        ("https://example.org/board", "without user name and path"),
+        ("https://ada:hush@example.org", "without user name and path"),
+        ("https://example.org/x?q=1#f", "without user name and path"),
         ("ftp://example.org", "expected an address such as"),
         ("example.org", "expected an address such as"),
         ("https://", "expected an address such as"),

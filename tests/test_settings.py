@@ -101,7 +101,7 @@ def test_links_use_the_sites_public_address(given, address):
 
 
 def test_public_address_with_a_path_is_rejected_with_the_reason():
-    with pytest.raises(ValidationError, match="expected an address without a path"):
+    with pytest.raises(ValidationError, match="expected an address without user name and path"):
         Settings(base_url="https://example.org/board")
 
 

@@ -3,14 +3,14 @@
 from functools import partial
 from importlib.metadata import version
 
-from flask import Flask, current_app, g, request
+from flask import Flask, g, request
 from markupsafe import Markup
 
 from grader.identity_providers import SignUp
 from grader.models import Role
 from grader.services.competitions import organizers
 from grader.services.identity import identities
-from webapp import surface
+from webapp import documentation, surface
 from webapp.closing import exports
 from webapp.closing import pages as closing_pages
 from webapp.competitions import (
@@ -24,13 +24,11 @@ from webapp.competitions import (
 )
 from webapp.competitions import organizers as organizers_page
 from webapp.competitions import pages as competition_pages
-from webapp.documentation import pages as documentation_pages
 from webapp.http import api as operations
 from webapp.http.site import current_site, site_link
 from webapp.identity import access, own_account, people, second_factors, single_sign_on
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.openapi import document
-from webapp.presentation import assets
 from webapp.rescoring import pages as rescoring_pages
 from webapp.site import audit
 from webapp.solutions import data_files, metric_file, solution
@@ -41,7 +39,7 @@ from webapp.teams import entry, own_team, roster
 from webapp.teams import organized_teams as teams
 
 FAMILIES = (
-    *(own_account, people, assets),
+    *(own_account, people),
     *(competition_pages, downloads),
     *(entry, own_team, submit_page, leaderboard_pages),
     *(creating, setup, data_files, solution, publishing),
@@ -54,24 +52,25 @@ ADDED_TO_FAMILIES = (
     *(access, single_sign_on, second_factors, comparison, metric_file),
     *(submission_pages, api),
 )
-# Blueprints of the organizers' navigation, in order, with their labels.
+# Pages of the organizers' navigation, in order, with their labels.
 PAGES = {
-    "organize_console": "Overview",
-    "organize_submissions": "Submissions",
-    "organize_teams": "Teams",
-    "organize_announcements": "Announcements",
-    "organize_rescoring": "Rescoring",
-    "organize_settings": "Setup",
-    "organize_close": "Close",
+    "organize_console.index": "Overview",
+    "organize_submissions.index": "Submissions",
+    "organize_teams.index": "Teams",
+    "organize_announcements.index": "Announcements",
+    "organize_rescoring.index": "Rescoring",
+    "organize_settings.show": "Setup",
+    "organize_close.index": "Close",
 }
-# Pages below an entry of the navigation, from which they are linked.
+# Blueprints of other pages, and the page from which they are linked.
 BELOW = {
-    "organize_roster": "organize_teams",
-    "organize_audit": "organize_announcements",
-    "organize_solution": "organize_settings",
-    "organize_data": "organize_settings",
-    "organize_organizers": "organize_settings",
-    "organize_publishing": "organize_settings",
+    **{endpoint.partition(".")[0]: endpoint for endpoint in PAGES},
+    "organize_roster": "organize_teams.index",
+    "organize_audit": "organize_announcements.index",
+    "organize_solution": "organize_settings.show",
+    "organize_data": "organize_settings.show",
+    "organize_organizers": "organize_settings.show",
+    "organize_publishing": "organize_settings.show",
 }
 CURRENT = Markup(' aria-current="page"')
 
@@ -80,10 +79,10 @@ def init_app(app: Flask) -> None:
     """Register the pages and the functions shared by all templates."""
     for family in FAMILIES:
         app.register_blueprint(family.blueprint)
-    documentation_pages.init_app(app)
+    documentation.init_app(app)
     app.add_template_global(_current, "current")
     app.add_template_global(_may, "may")
-    app.add_template_global(_organizers_pages, "organizers_pages")
+    app.add_template_global(PAGES, "organizers_pages")  # type: ignore[arg-type]
     app.add_template_global(_organizers_page, "organizers_page")
     app.add_template_global(site_link)
     app.add_template_global(surface.start_of_list)
@@ -116,19 +115,6 @@ def _may(role: str) -> bool:
     return organizers.reaches(g.organizer_role, Role(role))
 
 
-def _organizers_pages() -> list[tuple[str, str, str]]:
-    """Return the available pages of the organizers' navigation: blueprint, endpoint and label."""
-    fronts = ((family, _front_endpoint(family), words) for family, words in PAGES.items())
-    return [(family, endpoint, words) for family, endpoint, words in fronts if endpoint]
-
-
 def _organizers_page() -> str | None:
-    """Return the entry of the organizers' navigation to which the current page belongs, or None."""
-    family = BELOW.get(request.blueprint or "", request.blueprint or "")
-    return family if family in PAGES else None
-
-
-def _front_endpoint(family: str) -> str | None:
-    """Return the page of a blueprint whose URL needs only the competition."""
-    names = (f"{family}.index", f"{family}.show")
-    return next((name for name in names if name in current_app.view_functions), None)
+    """Return the page of the organizers' navigation to which the current page belongs, or None."""
+    return BELOW.get(request.blueprint or "")

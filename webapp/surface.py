@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from functools import cached_property, partial, wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -26,12 +26,11 @@ from grader.services.competitions.acting import Act
 from grader.services.identity.api_tokens import Scope
 from webapp.competitions.views import CompetitionView
 from webapp.http import api, auth, context
-from webapp.http.api import operation, validated
+from webapp.http.api import body_of, operation, strict_query, validated
 from webapp.http.confirmation import Unconfirmed, wants_to_change
 from webapp.http.context import SecondFactorMissing, actor, competition_of, reading, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
-from webapp.http.fields import FileForm, is_list
-from webapp.presentation.form_fields import entered
+from webapp.http.fields import FileForm, entered, is_list
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Model = TypeVar("Model", bound=BaseModel)
@@ -149,23 +148,16 @@ class Surface:
         """
 
         def register(run: Callable[..., Any]) -> Read:
-            found = Read(
-                self,
-                run,
-                model,
-                f"{self.pages.url_prefix or ''}{path}",
-                self.pages.name + f".{endpoint}",
-                page,
-                extra,
-            )
+            rule = f"{self.pages.url_prefix or ''}{path}"
+            declared = Read(self, run, model, rule, f"{self.pages.name}.{endpoint}", page, extra)
             if endpoint:
-                self.pages.add_url_rule(path, endpoint, _dressed(found.view, run), methods=["GET"])
+                self.pages.add_url_rule(path, endpoint, wraps(run)(partial(declared.page)), methods=["GET"])
             if model is not None or file:
-                rule = self._address(path if api_path is None else api_path)
-                api.blueprint.add_url_rule(rule, run.__name__, found.operation(file), methods=["GET"])
+                api_rule = self._address(path if api_path is None else api_path)
+                api.blueprint.add_url_rule(api_rule, run.__name__, declared.operation(file), methods=["GET"])
             if model is not None:
-                READS[run.__name__] = found
-            return found
+                READS[run.__name__] = declared
+            return declared
 
         return register
 
@@ -196,14 +188,10 @@ class Surface:
         def register(run: Function) -> Function:
             declared = _Declared(self, run, back, done, answers or back.model, status, before)
             if form:
-                view = _dressed(declared.form, run)
                 if before is None:
                     context.ACTIONS.add(f"{self.pages.name}.{form}")
-                elif isinstance(self.acts, Role):
-                    view = auth.organizers_only(self.acts)(view)
-                else:
-                    view = auth.login_required(view)
                 rule = path if method in ("POST", "PUT") else f"{path}/{form.replace('_', '-')}"
+                view = wraps(run)(partial(declared.form))
                 self.pages.add_url_rule(rule, form, view, methods=["POST"])
             if self.has_operations:
                 api.blueprint.add_url_rule(
@@ -248,32 +236,27 @@ class Read:
         self, problem: FairboardError | None = None, shown: Mapping[str, Any] | None = None, **given: Any
     ) -> ResponseReturnValue:
         """Return the page, or a redirect to the login page; `shown` are further values for its template."""
-        if (denied := _denied(self.surface.role)) is not None:
-            return denied
+        if g.user is None and self.surface.role is not Access.PUBLIC:
+            return auth.ask_to_log_in()
         with reading() as session:
-            wanted = self.taken(given)
-            slug = wanted.get("slug")
-            if isinstance(self.surface.role, Role):
-                require_role(session, str(slug), self.surface.role)
             can_be_json = problem is None and request.method == "GET" and self.model is not None
             is_json = not self.template or (can_be_json and wants_json())
-            ask = Ask(session, wanted, self.surface.find, not is_json, problem, dict(shown or {}))
-            query = self.query
-            others = {name: value for name, value in wanted.items() if name != "slug"}
-            asked = {} if query is None else {"query": query_of(query)}
-            made = self(ask, **others, **asked)
+            shown = dict(shown or {})
+            ask = self._ask(session, given, is_page=not is_json, problem=problem, shown=shown)
+            query = {} if self.query is None else {"query": query_of(self.query)}
+            made = self(ask, **_others(ask.given), **query)
             if isinstance(made, Response):
                 return made
             if is_json:
                 return _json(made, ask)
             values = {
                 "page": made,
-                "query": asked.get("query"),
+                "query": query.get("query"),
                 "etag": lambda: f'"{_etag(made, ask)}"',
                 "problem": problem,
                 "problems": ask.problems,
                 "form": request.form,
-                **({"competition": ask.competition_view} if slug is not None else {}),
+                **({"competition": ask.competition_view} if "slug" in ask.given else {}),
                 **(made if isinstance(made, Mapping) else {}),
                 **(self.more(ask, made) if self.more is not None else {}),
                 **ask.shown,
@@ -285,10 +268,6 @@ class Read:
         page = self.page(error, **given)
         return page if not isinstance(page, str) else (page, status_of(error), headers_of(error))
 
-    def view(self, **given: Any) -> ResponseReturnValue:
-        """Return the page or, for clients that prefer JSON, the read model with an ETag."""
-        return self.page(**given)
-
     @property
     def query(self) -> type[BaseModel] | None:
         """The model of the query."""
@@ -297,25 +276,29 @@ class Read:
 
     def operation(self, file: str = "") -> Callable[..., Any]:
         """Return the view of the operation."""
-        role = self.surface.role
-        scope = Scope.ORGANIZE if isinstance(role, Role) else SCOPES[role]
+        role, query = self.surface.role, self.query
 
+        @wraps(self.run)
         def view(**given: Any) -> Any:
-            others = {name: value for name, value in given.items() if name != "slug"}
             with reading() as session:
-                return self(Ask(session, self.taken(given), self.surface.find), **others)
+                ask = self._ask(session, given)
+                asked = {} if query is None else {"query": validated(query, strict_query(query))}
+                return self(ask, **_others(given), **asked)
 
-        _dress(view, self.run)
-        if self.query is not None:
-            view.__annotations__["query"] = self.query
-        described = operation(
+        scope = Scope.ORGANIZE if isinstance(role, Role) else SCOPES[role]
+        return operation(
             self.surface.scope or scope,
             answers=self.model,
             tag=self.surface.tag,
             spans=self.surface.spans,
-            **({"answers_file": file} if file else {}),
+            query=query,
+            answers_file=file or None,
         )(view)
-        return _for_role(role, described)
+
+    def _ask(self, session: Any, given: Mapping[str, Any], **options: Any) -> Ask:
+        """Check the role, and return the request for the read model."""
+        _require_role(session, self.surface.role, given)
+        return Ask(session, self.taken(given), self.surface.find, **options)
 
 
 def _etag(made: Any, ask: Ask) -> str:
@@ -363,7 +346,7 @@ class _Declared:
             context.identify()
             return self.back.page(**given)
         try:
-            outcome = self._act(given, _entered)
+            outcome = self._act(given)
         except _NotLoggedIn:
             return auth.ask_to_log_in()
         except FairboardError as error:
@@ -396,12 +379,12 @@ class _Declared:
         role, takes = self.role, self.takes
         is_file = takes is not None and issubclass(takes, FileForm)
 
+        @wraps(self.run)
         def view(**given: Any) -> Any:
-            return self._act(given, _body, answer=True)
+            return self._act(given, is_operation=True)
 
-        _dress(view, self.run)
         scope = {Access.USER: Scope.SUBMIT, Access.PUBLIC: None, Access.ADMIN: Scope.ADMIN}
-        described = operation(
+        return operation(
             self.surface.scope or (Scope.ORGANIZE if isinstance(role, Role) else scope[role]),
             answers=None if self.status == 204 else self.answers,
             status=self.status,
@@ -411,20 +394,18 @@ class _Declared:
             takes_file=takes if is_file else None,
             checks_version=self.surface.unchanged is not None,
         )(view)
-        return _for_role(role, described)
 
-    def _act(self, given: dict[str, Any], read: Callable[..., BaseModel], *, answer: bool = False) -> Any:
+    def _act(self, given: dict[str, Any], *, is_operation: bool = False) -> Any:
         """Act in one transaction, which identifies the user and checks the role again."""
-        others = {name: value for name, value in given.items() if name != "slug"}
-        prepared = None if self.before is None else self.before(**given)
+        others, further = _others(given), dict[str, Any]()
+        if self.before is not None:
+            with reading() as session:
+                self._require_role(session, given)
+            if (prepared := self.before(**given)) is not None:
+                further["prepared"] = prepared
         g.after_commit, g.back = [], partial(self.back.url, **given)
         with writing() as session:
-            if g.user is None:
-                raise _NotLoggedIn
-            if isinstance(self.role, Role):
-                require_role(session, str(given.get("slug")), self.role)
-            else:
-                _denied(self.role)
+            self._require_role(session, given)
             competition = self.surface.find(session, **given)
             if competition is None:
                 act = acting.of_site(session, actor(), db.now(session))
@@ -432,24 +413,36 @@ class _Declared:
                 act = acting.begin(session, competition=competition, actor=actor())
             if self.surface.unchanged is not None:
                 self.surface.unchanged(act, **others)
-            sent = {} if self.takes is None else {"sent": read(self.takes, act, **others)}
-            if prepared is not None:
-                sent["prepared"] = prepared
-            outcome = self.run(act, **sent, **others)
-            answered = self._answer(act, outcome, given) if answer else outcome
+            if self.takes is not None:
+                further["sent"] = self._sent(self.takes, act, others, is_operation=is_operation)
+            outcome = self.run(act, **further, **others)
+            answered = self._answer(act, outcome, given) if is_operation else outcome
         for after in g.after_commit:
             after()
         return answered
+
+    def _require_role(self, session: Any, given: Mapping[str, Any]) -> None:
+        if g.user is None:
+            raise _NotLoggedIn
+        _require_role(session, self.role, given)
+
+    @staticmethod
+    def _sent(takes: type[BaseModel], act: Act, others: dict[str, Any], *, is_operation: bool) -> BaseModel:
+        """Return the input; a model whose fields are named otherwise in the form has a function `of_form`."""
+        if is_operation and not issubclass(takes, FileForm):
+            g.sent = validated(takes, body_of(takes))
+            return cast(BaseModel, g.sent)
+        of_form = getattr(takes, "of_form", None)
+        return validated(takes, entered(takes) if of_form is None else of_form(act, **others))
 
     def _answer(self, act: Act, outcome: Any, given: dict[str, Any]) -> Any:
         """Return the operation's response."""
         if self.status == 204:
             return "", 204
         if outcome is None:
-            wanted = self.back.taken(given)
-            ask = Ask(act.session, wanted, self.surface.find)
+            ask = Ask(act.session, self.back.taken(given), self.surface.find)
             ask.competition, ask.now = act.competition, act.now
-            outcome = self.back(ask, **{name: wanted[name] for name in wanted if name != "slug"})
+            outcome = self.back(ask, **_others(ask.given))
         elif not isinstance(outcome, BaseModel) and self.answers is not None:
             outcome = self.answers.model_validate(outcome)
         url = getattr(outcome, "url", None)
@@ -479,28 +472,16 @@ def start_of_list() -> str | None:
     return url_for(str(request.endpoint), **{name: asked[name] for name in asked if name != "cursor"})
 
 
-def _denied(role: Role | Access) -> ResponseReturnValue | None:
-    """Return the redirect of a visitor to the login page, if the page needs a login."""
-    if role is Access.PUBLIC:
-        return None
-    if g.user is None:
-        return auth.ask_to_log_in()
-    if role is Access.ADMIN and not g.user.is_admin:
-        raise Forbidden
-    return None
-
-
-def _for_role(role: Role | Access, view: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a view of an operation that denies other users."""
+def _require_role(session: Any, role: Role | Access, given: Mapping[str, Any]) -> None:
+    """Raise an error for a user without the role."""
     if isinstance(role, Role):
-        return auth.organizers_only(role)(view)
+        require_role(session, str(given.get("slug")), role)
+    elif role is Access.ADMIN and not g.user.is_admin:
+        raise Forbidden
 
-    @wraps(view)
-    def guarded(**given: Any) -> Any:
-        _denied(role)
-        return view(**given)
 
-    return guarded
+def _others(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name != "slug"}
 
 
 def query_of(model: type[Model]) -> Model:
@@ -511,31 +492,3 @@ def query_of(model: type[Model]) -> Model:
         if request.args.get(name)
     }
     return validated(model, sent)
-
-
-def _entered(takes: type[BaseModel], act: Act, **given: Any) -> BaseModel:
-    """Return the input of a form; a model with fields named otherwise has a function `of_form`."""
-    read = getattr(takes, "of_form", None)
-    return validated(takes, entered(takes) if read is None else read(act, **given))
-
-
-def _body(takes: type[BaseModel], act: Act, **given: Any) -> BaseModel:
-    """Return the input of an operation."""
-    if issubclass(takes, FileForm):
-        return _entered(takes, act, **given)
-    sent: BaseModel = g.sent
-    return sent
-
-
-def _dressed(view: Callable[..., ResponseReturnValue], run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a view of a page in the module of the declared function, after which requests are counted."""
-
-    def dressed(**given: Any) -> ResponseReturnValue:
-        return view(**given)
-
-    _dress(dressed, run)
-    return dressed
-
-
-def _dress(view: Callable[..., Any], run: Callable[..., Any]) -> None:
-    view.__name__, view.__doc__, view.__module__ = run.__name__, run.__doc__, run.__module__

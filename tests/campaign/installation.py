@@ -143,6 +143,7 @@ class Installation:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+        valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
     def processes(self, role: str) -> list[psutil.Process]:
         """Return the running processes of a role; "serve" is the supervisor, "scorer" a worker's child."""
@@ -175,11 +176,12 @@ class Installation:
     @property
     def broker(self) -> Redis:
         """A client of the service's own Valkey server."""
-        return Redis(unix_socket_path=str(self.data_dir / valkey.LINK), socket_timeout=2)
+        path = valkey.socket_path(self.data_dir.resolve())
+        return Redis(unix_socket_path=str(path), socket_timeout=2)
 
     def hints(self) -> Hints:
         """Return a sender of hints to the service's own Valkey server."""
-        url = f"redis+socket://{(self.data_dir / valkey.LINK).resolve()}"
+        url = valkey.broker_url(valkey.socket_path(self.data_dir.resolve()))
         return Hints(self.settings.model_copy(update={"broker_url": SecretStr(url)}))
 
 

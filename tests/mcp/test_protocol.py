@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from grader import db
 from grader.client import Unusable
-from grader.mcp import WorkFolder
+from grader.mcp import new
 from grader.models import DataCheckState, DataFile
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope
@@ -114,9 +114,8 @@ def test_read_only_token_offers_no_submitting_tools(service, live_site, folder):
 
 
 def test_files_stay_in_the_folder(folder, database_url):
-    found = WorkFolder(folder)
-    assert found.new("train.csv") == folder / "train.csv"
+    assert new(folder, "train.csv") == folder / "train.csv"
     (folder / "below").mkdir()
     for name in ("../x.csv", "below/x.csv", "link.csv", "/etc/passwd", "a\0b", "."):
         with pytest.raises(Unusable):
-            found.new(name)
+            new(folder, name)

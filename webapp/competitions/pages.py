@@ -22,7 +22,7 @@ from grader.services.teams import limits, rosters
 from grader.services.teams.waiting import Waiting
 from webapp.competitions import home, prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups, open_requests
+from webapp.http import lookups
 from webapp.http.api import ending
 from webapp.http.context import competition_of, reading, situation_in
 from webapp.http.fields import Answer, Asked, Moment, Paged, PageSize, Search
@@ -78,7 +78,7 @@ def cards_of(session: Any, competitions: Sequence[Competition], now: datetime) -
     views = {each.id: CompetitionView(each, now) for each in competitions}
     own = {each: teams[each.id] for each in competitions if each.id in teams and views[each.id].is_open}
     left = limits.allowances(session, teams=own, now=now)
-    items = open_requests.items()
+    items = lookups.open_requests()
     return [
         Card(
             competition=views[each.id],

@@ -29,9 +29,9 @@ from grader.services.solutions import check_jobs, data_files
 from grader.text import iso
 from webapp.competitions import checklist, prose, settings_form
 from webapp.http import organizer_operations as organizing
-from webapp.http.auth import organizers_only
+from webapp.http.auth import login_required
 from webapp.http.confirmation import FIELD, Question, confirm
-from webapp.http.context import competition_of, reading
+from webapp.http.context import reading, require_role
 from webapp.http.fields import Answer, FileForm, Moment, Text
 from webapp.http.organizer_operations import FaultAnswer, Stored
 from webapp.http.responses import expected_versions
@@ -312,9 +312,9 @@ def remove_figure(act: Act, name: str) -> None:
 
 
 @blueprint.post("/preview")
-@organizers_only(Role.EDITOR)
+@login_required
 def preview(slug: str) -> ResponseReturnValue:
     """Render the preview of a text as an HTML fragment, without storing it."""
     with reading() as session:
-        texts = prose.Texts.of(session, competition_of(session, slug))
+        texts = prose.Texts.of(session, require_role(session, slug, Role.EDITOR))
     return render_template("competitions/preview.html", drawn=texts.preview(request.form.get("text", "")))

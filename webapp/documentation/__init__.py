@@ -1,1 +1,28 @@
-"""Documentation: a build command for the static pages of the chapters in docs/, and their URLs."""
+"""Documentation: static pages of the chapters in docs/, which `build` writes, under /docs."""
+
+from pathlib import Path
+
+from flask import Blueprint, Flask, send_from_directory
+from flask.typing import ResponseReturnValue
+
+SITE = Path(__file__).with_name("site")
+URL = "/docs"
+blueprint = Blueprint("documentation", __name__, url_prefix=URL)
+
+
+def init_app(app: Flask) -> None:
+    """Register the pages, and the template function that links to them."""
+    app.register_blueprint(blueprint)
+    app.add_template_global(docs_url)
+
+
+def docs_url(chapter: str = "", anchor: str = "") -> str:
+    """Return the URL of a chapter or an anchor in it; the table of contents has an empty name."""
+    return f"{URL}{chapter and f'/{chapter}'}{anchor and f'#{anchor}'}"
+
+
+@blueprint.get("", defaults={"path": "index"})
+@blueprint.get("/<path:path>")
+def show(path: str) -> ResponseReturnValue:
+    """Send a chapter, or a file to which chapters link."""
+    return send_from_directory(SITE, path if "." in path else f"{path}.html")

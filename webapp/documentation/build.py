@@ -16,11 +16,10 @@ from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from grader.prose.markdown import convert_formula
+from webapp.documentation import SITE, URL
 
-SITE = Path(__file__).with_name("site")
 PROJECT = Path(__file__).parents[2]
 CONTENTS = "README.md"
-URL = "/docs"
 GROUP = re.compile(r"^## (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([\w-]+\.md)\)")
 TABLE = '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n'

@@ -1,8 +1,4 @@
-"""JSON API framework: operations, scopes, request and response models, token checks.
-
-A view is decorated with `operation`. Its parameters `json` and `query` are annotated with the pydantic models
-that validate the request. It returns its response model, optionally followed by a status and by headers.
-"""
+"""JSON API framework: operations, scopes, request and response models, token checks."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -77,26 +73,16 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(
-    scope: Scope | None, *, tag: str, **described: Any
+    scope: Scope | None, **described: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., ResponseReturnValue]]:
-    """Register a view as an operation, described by the fields of `Operation`; validate its requests."""
+    """Register a view as an operation, described by the fields of `Operation`."""
 
     def decorate(view: Callable[..., Any]) -> Callable[..., ResponseReturnValue]:
-        hints = view.__annotations__
-        described.setdefault("takes", hints.get("json"))
-        known = Operation(
-            scope=scope, tag=tag, about=view.__doc__ or "", query=hints.get("query"), **described
-        )
+        known = Operation(scope=scope, about=view.__doc__ or "", **described)
         OPERATIONS[view.__name__] = known
 
         @wraps(view)
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-            if known.query is not None:
-                kwargs["query"] = validated(known.query, _fields(known.query, request.args))
-            if known.takes is not None:
-                g.sent = validated(known.takes, _body(known.takes))
-                if "json" in hints:
-                    kwargs["json"] = g.sent
             response = _response(view(*args, **kwargs), known)
             is_read = known.answers is not None and request.method == "GET"
             if not is_read or response.get_etag()[0]:
@@ -132,13 +118,18 @@ def _unreadable(error: ValidationError) -> Refusal:
     return Refusal("unreadable", ErrorKind.INVALID, message, problems=problems)
 
 
+def strict_query(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the query of an operation, with all of its parameters."""
+    return _fields(model, request.args)
+
+
 def _fields(model: type[BaseModel], sent: MultiDict[str, str]) -> dict[str, Any]:
     """Return the sent texts by name; a field that is a list receives all of its values."""
     lists = {name for name, each in model.model_fields.items() if is_list(each.annotation)}
     return {name: values if name in lists else values[-1] for name, values in sent.lists()}
 
 
-def _body(model: type[BaseModel]) -> Mapping[str, Any]:
+def body_of(model: type[BaseModel]) -> Mapping[str, Any]:
     """Return the fields of the body, which is JSON or a form."""
     if request.mimetype in FORM_TYPES:  # sent by `curl --data name=value`
         if any(name.lstrip().startswith(("{", "[")) for name in request.form):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 from urllib.parse import unquote
 
 from flask import Flask, Response, g, make_response, redirect, request, session, url_for
@@ -18,7 +18,7 @@ from werkzeug.exceptions import HTTPException
 
 from grader import db
 from grader.identity_providers import Provider
-from grader.models import FactorPurpose, Role, User
+from grader.models import FactorPurpose, User
 from grader.services.identity import logins, second_factors
 from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
@@ -26,7 +26,6 @@ from webapp.http.errors import wants_json
 from webapp.http.site import Site, current_site
 
 View = Callable[..., ResponseReturnValue]
-AnyView = TypeVar("AnyView", bound=View)
 STEP, TARGET, PROVIDER = "factor_step", "factor_target", "factor_provider"
 """Keys in the signed cookie: the token of a step with a second factor, and the page to open after login."""
 FLOWS = "oidc_flows"  # key of the attempts to log in at a provider
@@ -54,28 +53,6 @@ def login_required(view: View) -> View:
         return ask_to_log_in() if g.user is None else view(*args, **kwargs)
 
     return guarded
-
-
-def organizers_only(role: Role) -> Callable[[AnyView], AnyView]:
-    """Show a competition's page to organizers with this role or a higher one.
-
-    Visitors are redirected to the login page, whatever the URL. Other users are denied access, and a draft's
-    existence is not disclosed to them.
-    """
-
-    def decorate(view: AnyView) -> AnyView:
-        @wraps(view)
-        def guarded(*args: Any, slug: str, **kwargs: Any) -> ResponseReturnValue:
-            if g.user is None:
-                return ask_to_log_in()
-            with context.reading() as session:
-                context.require_role(session, slug, role)
-            return view(*args, slug=slug, **kwargs)
-
-        # The type stays that of the view, so that an action can also show the page.
-        return cast("AnyView", guarded)
-
-    return decorate
 
 
 def ask_to_log_in() -> ResponseReturnValue:

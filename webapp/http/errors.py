@@ -35,7 +35,7 @@ SENTENCES = {
     405: "This URL does not support the request's method.",
     413: "The request is too large.",
     415: "This content type is not supported here.",
-    429: "Too many requests of this kind were sent from your account or IP address.",
+    429: "Too many requests of this kind were sent from your account or IP address. Try again later.",
 }
 HEADINGS = {
     400: "Request failed",
@@ -191,14 +191,6 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
     headers = {name: value for name, value in error.get_headers() if name in KEPT_HEADERS}
     name = re.sub(r"\W+", "_", error.name.lower())
     message = SENTENCES.get(status, error.name + ".")
-    if status == 429 and (seconds := g.get("retry_seconds")):
-        headers["Retry-After"] = str(seconds)
-        wait = (
-            f"{seconds} second{'s' if seconds > 1 else ''}"
-            if seconds < 120
-            else f"{-(-seconds // 60)} minutes"
-        )
-        message = f"{message} Try again in {wait}."
     return answer(status, name=name, message=message, headers=headers)
 
 

@@ -1,11 +1,11 @@
-"""Competitions and submissions visible to the current user, and the competition list."""
+"""Competitions, submissions and open requests of the current user, and the competition list."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from flask import g, request
+from flask import Flask, g, request
 from flask import session as flask_session
 
 from grader import db
@@ -15,7 +15,8 @@ from grader.services.identity.api_tokens import Scope, require_scope
 from grader.services.site.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Opened
-from grader.services.teams import participations
+from grader.services.teams import mail, participations, waiting
+from grader.services.teams.waiting import Waiting, WaitingKind
 from grader.visibility import Viewer
 from webapp.http.caches import Keep
 from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading
@@ -138,3 +139,41 @@ def viewer() -> Viewer:
 
 def _may_organize() -> bool:
     return g.token is None or Scope.ORGANIZE.value in g.token.scopes
+
+
+def open_requests() -> tuple[Waiting, ...]:
+    """Return the current user's open requests; none for a visitor.
+
+    With a token, requests to join require the scope `organize`.
+    """
+    shows_entries = g.get("token") is None or _may_organize()
+    return tuple(each for each in _loaded()[0] if shows_entries or each.kind != WaitingKind.ENTRY)
+
+
+def in_competition(slug: str) -> tuple[Waiting, ...]:
+    """Return the user's open requests in one competition."""
+    return tuple(item for item in open_requests() if item.slug == slug)
+
+
+def disqualified_because(slug: str) -> str | None:
+    """Return the reason for the disqualification of the user's team, or None."""
+    return _loaded()[1].get(slug)
+
+
+def init_app(app: Flask) -> None:
+    """Register the template functions for open requests and disqualifications."""
+    app.add_template_global(in_competition, "requests_in")
+    app.add_template_global(disqualified_because)
+    app.add_template_global(mail.how_to_appeal)
+
+
+def _loaded() -> tuple[tuple[Waiting, ...], dict[str, str]]:
+    """Return the user's open requests, and the reasons of disqualifications by slug."""
+    if g.get("user") is None:
+        return (), {}
+    if "waiting" not in g:
+        with reading() as session:
+            requests = waiting.requests(session, user=g.user, now=g.asked_at)
+            g.waiting = requests, waiting.disqualifications(session, user=g.user)
+    loaded: tuple[tuple[Waiting, ...], dict[str, str]] = g.waiting
+    return loaded

@@ -5,14 +5,14 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
-from http.client import OK
+from http.client import OK, PARTIAL_CONTENT, TOO_MANY_REQUESTS
 from itertools import chain
 from typing import Any
 
 from flask import Flask, Request, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from flask_compress import Compress
-from flask_limiter import Limiter, RequestLimit
+from flask_limiter import Limiter
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from redis.exceptions import RedisError
 from werkzeug.exceptions import RequestEntityTooLarge
@@ -56,7 +56,6 @@ HEADERS = {
 HSTS = "max-age=31536000"
 # Files are not compressed: they are streamed, and clients rely on their lengths and ranges.
 TYPES = ["text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"]
-PARTIAL_CONTENT = 206
 Check = Callable[[], ResponseReturnValue | None]
 
 
@@ -74,28 +73,27 @@ def person() -> str:
 # Each endpoint has limits with a key function. A class of 200 users behind one address must be able to sign
 # up at the same time. Wrong passwords and e-mails to one address are counted in the database; see
 # `accounts.login_guesses` and `mail.limits`.
+PER_ADDRESS = (("60/minute;400/hour", address),)
+PER_PERSON = (("10/minute;60/hour", person),)
 RATES: dict[str, tuple[tuple[str, Callable[[], str]], ...]] = {
-    "account.sign_up": (("60/minute;400/hour", address),),
-    "account.sign_up_by_link": (("60/minute;400/hour", address),),
-    "account.join_class": (("60/minute;400/hour", address),),
+    **dict.fromkeys(
+        (
+            *("account.sign_up", "account.sign_up_by_link", "account.sign_up_with", "account.join_class"),
+            *("account.log_in_with", "account.arrive", "account.logged_out", "account.second_factor"),
+            *("account.reset", "account.verify"),
+        ),
+        PER_ADDRESS,
+    ),
+    **dict.fromkeys(
+        (
+            *("account.change_password", "account.delete_account", "account.unlock_factors"),
+            *("account.link_identity", "account.create_token", "api.create_token", "entry.join", "api.join"),
+        ),
+        PER_PERSON,
+    ),
     "account.set_up": (("10/minute", address),),
     "account.ask_for_reset": (("20/minute;100/hour", address),),
-    "account.reset": (("60/minute;400/hour", address),),
-    "account.second_factor": (("60/minute;400/hour", address),),
-    "account.unlock_factors": (("10/minute;60/hour", person),),
-    "account.verify": (("60/minute;400/hour", address),),
     "account.change_email": (("10/minute;20/hour", person),),
-    "account.sign_up_with": (("60/minute;400/hour", address),),
-    "account.log_in_with": (("60/minute;400/hour", address),),
-    "account.arrive": (("60/minute;400/hour", address),),
-    "account.logged_out": (("60/minute;400/hour", address),),
-    "account.link_identity": (("10/minute;60/hour", person),),
-    "account.change_password": (("10/minute;60/hour", person),),
-    "account.delete_account": (("10/minute;60/hour", person),),
-    "entry.join": (("10/minute;60/hour", person),),
-    "api.join": (("10/minute;60/hour", person),),
-    "account.create_token": (("10/minute;60/hour", person),),
-    "api.create_token": (("10/minute;60/hour", person),),
     "api.check": (("30/minute;300/hour", person), ("300/minute;3000/hour", address)),
 }
 # These pages have no form, but send requests to identity providers.
@@ -205,7 +203,6 @@ def _limit_rates(app: Flask, settings: Settings) -> None:
         strategy="moving-window",
         swallow_errors=True,
         in_memory_fallback_enabled=True,
-        on_breach=_note_wait,
     )
     for endpoint, rates in RATES.items():
         for rate, counted_by in rates:
@@ -219,22 +216,19 @@ def _limit_rates(app: Flask, settings: Settings) -> None:
 
 
 def _tell_rate(limiter: Limiter, response: Response) -> Response:
-    """Add the rate-limit headers to an API response, unless the broker has ended since the request."""
+    """Add the rate-limit headers to a response, unless the broker has ended since the request."""
     reached = limiter.current_limit
-    if reached is not None and request.blueprint == "api":
-        with suppress(RedisError):
-            reset, remaining = reached.reset_at, reached.remaining
+    if reached is None:
+        return response
+    with suppress(RedisError):
+        seconds, remaining = max(1, reached.reset_at - int(time.time())), reached.remaining
+        if request.blueprint == "api":
             response.headers["RateLimit-Limit"] = str(reached.limit.amount)
             response.headers["RateLimit-Remaining"] = str(remaining)
-            response.headers["RateLimit-Reset"] = str(max(0, reset - int(time.time())))
+            response.headers["RateLimit-Reset"] = str(seconds)
+        if response.status_code == TOO_MANY_REQUESTS:
+            response.headers.setdefault("Retry-After", str(seconds))
     return response
-
-
-def _note_wait(reached: RequestLimit) -> None:
-    """Store the number of seconds until the rate limit allows the next request."""
-    g.retry_seconds = reached.limit.get_expiry()
-    with suppress(RedisError):
-        g.retry_seconds = max(1, reached.reset_at - int(time.time()))
 
 
 def _set_headers(response: Response, *, is_https: bool) -> Response:

@@ -1,6 +1,5 @@
 """Account (pages and API): profile, e-mail, password, API tokens, sessions, account deletion."""
 
-import re
 from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any
@@ -28,30 +27,14 @@ from grader.services.site.outbox import Notice
 from webapp.http import auth
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
-from webapp.http.fields import Answer, Moment, Sent, Text, Whole
+from webapp.http.fields import Answer, Moment, Sent, Text, Whole, entered
 from webapp.http.site import current_site
 from webapp.identity import password_guesses
-from webapp.presentation.form_fields import entered
 from webapp.surface import Access, Ask, Surface
 
 # The order matters: browsers also mention other browsers, and Android also mentions Linux.
-_BROWSERS = {
-    "Edg(e|A|iOS)?/": "Edge",
-    "OPR/|Opera": "Opera",
-    "Firefox/|FxiOS/": "Firefox",
-    "Chrom(e|ium)/|CriOS/": "Chrome",
-    "Safari/": "Safari",
-    "curl/": "curl",
-    "python": "Python",
-}
-_SYSTEMS = {
-    "Android": "Android",
-    "iPhone|iPad": "iOS",
-    "Windows": "Windows",
-    "Mac OS X|Macintosh": "macOS",
-    "CrOS": "ChromeOS",
-    "Linux|X11": "Linux",
-}
+BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
+SYSTEMS = {"Android": "Android", "iPhone": "iOS", "Windows": "Windows", "Mac OS": "macOS", "Linux": "Linux"}
 NOTICES = {
     Notice.SCORED: "Results of my team's submissions",
     Notice.TEAM: "Invitations, merge requests and changes to my team",
@@ -151,12 +134,9 @@ def _asker(user: User) -> Asker:
 
 def browser_name(user_agent: str) -> str:
     """Return the browser's name and system from its user agent, such as `Firefox on Linux`."""
-    browser, system = _first(_BROWSERS, user_agent), _first(_SYSTEMS, user_agent)
-    return " on ".join(name for name in (browser or "A browser", system) if name)
-
-
-def _first(names: dict[str, str], text: str) -> str | None:
-    return next((name for pattern, name in names.items() if re.search(pattern, text)), None)
+    browsers = [name for word, name in BROWSERS.items() if word in user_agent]
+    systems = [name for word, name in SYSTEMS.items() if word in user_agent]
+    return " on ".join([*(browsers or ["A program"])[:1], *systems[:1]])
 
 
 def require_confirmed() -> None:

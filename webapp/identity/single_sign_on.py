@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from grader.services.identity.openid_connect import OpenIDConnect
 
 ARRIVAL = "oidc_arrival"  # key in the signed cookie
-MOST_FLOWS = 3  # such as tabs with a login page
 FLOW_SECONDS = 600
+MOST_FLOWS = 3  # such as tabs with a login page
 EXPIRED = "This login attempt has expired or was already used. Start again."
 LOGGED_IN = "You are already logged in. An expired login attempt was ignored."
 
@@ -69,23 +69,27 @@ def sign_up_with(provider: str) -> ResponseReturnValue:
     known_provider, arrival = _client(provider).provider, cookie.get(ARRIVAL)
     if arrival is None or arrival["provider"] != provider:
         return redirect(url_for(".log_in"), 303)
-    site, template = current_site(), "identity/sign_up_with.html"
+    template, settings = "identity/sign_up_with.html", current_site().settings
     if request.method == "GET":
         return render_template(template, provider=known_provider, problems={}, name=arrival["name"])
     name = request.form.get("name", "")
     try:
-        with site.database.write() as session:
+        with current_site().database.write() as session:
             now = db.now(session)
-            about: dict[str, Any] = {"session": session, "provider": known_provider}
-            arrived_at = datetime.fromisoformat(arrival["at"])
+            identity = identities.pending(
+                session,
+                provider=known_provider,
+                subject=arrival["subject"],
+                arrived_at=datetime.fromisoformat(arrival["at"]),
+                now=now,
+            )
             user = identities.sign_up(
-                **about,
-                identity=identities.pending(
-                    **about, subject=arrival["subject"], arrived_at=arrived_at, now=now
-                ),
+                session,
+                provider=known_provider,
+                identity=identity,
                 name=name,
                 is_admin=arrival["is_admin"],
-                settings=site.settings,
+                settings=settings,
                 invitation=arrival["invitation"],
                 now=now,
             )
@@ -204,11 +208,9 @@ def _spend_flow(provider: str) -> dict[str, Any] | None:
     """Remove and return the login attempt to which this request belongs, or None."""
     flows = dict(cookie.get(auth.FLOWS, {}))
     flow = flows.pop(request.args.get("state", ""), None)
-    if flow is None:
-        return None
     cookie[auth.FLOWS] = flows
-    is_fresh = 0 <= time.time() - flow["at"] <= FLOW_SECONDS
-    return flow if is_fresh and flow["provider"] == provider else None
+    is_own = flow is not None and flow["provider"] == provider and time.time() - flow["at"] < FLOW_SECONDS
+    return flow if is_own else None
 
 
 def _callback(client: "OpenIDConnect") -> str:

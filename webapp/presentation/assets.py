@@ -1,24 +1,21 @@
-"""Static files with fingerprinted URLs, and the design page."""
+"""Static files with fingerprinted URLs."""
 
 import hashlib
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from mimetypes import guess_type
 from pathlib import Path
 from typing import cast
 
-from flask import Blueprint, Flask, Response, render_template, request, url_for
+from flask import Flask, Response, request, url_for
 from werkzeug.exceptions import NotFound
 
 import webapp
 
-blueprint = Blueprint("design", __name__)
 STATIC = Path(webapp.__file__).parent / "static"
 STATIC_URL = "/static"
 STYLESHEET = "fairboard.css"
 # One stylesheet serves all pages, so no page needs a second request. Later files override earlier ones.
 SHEETS = ("tokens", "base", "layout", "parts", "charts", "reports")
-MOMENT = datetime(2026, 3, 14, 23, 58, tzinfo=UTC)  # fixed time for the design page
 
 
 def sheet_files() -> list[Path]:
@@ -66,9 +63,3 @@ def init_app(app: Flask) -> None:
     """Register the static file route and the template function `static_url`."""
     app.add_url_rule(f"{STATIC_URL}/<path:filename>", "static", serve)
     app.add_template_global(static_url)
-
-
-@blueprint.get("/design")
-def show() -> str:
-    """Show every design component in both themes."""
-    return render_template("design.html", moment=MOMENT, later=MOMENT + timedelta(days=3650))

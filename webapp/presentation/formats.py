@@ -4,20 +4,16 @@ import re
 from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from urllib.parse import urlsplit
 from zlib import crc32
 
 import regex
 from flask import Flask
-from markupsafe import Markup, escape
 
 from grader.models import Color
 from grader.ranking.order import error_text
 from grader.services.leaderboards import group_tables
 from webapp.presentation.terms import explained
 
-# No part of a link may end the attribute or hide the host.
-_LINK = re.compile(r"https?://[^\s<>\"'\\]+", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 UNITS = ("bytes", "kB", "MB", "GB")
 # All shades have one hue and differ in lightness, so they can be told apart without color vision. Each cell
@@ -54,27 +50,6 @@ def number(text: str, digits: int | None = None) -> str:
 def column_name(name: str) -> str:
     """Return the display name of a column: `psychiatric or mental illness`."""
     return " ".join(name.replace("_", " ").split()) or name
-
-
-def with_links(text: str) -> Markup:
-    """Return a text as HTML in which web addresses are links."""
-    shown, end = Markup(), 0
-    for match in _LINK.finditer(text):
-        url = match[0].rstrip(".,;:!?)]}")
-        if is_web_address(url) and url.isprintable() and "@" not in urlsplit(url).netloc:
-            shown += escape(text[end : match.start()])
-            shown += Markup('<a href="{0}" rel="nofollow ugc noopener">{0}</a>').format(url)
-            end = match.start() + len(url)
-    return shown + escape(text[end:])
-
-
-def is_web_address(text: str) -> bool:
-    """Return whether a text is an http(s) URL that can be shown as a link."""
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.netloc) and not set(text) & set(' "<>')
 
 
 def initials(name: str) -> str:
@@ -141,33 +116,6 @@ def capitalized(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def init_app(app: Flask) -> None:
-    """Register the formats as template filters."""
-    for filter_ in (
-        capitalized,
-        column_name,
-        count,
-        number,
-        initials,
-        size,
-        percent,
-        moment,
-        short_moment,
-        ordinal,
-        span,
-    ):
-        app.add_template_filter(filter_)
-    app.add_template_filter(color_class)
-    app.add_template_filter(auc)
-    app.add_template_filter(shade)
-    app.add_template_filter(with_links)
-    app.add_template_filter(group_value)
-    app.add_template_filter(error_text)
-    app.add_template_filter(explained)
-    app.add_template_global(counted)
-    app.jinja_env.globals["shade_legend"] = LEGEND
-
-
 def auc(value: float | None, form: str = ".2f") -> str:
     """Format an AUC, or a difference of AUCs."""
     return "undefined" if value is None else format(value, form)
@@ -181,3 +129,15 @@ def group_value(value: float) -> str:
 def shade(value: float | None) -> str:
     """Return the shade class of an AUC: from `h0` (below 0.5) to `h10` (0.99 or above), or `undefined`."""
     return "undefined" if value is None else SHADES[bisect_right(BOUNDS, value)]
+
+
+def init_app(app: Flask) -> None:
+    """Register the formats as template filters."""
+    for format_ in (
+        *(auc, capitalized, color_class, column_name, count, error_text, explained, group_value),
+        *(initials, moment, number, ordinal, percent, shade, short_moment, size, span),
+    ):
+        app.add_template_filter(format_)
+    app.add_template_global(counted)
+    app.jinja_env.globals["shade_legend"] = LEGEND
+    app.jinja_env.policies["urlize.rel"] = "nofollow ugc noopener"

@@ -22,7 +22,7 @@ from grader.services.teams import divisions, invitations, limits, mergers, parti
 from grader.services.teams.mergers import Sum
 from grader.services.teams.waiting import WaitingKind
 from grader.text import counted
-from webapp.http import open_requests
+from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of
 from webapp.http.fields import Answer, Confirmation, Moment, Sent, Text
@@ -361,6 +361,6 @@ def waiting_list(ask: Ask) -> WaitingList:
     return WaitingList(
         waiting=[
             WaitingItem.of(item, competition=item.slug, team=item.team or None, person=item.person or None)
-            for item in open_requests.items()
+            for item in lookups.open_requests()
         ]
     )

@@ -16,10 +16,9 @@ from grader.services.identity.roster_file import Meaning
 from grader.services.site.paging import PAGE_SIZE, page_of_list
 from grader.text import counted, csv_lines
 from webapp.http.confirmation import Question, confirm
-from webapp.http.fields import Answer, Confirmation, Paged, Text
+from webapp.http.fields import Answer, Confirmation, Paged, Text, entered
 from webapp.http.organizer_operations import DESK
 from webapp.http.site import current_site, site_link
-from webapp.presentation.form_fields import entered
 from webapp.surface import Ask, Surface
 
 blueprint = Blueprint("organize_roster", __name__, url_prefix="/competitions/<slug>/organize/roster")

@@ -274,7 +274,7 @@ def mcp(folder: Path, competition: str | None, site: str | None) -> None:
     submitting requires the `submit` scope. The site and token are taken from `fairboard login`, or from
     FAIRBOARD_SITE and FAIRBOARD_TOKEN.
     """
-    from grader.mcp import WorkFolder, server
+    from grader.mcp import server
 
     with failures_in_a_sentence(as_json=False), connected(site, competition=competition) as client:
-        server(client, WorkFolder(folder)).run()
+        server(client, folder).run()

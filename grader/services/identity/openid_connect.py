@@ -4,10 +4,7 @@ Issuers are configured by the operator, so requests to private networks are allo
 transaction.
 """
 
-import hmac
 import logging
-import threading
-import time
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,42 +21,41 @@ from grader.errors import ErrorKind, Refusal
 from grader.identity_providers import Attempt, Provider
 
 TIMEOUT_SECONDS = 5.0
-MOST_AT_ONCE = 4  # requests per provider and process, so that a slow provider cannot block all threads
+RETRY_AFTER = timedelta(seconds=10)
 LEEWAY_SECONDS = 120
-KEPT_SECONDS = 3600.0  # discovery document and keys
-PAUSE_SECONDS = 10.0  # after a failure
-ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
-ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+ENDPOINTS = frozenset({"authorization_endpoint", "token_endpoint", "jwks_uri"})
 log = logging.getLogger(__name__)
 
 
 class OpenIDConnect:
-    """Client for one provider. It caches the provider's discovery document and keys."""
+    """Client for one provider. It keeps the provider's discovery document and keys."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
-        self._places = threading.BoundedSemaphore(MOST_AT_ONCE)
         self._app: FlaskOAuth2App = None
-        self._failed_at = -PAUSE_SECONDS
 
     def authorization_url(self, attempt: Attempt, *, redirect_uri: str) -> str:
         """Return the URL of the provider's login page; raise Refusal."""
-        given = {"state": attempt.state, "nonce": attempt.nonce, "code_verifier": attempt.verifier}
+        values = {"state": attempt.state, "nonce": attempt.nonce, "code_verifier": attempt.verifier}
         with self._discovered() as app:
-            return str(app.create_authorization_url(redirect_uri, **given)["url"])
+            return str(app.create_authorization_url(redirect_uri, **values)["url"])
 
     def claims(self, answer: Mapping[str, str], attempt: Attempt, *, redirect_uri: str) -> dict[str, Any]:
         """Return the claims about the person for the query of an authorization response.
 
         Raises Refusal if a check fails or the provider is not available.
         """
+        if answer.get("iss", self.provider.issuer) != self.provider.issuer:
+            raise self._refused("the response is from another issuer")
+        if "error" in answer or "code" not in answer:
+            raise self._refused(f"error={answer.get('error', 'none')[:100]!r} without a code")
         expected = {"iss": self.provider.issuer, "aud": self.provider.client_id}
         options = {name: {"essential": True, "value": value} for name, value in expected.items()}
         with self._discovered() as app:
-            self._require_own(answer, attempt, app.server_metadata)
-            sent = {"code": answer["code"], "code_verifier": attempt.verifier}
             try:
-                token = app.fetch_access_token(redirect_uri, **sent)
+                token = app.fetch_access_token(
+                    redirect_uri, code=answer["code"], code_verifier=attempt.verifier
+                )
                 found = app.parse_id_token(token, attempt.nonce, options, leeway=LEEWAY_SECONDS)
             except OAuthError as error:
                 if error.error == "invalid_client":
@@ -69,8 +65,7 @@ class OpenIDConnect:
                 raise self._refused(f"the ID token is invalid: {error}") from None
             if found is None or not 0 < len(found["sub"]) <= 255 or "\0" in found["sub"]:
                 raise self._refused("there is no subject of 1 to 255 characters")
-            endpoint = app.server_metadata.get("userinfo_endpoint", "")
-            if not self._is_safe(endpoint) or "access_token" not in token:
+            if "userinfo_endpoint" not in app.server_metadata or "access_token" not in token:
                 return dict(found)
             more = app.userinfo(token=token)
             if more.get("sub") != found["sub"]:
@@ -80,39 +75,19 @@ class OpenIDConnect:
     def logout_url(self, *, back: str) -> str | None:
         """Return the URL that ends the person's session at the provider; None if it offers none."""
         with self._discovered() as app:
-            endpoint = app.server_metadata.get("end_session_endpoint", "")
+            endpoint = app.server_metadata.get("end_session_endpoint")
         query = {"client_id": self.provider.client_id, "post_logout_redirect_uri": back}
-        return str(add_params_to_uri(endpoint, query)) if self._is_safe(endpoint) else None
-
-    def _require_own(self, answer: Mapping[str, str], attempt: Attempt, metadata: Mapping[str, Any]) -> None:
-        """Reject the response of another provider or to another attempt, and errors."""
-        issuer = answer.get("iss")
-        if issuer is None and metadata.get("authorization_response_iss_parameter_supported") is True:
-            raise self._refused("the response lacks the issuer")
-        if issuer not in (None, self.provider.issuer):
-            raise self._refused("the response is from another issuer")
-        if not hmac.compare_digest(answer.get("state", "").encode(), attempt.state.encode()):
-            raise self._refused("the state differs")
-        if "error" in answer or "code" not in answer:
-            raise self._refused(f"error={answer.get('error', 'none')[:100]!r} without a code")
+        return str(add_params_to_uri(endpoint, query)) if endpoint else None
 
     @contextmanager
     def _discovered(self) -> Iterator[FlaskOAuth2App]:
-        """Provide Authlib's client with metadata; raise Refusal for failures, and for a while after one."""
-        is_fresh = self._app and time.time() - self._app.server_metadata["_loaded_at"] < KEPT_SECONDS
-        if not is_fresh and time.monotonic() - self._failed_at < PAUSE_SECONDS:
-            raise self._down("the last request failed")
-        if not self._places.acquire(timeout=1):
-            raise self._down("too many requests are waiting for a response")
+        """Provide Authlib's client with metadata; raise Refusal if the provider is not available."""
         try:
-            if not is_fresh:
+            if self._app is None:
                 self._app = self._discover()
             yield self._app
         except (RequestException, JoseError, ValueError, KeyError, TypeError) as error:
-            self._failed_at = time.monotonic()
             raise self._down(f"{type(error).__name__}: {error}") from None
-        finally:
-            self._places.release()
 
     def _discover(self) -> FlaskOAuth2App:
         issuer, secret = self.provider.issuer, self.provider.client_secret
@@ -133,27 +108,24 @@ class OpenIDConnect:
         found = app.load_server_metadata()
         if found.get("issuer") != issuer:
             raise ValueError(f"the issuer calls itself {str(found.get('issuer'))[:255]!r}")
-        for name in ENDPOINTS:
-            if not self._is_safe(found.get(name)):
-                raise ValueError(f"{name} is missing or not an https:// URL")
-        found["id_token_signing_alg_values_supported"] = ALGORITHMS
+        if missing := ENDPOINTS - found.keys():
+            raise ValueError(f"there is no {', '.join(missing)}")
+        schemes = {"https", urlsplit(issuer).scheme}  # an issuer on this machine need not be encrypted
+        for name, url in found.items():
+            is_called = name in ENDPOINTS or name.endswith("_endpoint")
+            if is_called and urlsplit(url).scheme not in schemes:
+                raise ValueError(f"{name} is not an https:// URL")
         methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         if secret is not None and "client_secret_basic" not in methods:
             app.client_kwargs["token_endpoint_auth_method"] = "client_secret_post"  # noqa: S105
         return app
-
-    def _is_safe(self, address: Any) -> bool:
-        """Return whether an endpoint is encrypted; an issuer on this machine need not be."""
-        schemes = ("https", urlsplit(self.provider.issuer).scheme)
-        return isinstance(address, str) and urlsplit(address).scheme in schemes
 
     def _down(self, reason: str) -> Refusal:
         log.warning("Single sign-on failed: %s", reason)
         message = (
             f"{self.provider.label} is not available at the moment. Try again later, or log in another way."
         )
-        retry_after = timedelta(seconds=PAUSE_SECONDS)
-        return Refusal("provider_down", ErrorKind.NOT_YET, message, retry_after=retry_after)
+        return Refusal("provider_down", ErrorKind.NOT_YET, message, retry_after=RETRY_AFTER)
 
     def _refused(self, reason: str) -> Refusal:
         log.warning("Single sign-on failed: %s", reason)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from webapp.documentation import build, pages
+from webapp.documentation import build, docs_url
 
 ROOT = Path(__file__).parents[3]
 LINK = re.compile(r'(?:href|src|srcset)="([^"]+)"')
@@ -58,16 +58,16 @@ def test_the_search_index_has_every_section_with_its_text(site):
 
 
 def test_the_site_serves_only_the_built_folder(arena, site, monkeypatch):
-    monkeypatch.setattr(pages, "SITE", site)
+    monkeypatch.setattr("webapp.documentation.SITE", site)
     browser = arena.app.test_client()
     for path in ("", "/participants", "/search.json", "/notebooks/from-data-to-rank.ipynb"):
         assert browser.get(f"/docs{path}").status_code == 200, path
-    for path in ("/none", "/images/..%2f..%2fapi.md", "/notebooks", "/../pages.py"):
+    for path in ("/none", "/images/..%2f..%2fapi.md", "/notebooks", "/../build.py"):
         assert browser.get(f"/docs{path}").status_code == 404, path
 
 
 def test_documentation_links_in_templates_have_targets(site):
     templates = "".join(path.read_text() for path in (ROOT / "webapp" / "templates").rglob("*.html"))
     for chapter, _, anchor in re.findall(r'docs_url\("([^"]*)"(, "([^"]*)")?\)', templates):
-        page = file_of(site, pages.docs_url(chapter)).read_text()
+        page = file_of(site, docs_url(chapter)).read_text()
         assert not anchor or f'id="{anchor}"' in page, (chapter, anchor)

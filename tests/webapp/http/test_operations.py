@@ -3,7 +3,6 @@
 import io
 
 import pytest
-from flask import g
 
 from grader.models import CompetitionState, Role
 from grader.services.competitions import lookup
@@ -263,21 +262,16 @@ def test_request_that_outlives_the_broker_is_answered(make_arena, valkey, method
     arena = make_arena(rate_limits=True, broker_url=valkey.url)
     arena.competition()
     ann = arena.person("Ann")
-    (limiter,) = arena.app.extensions["limiter"]
-    waits = []
 
     def end_the_broker(response):
         valkey.kill()
-        if limiter.current_limit is not None:
-            middleware._note_wait(limiter.current_limit)
-            waits.append(g.retry_seconds)
         return response
 
     assert "RateLimit-Reset" in call(ann, "GET", f"{API}/me").headers
     arena.app.after_request_funcs[None].append(end_the_broker)  # the last one runs first
     files = {"data": {"file": (io.BytesIO(arena.truth.predictions()), "p.csv")}} if method == "POST" else {}
     answer = call(ann, method, path, **files)
-    assert (answer.status_code, waits) == (status, [60] if status < 400 else [])
+    assert answer.status_code == status
     assert "RateLimit-Reset" not in answer.headers
 
 

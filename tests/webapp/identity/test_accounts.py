@@ -152,13 +152,6 @@ def test_sign_up_by_invitation_requires_a_link(make_arena):
     assert arena.app.test_client().get(path).status_code == 404
 
 
-def test_closed_sign_up_rejects_invitation_links(make_arena):
-    arena = make_arena(sign_up="closed")
-    page = admin(arena).post("/people/invitations").text
-    path = re.findall(r"http://localhost(/sign-up/[\w-]+)", page)[0]
-    assert arena.app.test_client().get(path).status_code == 404
-
-
 def test_changing_the_address_requires_the_password(arena):
     ada = arena.person("Ada")
     for form in ({"email": ADA}, {"email": ADA, "current_password": "wrong"}):
