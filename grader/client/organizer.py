@@ -71,12 +71,12 @@ class Organizer:
     def ended(self, path: str, *, job: str = "job", timeout_seconds: float = 3600) -> Json:
         """Wait until a job has finished and return the response; raise `Unusable` after the timeout.
 
-        `job` is the key of the job in the response; it is empty if the response itself is the job.
+        `job` is the key of the job in the response.
         """
         deadline = time.monotonic() + timeout_seconds
         while True:
             answer = self.call("GET", path)
-            state = answer.get(job) if job else answer
+            state = answer.get(job)
             if not state or state["is_final"]:
                 return answer
             if time.monotonic() > deadline:

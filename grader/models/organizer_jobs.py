@@ -16,14 +16,12 @@ class OrganizerJobKind(enum.StrEnum):
     """Kinds of background jobs.
 
     - `check` and `settings` check an uploaded solution and changed settings.
-    - `solution` writes the file of a published solution.
     - `data` scans data files for labels.
     - `compare` compares two submissions of a team on the same rows.
     - `errors` computes the standard errors of the files that count.
     """
 
     CHECK = "check"
-    SOLUTION = "solution"
     SETTINGS = "settings"
     DATA = "data"
     COMPARE = "compare"

@@ -44,12 +44,12 @@ REQUIRED: Mapping[InstrumentedAttribute[Any], ColumnElement[bool]] = {
     Solution.row_ids_sha256: true(),
     Solution.prepared_sha256: true(),
     Solution.sample_submission_sha256: true(),
+    Solution.digest: true(),
     ScoringVersion.metric_settings: true(),
     Competition.draft_metric: true(),
 }
 # Columns that contain names of optional blobs, which are kept.
 MENTIONED: Mapping[InstrumentedAttribute[Any], ColumnElement[bool]] = {
-    Solution.digest: Solution.digest.is_not(None),
     OrganizerJob.parameters: true(),
     OrganizerJob.result: true(),
     # Optional, because a backup may lack files uploaded meanwhile. A used upload has another row.

@@ -27,7 +27,6 @@ from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker import python_turns
-from grader.worker.organizer_jobs.closing import write_missing_files
 from grader.worker.process.limits import end_process_after, keep_freed_memory, limit_memory
 from grader.worker.python_turns import PythonTurns
 from grader.worker.scheduled_tasks import check_storage, forget_records, forget_uploads, run_calendar
@@ -249,13 +248,12 @@ def format_texts(turn: Turn) -> None:
 
 
 def keep_records(turn: Turn) -> None:
-    """Delete expired records and files; after a restore, write the files of published solutions."""
+    """Delete expired records and files."""
     from grader.services.submissions import rejected_files
 
     forget_records(turn.database)
     rejected_files.delete(turn.database, turn.storage)
     forget_uploads(turn.database, turn.storage)
-    write_missing_files(turn.database, turn.storage)
 
 
 def send_mail(turn: Turn) -> int:

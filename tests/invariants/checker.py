@@ -32,7 +32,6 @@ from grader.models import (
 )
 from grader.receipts.receipt import shown
 from grader.receipts.recount import TERMS
-from grader.services.solutions import publication
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 from tests.invariants import boards
 from tests.invariants.findings import DOUBLED, LOST, STUCK, WRONG, Findings, History
@@ -180,8 +179,9 @@ class Checker:
         solution = self.rows.solutions[version.solution_id]
         way = f"{solution.prepared_sha256} {version.metric_settings!r}"
         if way not in self.oracle.ways:
-            data = b"".join(publication.canonical_pieces(self.storage, solution=solution))
-            self.oracle.add(way, solution=data, settings=version.metric_settings)
+            self.oracle.add(
+                way, solution=self.storage.read(solution.digest), settings=version.metric_settings
+            )
         return way
 
     def _check_slots(self):

@@ -149,7 +149,7 @@ def test_one_statement_finds_the_work_of_the_frequent_lanes(service, prepare_ver
     service.score(service.submit(competition))
     prepare_version(competition)
     service.submit(competition, seed=2)
-    kinds = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS, OrganizerJobKind.SOLUTION)
+    kinds = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS, OrganizerJobKind.DATA)
     with service.database.write() as session:
         for kind, is_python in zip(kinds, (False, True, False), strict=True):
             organizer_jobs.add(

@@ -6,13 +6,12 @@ from typing import Annotated, Any
 from flask import Blueprint
 from pydantic import Field
 
-from grader.models import OrganizerJobKind, Role, SubmissionStatus
+from grader.models import Role, SubmissionStatus
 from grader.services.closing import close as closing
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import score_history
 from grader.services.rescoring import preparation
-from grader.services.site import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.submissions import selections
 from webapp.closing import views
@@ -33,7 +32,6 @@ class CloseAnswer(Answer):
     stage: Stage
     explanation: str
     missing: list[str]
-    is_final: Annotated[bool, Field(description="Whether the published solution's file is written.")]
     waiting_count: int
     failed_count: int
     selection_open_until: Moment | None
@@ -70,14 +68,12 @@ def closing_state(ask: Ask) -> CloseAnswer:
     """Return the stage of the close and its open items."""
     session, competition = ask.session, ask.competition
     state = closing.state(session, competition=competition, now=ask.now)
-    jobs = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SOLUTION)
     version = competition.live_scoring_version
     ask.shown["preparing"] = state.preparing
     return CloseAnswer.of(
         state,
         explanation=views.explanation(state),
         missing=list(views.missing(state)),
-        is_final=not any(map(organizer_jobs.is_open, jobs)),
         revealed_at=competition.revealed_at,
         solution_published_at=competition.solution_published_at,
         commitment=version.solution.commitment if version else None,

@@ -37,7 +37,6 @@ BROKEN = {
     OrganizerJobKind.CHECK: ("The check of the solution", "organize_solution.index"),
     OrganizerJobKind.SETTINGS: ("The check of the settings", "organize_rescoring.index"),
     OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
-    OrganizerJobKind.SOLUTION: ("The file of the published solution", "organize_close.index"),
 }
 
 

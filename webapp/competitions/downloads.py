@@ -17,10 +17,9 @@ from grader.services.competitions import lookup
 from grader.services.identity.api_tokens import Scope
 from grader.services.solutions import data_checks as checks
 from grader.services.solutions import data_files, publication
-from grader.services.solutions.publication import SolutionNotWritten
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryRefused
-from grader.storage.stores import COPIED_BYTES, BlobMissing, Storage
+from grader.storage.stores import COPIED_BYTES, Storage
 from grader.visibility import Phase
 from webapp.competitions import prose
 from webapp.http import responses
@@ -190,18 +189,14 @@ def sample_submission(ask: Ask) -> Response:
 @FILES.read("/solution.csv", None, endpoint="solution", api_path="/solution", file="text/csv")
 def published_solution(ask: Ask) -> Response:
     """Download the solution in its canonical form, once it is published."""
-    digest = publication.digest(ask.competition)
-    try:
-        stream = current_site().storage.open(digest)
-    except BlobMissing as error:
-        raise SolutionNotWritten from error
-    return _attached(stream, "text/csv", "solution.csv", digest)
+    digest = publication.published(ask.competition).digest
+    return _attached(current_site().storage.open(digest), "text/csv", "solution.csv", digest)
 
 
 @FILES.read("/solution-nonce.txt", None, endpoint="nonce", api_path="/solution-nonce", file="text/plain")
 def published_nonce(ask: Ask) -> Response:
     """Download the nonce of the commitment to the published solution."""
-    text = f"{publication.nonce(ask.competition)}\n"
+    text = f"{publication.published(ask.competition).nonce}\n"
     return _attached(BytesIO(text.encode()), "text/plain", "solution-nonce.txt", False)
 
 

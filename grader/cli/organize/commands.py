@@ -150,7 +150,7 @@ def publish_solution(client: Client, slug: str, reason: str) -> CommandOutput:
     """Publish the solution of SLUG, and show each team its complete receipts."""
     desk = client.organize(slug, confirm=True)
     desk.call("POST", "close/solution", json={"reason": reason})
-    return CommandOutput(desk.ended("close", job=""), [f"The solution of {slug} is public."])
+    return CommandOutput(desk.call("GET", "close"), [f"The solution of {slug} is public."])
 
 
 @competition.command()

@@ -14,7 +14,6 @@ from grader.services.closing import tables
 from grader.services.closing.tables import TableKind
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
-from grader.services.solutions import publication
 from grader.storage.stores import Storage
 
 README = """\
@@ -103,5 +102,5 @@ def _files(
         pieces = tables.write(session, competition=competition, kind=kind)
         yield f"{kind}.csv", pieces
     if is_published:
-        yield "solution.csv", publication.canonical_pieces(storage, solution=solution)
+        yield "solution.csv", [storage.read(solution.digest)]
         yield "solution-nonce.txt", [solution.nonce]

@@ -26,7 +26,6 @@ from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import rows
 from grader.services.rescoring import mail, preparation
 from grader.services.solutions import data_files as files
-from grader.services.solutions import publication
 from grader.services.submissions import scoring_jobs as jobs
 from grader.text import plain_text
 
@@ -121,7 +120,6 @@ def _switch(act: Act, version: ScoringVersion, notice: str, lose_scores: bool, a
         reason=version.reason,
         public_text=f"All scores now use scoring version {version.number}: {version.reason}",
     )
-    publication.write_again(session, competition=competition, actor=act.actor, now=now)
     if version.notice:
         mail.write(session, competition=competition, version=version, now=now)
     reach("publish.before_commit")

@@ -6,7 +6,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.files import write_sample_submission
-from grader.files.solution.canonical_form import digest_of
 from grader.models import Solution as SolutionRow
 from grader.models import Split
 from grader.services.competitions.metric import Rules
@@ -19,7 +18,8 @@ from grader.storage.stores import Storage
 class StoredSolution(StoredJson):
     """An assessed and stored solution for which every cell of the score is defined.
 
-    `digest` is the SHA-256 of the canonical form, which is as secret as the content.
+    `digest` is the SHA-256 of the canonical form, which is as secret as the content and is stored for its
+    publication.
     """
 
     row_ids_sha256: str
@@ -49,7 +49,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
         rules=assessed.rules,
         metric_code_version=assessed.rules.scorer.version,
         report=assessed.report,
-        digest=digest_of(truth.canonical(row_ids)),
+        digest=storage.put(b"".join(truth.canonical(row_ids))).sha256,
     )
 
 

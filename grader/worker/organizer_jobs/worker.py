@@ -16,14 +16,13 @@ from grader.services.site.leased_rows import Breakdown, Outage, Rejection, Unfin
 from grader.services.site.organizer_jobs import LEASE, Result
 from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable
-from grader.worker.organizer_jobs import checks, closing, measuring
+from grader.worker.organizer_jobs import checks, measuring
 from grader.worker.organizer_jobs.context import Handler, Work, WorkLost, problems_of
 from grader.worker.process import holders
 from grader.worker.process.retrying import insist
 
 HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.CHECK: checks.check_solution,
-    OrganizerJobKind.SOLUTION: closing.write_solution,
     OrganizerJobKind.SETTINGS: checks.check_settings,
     OrganizerJobKind.DATA: checks.check_data,
     OrganizerJobKind.COMPARE: measuring.compare,

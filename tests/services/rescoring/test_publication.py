@@ -10,7 +10,6 @@ from grader.models import (
     AuditEntry,
     JobState,
     Mail,
-    OrganizerJobKind,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
@@ -19,11 +18,9 @@ from grader.models import (
 from grader.services.closing import close as closing
 from grader.services.competitions import acting, lookup, phases
 from grader.services.rescoring import mail as rescoring_notices
-from grader.services.site import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.submissions import selections
 from grader.services.teams import rosters
-from grader.worker.organizer_jobs.worker import OrganizerWorker
 from grader.worker.scorer import Scorer
 from tests.fixtures import rescorings
 from tests.fixtures.races import race
@@ -265,23 +262,17 @@ def test_cancellation_during_scoring_leaves_no_open_job(service, competition, pr
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_published_solution_follows_the_live_version_automatically(service, competition, prepare):
-    def written() -> tuple[str, bool]:
-        """Run the newest job; return the visible solution, and whether its file already existed."""
-        with service.database.read() as session:
-            (job,) = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SOLUTION)
-        digest = publication.digest(service.reload(competition))
-        was_there = service.storage.exists(digest)
-        OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
+    def written() -> str:
+        """Return the name of the visible solution, whose file exists."""
+        digest = publication.published(service.reload(competition)).digest
         assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
-        return digest, was_there
+        return digest
 
     with service.database.write() as session:
         closing.reveal(acting.begin(session, competition=competition, actor=TESTS, now=service.now))
         publication.publish(session, competition=competition, actor=TESTS, now=service.now)
-    first, was_there = written()
-    assert not was_there
+    first = written()
     publish(service, prepare())
-    second, was_there = written()
-    assert (second != first, was_there) == (True, False)
+    assert written() != first
     roll_back(service, competition)
-    assert written() == (first, True)
+    assert written() == first

@@ -77,7 +77,7 @@ def test_organizers_jobs_are_counted_by_kind_without_dismissed_ones(service):
                 session.add(
                     OrganizerJob(
                         competition_id=competition.id,
-                        kind=OrganizerJobKind.SOLUTION,
+                        kind=OrganizerJobKind.DATA,
                         parameters={},
                         state=job_state,
                         created_at=at,
@@ -86,8 +86,8 @@ def test_organizers_jobs_are_counted_by_kind_without_dismissed_ones(service):
                     )
                 )
     found = state(service)
-    assert (found["jobs/solution/waiting"], found["jobs/solution/claimed"]) == (1, 1)
-    assert (found["jobs/solution/failed"], found["oldest_job_seconds/solution"]) == (1, 90)
+    assert (found["jobs/data/waiting"], found["jobs/data/claimed"]) == (1, 1)
+    assert (found["jobs/data/failed"], found["oldest_job_seconds/data"]) == (1, 90)
 
 
 def test_undelivered_mails_count_until_they_are_given_up(service):

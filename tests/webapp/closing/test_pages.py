@@ -110,9 +110,6 @@ def test_the_published_solution_and_complete_receipts_are_public(scene):
     assert scene.ann.browser.get(f"{HERE}/data/solution-nonce.txt").status_code == 404
     scene.reveal()
     assert scene.ed.confirm(f"{CLOSE}/solution").status_code == 303
-    # The file is not available until it has been checked.
-    assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 503
-    scene.work()
     answer = scene.app.test_client().get(f"{HERE}/data/solution.csv")
     whole = json.loads(scene.ann.browser.get(receipt).data)
     nonce = scene.app.test_client().get(f"{HERE}/data/solution-nonce.txt").text
