@@ -15,7 +15,7 @@ from fairboard.bias.metric_settings import MetricSettings, UndefinedPolicy, Weig
 from fairboard.bias.pair_counting import count_pairs, count_ranks
 from fairboard.bias.prepared import PreparedSplit, prepare
 from fairboard.bias.reports import BiasReport, bias_report, report
-from fairboard.bias.score import power_mean, unintended_bias_score
+from fairboard.bias.score import power_mean
 from fairboard.bias.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
 from fairboard.bias.subgroups import BIAS_AUCS, SubgroupReport, Undefined
 from fairboard.metrics import METRICS, score
@@ -48,5 +48,4 @@ __all__ = [
     "prepare",
     "report",
     "score",
-    "unintended_bias_score",
 ]

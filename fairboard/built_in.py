@@ -22,6 +22,7 @@ from fairboard.interface import (
     FloatArray,
     MetricResult,
     Options,
+    PreparedRows,
     RowArray,
     TermSpec,
     UnsuitableTruth,
@@ -33,18 +34,6 @@ NUMBERS = ColumnSpec(TARGET), ColumnSpec(PREDICTION)
 CLASSES = ColumnSpec(TARGET, ColumnKind.CLASS), ColumnSpec(PREDICTION, ColumnKind.CLASS)
 DEFAULTS = Options()
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SplitTruth:
-    """The true values of the rows of one split, and their positions among all rows.
-
-    `sums` are the exact sums of the row statistics that depend on the truth only.
-    """
-
-    rows: RowArray
-    truth: NDArray[Any]
-    sums: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +53,6 @@ class BuiltIn(ABC):
     compares_classes, orders_classes : bool
         Whether the metric is undefined if all rows have the same class, whatever the predictions, and whether
         the order of the classes matters.
-    chance : float or None
-        The score of predictions that are not related to the target, if there is one.
     """
 
     name: str
@@ -80,7 +67,6 @@ class BuiltIn(ABC):
     terms: Callable[[Options], Iterable[TermSpec]] = lambda _options: ()
     problems: Callable[[NDArray[Any]], list[str]] = lambda _truth: []
     prepared: Callable[[NDArray[Any]], NDArray[Any]] = lambda truth: truth
-    chance: float | None = None
     options: Options = DEFAULTS
     version: ClassVar[str] = "1"
 
@@ -116,19 +102,19 @@ class BuiltIn(ABC):
         """Return the predictions of all rows in the form that the metric computes with."""
         return predictions[PREDICTION]
 
-    def prepare(self, truth: Columns, rows: RowArray) -> SplitTruth:
+    def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
         """Return the true values of the rows; raise UnsuitableTruth with all reasons."""
         values = truth[TARGET][rows]
         problems = self._problems(values) if rows.size else ["The split has no rows."]
         if problems:
             raise UnsuitableTruth(problems)
-        return SplitTruth(rows, self.prepared(values))
+        return PreparedRows(rows, self.prepared(values))
 
     def _problems(self, truth: NDArray[Any]) -> list[str]:
         return self.problems(truth)
 
     @abstractmethod
-    def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
+    def score(self, prepared: PreparedRows, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
 
 
@@ -150,14 +136,15 @@ class RowMetric(BuiltIn):
     fixed: Callable[[NDArray[Any]], Sequence[FloatArray]] = lambda _truth: ()
     combine: Callable[[Sequence[float]], float] = lambda means: means[0]
 
-    def prepare(self, truth: Columns, rows: RowArray) -> SplitTruth:
+    def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
         """Return the true values of the rows with the sums of their statistics; raise UnsuitableTruth."""
         split = super().prepare(truth, rows)
-        return SplitTruth(rows, split.truth, tuple(map(exact_sum, self.fixed(split.truth))))
+        return PreparedRows(rows, (split.data, [*map(exact_sum, self.fixed(split.data))]))
 
-    def score(self, prepared: SplitTruth, encoded: Any) -> MetricResult:
+    def score(self, prepared: PreparedRows, encoded: Any) -> MetricResult:
         """Compute the values of one file on one split."""
-        sums = [*prepared.sums, *map(exact_sum, self.rows(prepared.truth, encoded[prepared.rows]))]
+        truth, fixed = prepared.data
+        sums = [*fixed, *map(exact_sum, self.rows(truth, encoded[prepared.rows]))]
         score = self.combine([each / prepared.rows.size for each in sums])
         hexadecimal = [each.hex() for each in sums]
         evidence = {"rows": prepared.rows.size, "sums": hexadecimal, "cpu": cpu_features()}
@@ -206,10 +193,10 @@ class ClassMetric(BuiltIn):
             return []
         return [f"The metric compares classes, but all rows have the class {self.options.classes[truth[0]]}."]
 
-    def score(self, prepared: SplitTruth, encoded: NDArray[np.integer[Any]]) -> MetricResult:
+    def score(self, prepared: PreparedRows, encoded: NDArray[np.integer[Any]]) -> MetricResult:
         """Compute the values of one file on one split."""
         classes = len(self.options.classes)
-        cells = prepared.truth.astype(np.int64) * classes + encoded[prepared.rows]
+        cells = prepared.data.astype(np.int64) * classes + encoded[prepared.rows]
         counts = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
         values = dict(self.values(ClassCounts.of(counts), self.options))
         return MetricResult(values.pop("score"), values, {"cells": counts.tolist()})

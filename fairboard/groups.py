@@ -89,7 +89,7 @@ class GroupedMetric:
         about = self._metric.describe()
         if self._rules.weight == 1:
             return about
-        overall = TermSpec("overall", "Overall", about.direction, rows="all {rows}")
+        overall = TermSpec("overall", "Overall", about.direction, rows="all rows")
         weight = self._rules.weight
         power = f"(p = {-POWER if about.direction is Direction.HIGHEST else POWER:g})"
         sentence = f"{weight:.0%} {about.title}, {1 - weight:.0%} its power mean {power} over the groups"

@@ -73,9 +73,7 @@ class TermSpec:
         Which value is the best.
     rows, low, fault : str
         Phrases for the compared rows, the meaning of a low value, and the fault of a model with a low value
-        in the group `{name}`. `{positive}`, `{negative}` and `{rows}` stand for the competition's own words.
-    chance : float or None
-        The value of predictions that are not related to the target, if there is one.
+        in the group `{name}`. `{positive}` and `{negative}` stand for the competition's own words.
     weight : float or None
         The weight of the term if the score is a weighted sum of the terms, whose best value is 1.
     is_over_groups : bool
@@ -89,7 +87,6 @@ class TermSpec:
     rows: str = ""
     low: str = ""
     fault: str = ""
-    chance: float | None = None
     weight: float | None = None
     is_over_groups: bool = False
 
@@ -130,8 +127,8 @@ class Description:
 
     Attributes
     ----------
-    title, sentence, formula : str
-        The name of the metric, one sentence about it, and an explanation of several lines or nothing.
+    title, sentence : str
+        The name of the metric, and one sentence about it.
     direction : Direction
         Which score is the best.
     exactness : Exactness
@@ -144,8 +141,8 @@ class Description:
         The number of displayed decimals of the score, and of the terms if it is another one.
     cells : tuple of TermSpec
         The values of each group, if they are computed from the evidence.
-    group_words, target_word : tuple of str, str
-        What a group is called, in singular and plural, and what a true value is called.
+    group_words : (str, str)
+        What a group is called, in singular and plural.
     has_best : bool
         Whether the best possible score is known: 1 if the highest score is the best, else 0.
     is_nonnegative : bool
@@ -166,8 +163,6 @@ class Description:
     term_decimals: int | None = None
     cells: tuple[TermSpec, ...] = ()
     group_words: tuple[str, str] = ("group", "groups")
-    target_word: str = "target"
-    formula: str = ""
     has_best: bool = True
     is_nonnegative: bool = True
     compares_classes: bool = False
@@ -221,6 +216,14 @@ class MetricResult:
             for group, each in groups.items()
         ]
         return pd.DataFrame(values, columns=["column", "group", "term", "value"])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PreparedRows:
+    """The prepared data of the rows of one split, and the positions of these rows among all rows."""
+
+    rows: RowArray
+    data: Any
 
 
 class UnsuitableTruth(ValueError):

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairboard.built_in import NUMBERS, PREDICTION, TARGET, BuiltIn, RowMetric, SplitTruth
+from fairboard.built_in import NUMBERS, PREDICTION, TARGET, BuiltIn, RowMetric
 from fairboard.classification import FROM_0_TO_1, not_binary
 from fairboard.interface import (
     ColumnKind,
@@ -18,6 +18,7 @@ from fairboard.interface import (
     FloatArray,
     MetricResult,
     Options,
+    PreparedRows,
 )
 from fairboard.ranks import RankArray, dense_ranks
 from fairboard.regression import constant
@@ -38,9 +39,9 @@ class Ranked(BuiltIn):
         """Return the dense ranks of the predictions."""
         return dense_ranks(predictions[PREDICTION])
 
-    def score(self, prepared: SplitTruth, encoded: RankArray) -> MetricResult:
+    def score(self, prepared: PreparedRows, encoded: RankArray) -> MetricResult:
         """Compute the values of one file on one split."""
-        score, evidence = self.compare(prepared.truth, encoded[prepared.rows])
+        score, evidence = self.compare(prepared.data, encoded[prepared.rows])
         return MetricResult(score, {}, evidence)
 
 
@@ -156,7 +157,6 @@ RANKING: tuple[BuiltIn, ...] = (
         prepared=lambda truth: truth == 1,
         compare=_roc_auc,
         compares_classes=True,
-        chance=0.5,
     ),
     replace(
         ROC_AUC,
@@ -164,7 +164,6 @@ RANKING: tuple[BuiltIn, ...] = (
         title="Average precision",
         sentence="The mean over positive rows of the precision among the rows ranked at least as high.",
         compare=_average_precision,
-        chance=None,
     ),
     Ranked(
         name="spearman",

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from flask import Blueprint, Flask, Response, request
 from flask.typing import ResponseReturnValue
-from redis import Redis
 from werkzeug.exceptions import NotFound
 
 from grader import db
-from grader.maintenance import schema
-from grader.maintenance.exporter import CONTENT_TYPE, PATH, PATIENCE, Exporter
+from grader.maintenance import exporter, schema
+from grader.maintenance.exporter import CONTENT_TYPE, PATH, Exporter
 from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import PREFIX
 from grader.storage import disk
@@ -88,5 +87,4 @@ def _queue(site: Site) -> str:
     url = site.settings.redis_url()
     if url is None:
         return "none"
-    with Redis.from_url(url, **PATIENCE) as redis:
-        return "ok" if _succeeds(redis.ping) else "unreachable"
+    return "ok" if _succeeds(lambda: exporter.ping(url) >= 0) else "unreachable"

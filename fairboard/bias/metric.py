@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from fairboard.bias.counts import PairCounts
 from fairboard.bias.influence import influences
 from fairboard.bias.metric_settings import MetricSettings
 from fairboard.bias.pair_counting import count_ranks
-from fairboard.bias.prepared import PreparedSplit, prepare
+from fairboard.bias.prepared import prepare
 from fairboard.bias.reports import BiasReport, report
 from fairboard.bias.selfcheck import METRIC_CODE_VERSION
 from fairboard.bias.subgroups import BIAS_AUCS, comparisons
@@ -21,6 +21,7 @@ from fairboard.interface import (
     Exactness,
     GroupLine,
     MetricResult,
+    PreparedRows,
     RowArray,
     TermSpec,
     UnsuitableTruth,
@@ -35,65 +36,43 @@ TERMS = (
         "overall_auc",
         "Overall AUC",
         heading="Overall",
-        rows="all {positive} {rows} against all {negative} {rows}",
+        rows="all {positive} rows against all {negative} rows",
         low="the model confuses the two classes in general",
-        chance=0.5,
     ),
     TermSpec(
         "subgroup_auc",
         "Subgroup AUC",
         heading="Subgroup",
         is_over_groups=True,
-        rows="{positive} against {negative} among {rows} that mention the identity",
+        rows="{positive} against {negative} among rows that mention the identity",
         low="the model cannot separate the two classes there",
-        fault="confuses {positive} and {negative} {rows} that mention {name}",
+        fault="confuses {positive} and {negative} rows that mention {name}",
     ),
     TermSpec(
         "bpsn_auc",
         "BPSN AUC",
         heading="BPSN",
         is_over_groups=True,
-        rows="{negative} {rows} that mention the identity against {positive} {rows} that do not",
+        rows="{negative} rows that mention the identity against {positive} rows that do not",
         low="false alarms",
-        fault="scores {negative} {rows} that mention {name} too high",
+        fault="scores {negative} rows that mention {name} too high",
     ),
     TermSpec(
         "bnsp_auc",
         "BNSP AUC",
         heading="BNSP",
         is_over_groups=True,
-        rows="{positive} {rows} that mention the identity against {negative} {rows} that do not",
-        low="{positive} {rows} are missed",
-        fault="scores {positive} {rows} that mention {name} too low",
+        rows="{positive} rows that mention the identity against {negative} rows that do not",
+        low="{positive} rows are missed",
+        fault="scores {positive} rows that mention {name} too low",
     ),
 )
 CELLS = (*TERMS[1:], TermSpec("positive_aeg", "Positive AEG"), TermSpec("negative_aeg", "Negative AEG"))
-
-FORMULA = """\
-The score is the weighted sum of four terms: the overall ROC AUC and, for each of Subgroup, BPSN and BNSP \
-AUC,
-the power mean over the identities:
-
-    M_p(m) = ((m_1^p + … + m_N^p) / N)^(1/p).
-
-Subgroup AUC: positive against negative rows that mention the identity. BPSN AUC: positive rows that do \
-not mention
-it against negative rows that do. BNSP AUC: positive rows that mention it against negative rows that do \
-not. Ties
-count as one half. Each split is scored on its own rows."""
 
 
 def identity_column(name: str) -> str:
     """Return the key of an identity's annotations among the columns of the truth."""
     return f"identity: {name}"
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class PreparedRows:
-    """A prepared split and the positions of its rows among all rows."""
-
-    rows: RowArray
-    split: PreparedSplit
 
 
 class BiasMetric:
@@ -131,8 +110,6 @@ class BiasMetric:
             term_decimals=4,
             cells=CELLS,
             group_words=("identity", "identities"),
-            target_word="label",
-            formula=FORMULA,
         )
 
     def encode(self, predictions: Columns) -> RankArray:
@@ -150,15 +127,15 @@ class BiasMetric:
 
     def score(self, prepared: PreparedRows, encoded: RankArray) -> MetricResult:
         """Compute the values of one file on one split; raise UnsuitableTruth if the score is undefined."""
-        counts = count_ranks(prepared.split, encoded[prepared.rows])
+        counts = count_ranks(prepared.data, encoded[prepared.rows])
         values, score = self._report(counts)
         return MetricResult(score, _defined(values), counts.as_dict())
 
     def measured(self, prepared: PreparedRows, encoded: RankArray) -> Measured:
         """Return the score of one file on one split with the influences of the rows."""
         ranks = encoded[prepared.rows]
-        values, score = self._report(count_ranks(prepared.split, ranks))
-        return Measured(score, influences(prepared.split, ranks, values, self._settings))
+        values, score = self._report(count_ranks(prepared.data, ranks))
+        return Measured(score, influences(prepared.data, ranks, values, self._settings))
 
     def recount(self, evidence: Mapping[str, Any]) -> tuple[Mapping[str, int], Sequence[GroupLine]]:
         """Return the counts of the rows and the values of each identity."""

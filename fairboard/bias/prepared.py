@@ -1,7 +1,7 @@
 """Prepared splits for scoring many submissions."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class PreparedSplit:
     """The positive rows and the rows that mention each identity, for one split.
 
-    Instances are created by `prepare`. They are immutable and can be pickled.
+    Instances are created by `prepare`. They are immutable.
 
     Attributes
     ----------
@@ -68,10 +68,6 @@ class PreparedSplit:
     def layout(self) -> "MentionLayout":
         """The mentions in the layout used for counting, computed once."""
         return MentionLayout.of(self)
-
-    def __getstate__(self) -> dict[str, object]:
-        """Exclude the layout from pickles, because it is large and quick to recompute."""
-        return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
 
 
 @dataclass(frozen=True, eq=False)

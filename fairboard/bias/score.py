@@ -132,53 +132,6 @@ def _context(p: float) -> Context:
     return context
 
 
-def unintended_bias_score(
-    overall_auc: float,
-    subgroup_aucs: Sequence[float],
-    bpsn_aucs: Sequence[float],
-    bnsp_aucs: Sequence[float],
-    *,
-    settings: MetricSettings | None = None,
-) -> float:
-    r"""Compute the score from known AUCs.
-
-    .. math:: score = w_0 AUC_{overall} + \sum_{a=1}^{3} w_a M_p(m_{s,a})
-
-    Parameters
-    ----------
-    overall_auc : float
-        ROC AUC on all rows.
-    subgroup_aucs, bpsn_aucs, bnsp_aucs : sequence of float
-        The AUCs of the identities.
-    settings : MetricSettings, optional
-        The metric settings; only the power and the weights are used.
-
-    Returns
-    -------
-    float
-        The score, rounded once. The weighted sum is divided by the sum of the weights, so a perfect
-        model scores exactly 1 even if the weights do not sum to exactly 1 in floating point.
-
-    Raises
-    ------
-    ValueError
-        If a value is not in [0, 1], or a term has no values.
-
-    Examples
-    --------
-    >>> round(unintended_bias_score(0.97, [0.9, 0.8], [0.95, 0.9], [0.95, 0.97]), 4)
-    0.9235
-    """
-    settings = settings or MetricSettings()
-    aucs = ([overall_auc], subgroup_aucs, bpsn_aucs, bnsp_aucs)
-    terms = {}
-    for name, values in zip(settings.weights.as_dict(), aucs, strict=True):
-        if not len(values) or not all(0 <= value <= 1 for value in values):
-            raise ValueError(f"`{name}` must contain values between 0 and 1.")
-        terms[name] = exact_power_mean([Decimal(float(value)) for value in values], settings.power)
-    return float(_weighted_mean(terms, settings))
-
-
 def exact_mean(aucs: Sequence[Decimal | None], settings: MetricSettings) -> Decimal | None:
     """Return the power mean of the AUCs of several identities to 40 digits.
 

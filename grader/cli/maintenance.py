@@ -215,12 +215,10 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     yield from doctor_checks.of_rights(settings)
     yield from doctor_checks.of_disks(settings)
     yield from status.of_service(settings)
-    yield from status.of_broker(settings)
     yield from _of_arithmetic()
     yield from doctor_checks.of_sandbox(settings)
     storage = open_storage(settings.storage())
     yield from doctor_checks.of_storage(settings, storage)
-    yield from doctor_checks.of_backup_target(settings)
     try:
         require_database(settings)
         with opened_database(settings) as database:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from grader import db
 from grader.db import Database
 from grader.maintenance import schema
-from grader.maintenance.backup_store import Store, is_in_storage
+from grader.maintenance.backup_store import is_in_storage
 from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import Mail, Submission, SubmissionStatus
 from grader.sandbox import layers
@@ -94,33 +94,25 @@ def of_rights(settings: Settings) -> Iterator[DoctorFinding]:
     for path in (folder, folder / "secret_key"):
         if path.exists() and path.stat().st_mode & 0o077:
             yield warning("rights", f"Other users of this machine can read {path}. Run: chmod go= {path}")
-    if (owner := folder.stat().st_uid) != os.geteuid():
-        yield warning(
-            "rights",
-            f"You are user {os.geteuid()}, but {folder} belongs to user {owner}. New files may be unreadable "
-            "for the other user. Run all commands as the owner.",
-        )
 
 
 def of_disks(settings: Settings) -> Iterator[DoctorFinding]:
     """Check the free space of each disk; if there is too little, list deletable files."""
     reserve = settings.disk_reserve_mb * 1_000_000
+    advice = (
+        f"Uploads need the reserve. You can delete {settings.cache()}, whose files are recomputed, "
+        f"old backups in {settings.data_dir.absolute() / AUTOMATIC_FOLDER}, and unreferenced blobs with "
+        "`fairboard doctor --delete-orphans`."
+    )
     for folder in disk.folders(settings):
         free = disk.free_bytes(folder)
         what = f"{folder} has {_megabytes(free)} of free space; the reserve is {_megabytes(reserve)}."
-        if free < reserve:
-            yield alarm("disk", f"Uploads are rejected: {what}")
-        elif free < 2 * reserve:
-            yield warning("disk", f"Uploads will soon be rejected: {what}")
+        if free < 2 * reserve:
+            yield DoctorFinding(
+                Urgency.ALARM if free < reserve else Urgency.WARNING, "disk", f"{what} {advice}"
+            )
         else:
             yield ok("disk", what)
-        if free < 2 * reserve:
-            yield warning(
-                "disk",
-                f"You can delete {settings.cache()}, whose files are recomputed when needed, old backups in "
-                f"{settings.data_dir.absolute() / AUTOMATIC_FOLDER}, and unreferenced blobs with `fairboard "
-                "doctor --delete-orphans`.",
-            )
 
 
 def of_tables(database: Database) -> Iterator[DoctorFinding]:
@@ -178,13 +170,7 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
     with database.read() as session:
         required = blobs.required(session)
         orphans = blobs.orphans(session, listed=listed, now=db.now(session))
-    if missing and not required & stored:
-        yield alarm(
-            "storage",
-            f"The storage contains none of the {len(required):,} required blobs, so it probably belongs to "
-            f"another installation. Correct {PREFIX}STORAGE_URL, or restore a backup.",
-        )
-    elif missing:
+    if missing:
         rows = ", ".join(f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing[:SHOWN])
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         yield alarm("storage", f"Rows refer to missing blobs: {rows}{more}. Restore them from a backup.")
@@ -261,38 +247,22 @@ def of_mail(session: Session) -> Iterator[DoctorFinding]:
         yield ok("e-mail", "No e-mails are overdue.")
 
 
-def of_backup_target(settings: Settings) -> Iterator[DoctorFinding]:
-    """Check that the target of scheduled backups is usable and separate from the blobs."""
-    if (target := settings.backup_target) is None:
-        return
-    if is_in_storage(settings, target, whole_bucket=True):
-        yield warning("backup", f"{target} and the blobs can be lost together. Choose another place for it.")
-    store = Store(target)
-    try:
-        if store.folder is None:
-            store.sizes()
-        elif not store.folder.exists():
-            yield warning("backup", f"The folder {target} does not exist yet. The first backup creates it.")
-        elif not os.access(store.folder, os.R_OK | os.W_OK | os.X_OK) or not store.folder.is_dir():
-            yield alarm("backup", f"{target} cannot be used: it is not a folder in which you can write.")
-    except StorageUnavailable as error:
-        yield alarm("backup", f"{target} cannot be used: {error}")
-
-
 def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
-    """Check that backups succeed at the scheduled interval."""
+    """Check that backups succeed at the scheduled interval, in a place separate from the blobs."""
+    target = settings.backup_target
+    if target and is_in_storage(settings, target, whole_bucket=True):
+        yield warning("backup", f"{target} and the blobs can be lost together. Choose another place for it.")
     now = db.now(session)
-    status = backup_runs.status(session, now=now, target=settings.backup_target)
+    status = backup_runs.status(session, now=now, target=target)
     last = status.last_success_at
     state = f"The last backup is {_age(now - last)} old." if last else "There is no backup."
-    is_scheduled = settings.backup_target is not None
     is_late = last is None or now - last > settings.backup_interval() + BACKUP_PATIENCE
     if status.failing_since is not None:
         since = f"{status.failing_since:%-d %b %Y, %H:%M} UTC"
         yield alarm("backup", f"Backups have failed since {since}: {status.error} {state}")
     elif status.running_since:
         yield ok("backup", f"{state} A backup is in progress.")
-    elif not is_scheduled:
+    elif target is None:
         finding = warning if is_late else ok
         yield finding("backup", f"{state} Backups are not scheduled ({PREFIX}BACKUP_TARGET is not set).")
     elif is_late:

@@ -4,6 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from redis import Redis
@@ -81,15 +82,11 @@ class Exporter:
     def _of_broker(self) -> Iterator[Reading]:
         if (url := self._settings.redis_url()) is None:
             return
-        start, is_up = time.perf_counter(), True
-        try:
-            with Redis.from_url(url, **PATIENCE) as redis:
-                redis.ping()
-        except RedisError:
-            is_up = False
-        yield _single("fairboard_broker_up", "Whether the broker responds.", is_up)
-        if is_up:
-            seconds = time.perf_counter() - start
+        seconds = None
+        with suppress(RedisError):
+            seconds = ping(url)
+        yield _single("fairboard_broker_up", "Whether the broker responds.", seconds is not None)
+        if seconds is not None:
             yield _single("fairboard_broker_ping_seconds", "Time to connect and ping.", seconds)
 
     def _of_disks(self) -> Iterator[Reading]:
@@ -101,6 +98,14 @@ class Exporter:
         yield Reading("fairboard_disk_size_bytes", "Size of the folder's disk.", ("folder",), size)
         reserve = self._settings.disk_reserve_mb * 1_000_000
         yield _single("fairboard_disk_reserve_bytes", "Free space below which uploads are rejected.", reserve)
+
+
+def ping(url: str) -> float:
+    """Return the time in which the broker responds; raise RedisError."""
+    start = time.perf_counter()
+    with Redis.from_url(url, **PATIENCE) as redis:
+        redis.ping()
+    return time.perf_counter() - start
 
 
 def _single(name: str, words: str, value: float) -> Reading:

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from fairboard.interface import Columns, Direction, Exactness, RowArray
+from fairboard.interface import Columns, Direction, PreparedRows, RowArray
 from grader.files.reading.problems import reading
 from grader.files.solution.columns import USAGE_CODES
 from grader.metrics.python_metric import (
     REASONS,
     MetricFailed,
     MetricSource,
-    PreparedTable,
     PythonMetric,
     PythonSettings,
     made_up_truth,
@@ -49,7 +48,6 @@ class MetricCheck:
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
     settings: PythonSettings
-    exactness: Exactness
     scores: Mapping[str, float]
     checks_files: bool
     seconds: float
@@ -78,28 +76,26 @@ def check_metric(
         The positions of the public rows.
     """
     rows = np.arange(len(truth[metric.settings.id]))
-    truth, sample = metric.prepare(truth, rows).solution, metric.encode(sample)
+    truth, sample = metric.prepare(truth, rows).data, metric.encode(sample)
     try:
         metric, outcome = described(metric, truth, sample)
     except MetricFailed as failed:
         problem = f"With the sample submission, the metric {REASONS[failed.status]}.\n{failed.log}"
-        return MetricCheck((problem,), (), metric.settings, metric.describe().exactness, {}, False, 0.0, 0)
-    check = _Check(metric, other, truth, sample)
+        return MetricCheck((problem,), (), metric.settings, {}, False, 0.0, 0)
+    check = _Check(metric, other, truth)
+    check.measure(sample, metric.prepare(made_up_truth(truth, public, id_column=metric.settings.id), rows))
     limit = metric.settings.limits.seconds
     if 2 * outcome.seconds > limit:
         check.problems.append(
             f"The metric takes {outcome.seconds:.1f} s for all rows. The check of a file and both splits "
             f"together must take less than {limit:g} s."
         )
-    made_up = metric.prepare(made_up_truth(truth, public, id_column=metric.settings.id), rows)
-    checks_files = check.compare_files(made_up)
     return MetricCheck(
         tuple(check.problems),
         tuple(check.warnings),
-        replace(metric.settings, checks_files=checks_files),
-        metric.describe().exactness,
+        replace(metric.settings, checks_files=check.checks_files),
         check.scores,
-        checks_files,
+        check.checks_files,
         outcome.seconds,
         outcome.memory_bytes,
     )
@@ -154,57 +150,53 @@ def check_files(
 
 
 class _Check:
-    """The comparisons of files, with the problems and warnings so far."""
+    """The scores of some files, with the problems and warnings so far."""
 
-    def __init__(self, metric: PythonMetric, other: SandboxClient, truth: Columns, sample: Columns) -> None:
-        self._metric, self._other, self._truth, self._sample = metric, other, truth, sample
+    def __init__(self, metric: PythonMetric, other: SandboxClient, truth: Columns) -> None:
+        self._metric, self._other, self._truth = metric, other, truth
+        self._rows = np.arange(len(truth[metric.settings.id]))
         self.problems, self.warnings = list[str](), list[str]()
         self.scores = dict[str, float]()
-        self.rows = np.arange(len(truth[metric.settings.id]))
+        self.checks_files = True
 
-    def _attempt(
-        self, predictions: Columns, metric: PythonMetric | None = None, rows: np.ndarray | None = None
+    def measure(self, sample: Columns, made_up: PreparedRows) -> None:
+        """Score the sample, perfect and damaged files, and compare the scores."""
+        if problem := self._rejection(made_up, sample):
+            self.checks_files = False
+            self.warnings.append(f"Files cannot be checked before scoring. With generated labels: {problem}")
+        if reason := self._fails("sample", sample):
+            self.problems.append(f"With sample predictions, {reason}.")
+        perfect = self._perfect(sample)
+        if not perfect:
+            self.warnings.append("Check the direction: the columns determine no perfect predictions.")
+        elif reason := self._fails("perfect", perfect):  # true values may be no valid predictions
+            self.warnings.append(f"Check the direction: with perfect predictions, {reason}.")
+        for name, predictions in self._damaged(perfect if "perfect" in self.scores else sample).items():
+            reason = self._fails(name, predictions)
+            if reason and not (self.checks_files and self._rejection(made_up, predictions)):
+                self.warnings.append(f"With {name} predictions, {reason}, which uses a submission.")
+        self._check_direction()
+
+    def _fails(self, name: str, predictions: Columns) -> str:
+        """Score predictions; return the reason why they have no score, or an empty text."""
+        score = self._score(predictions)
+        if isinstance(score, str):
+            return score
+        self.scores[name] = score
+        if name in ("sample", "shuffled") and not self.problems:
+            self._check_reproducibility(name, predictions, score)
+        return ""
+
+    def _score(
+        self, predictions: Columns, metric: PythonMetric | None = None, rows: RowArray | None = None
     ) -> float | str:
-        """Return the score, or the reason why there is none."""
-        metric, rows = metric or self._metric, self.rows if rows is None else rows
+        metric, rows = metric or self._metric, self._rows if rows is None else rows
         try:
             return metric.score(metric.prepare(self._truth, rows), metric.encode(predictions)).score
         except MetricFailed as failed:
             return f"the metric {REASONS[failed.status]}"
 
-    def compare_files(self, made_up: PreparedTable) -> bool:
-        """Check the sample, perfect and damaged files; return whether the checker accepts the sample."""
-        problem = self._checked(made_up, self._sample)
-        if problem:
-            self.warnings.append(f"Files cannot be checked before scoring. With generated labels: {problem}")
-        accepts = problem is None
-        self._compare("sample", self._sample)
-        perfect = self._perfect()
-        if not perfect:
-            self.warnings.append("Check the direction: the columns determine no perfect predictions.")
-        elif not self._compare("perfect", perfect):  # true values may be no valid predictions
-            perfect = {}
-        for name, predictions in self._damaged(perfect or self._sample).items():
-            self._compare(name, predictions, made_up if accepts else None)
-        self._check_direction()
-        return accepts
-
-    def _compare(self, name: str, predictions: Columns, made_up: PreparedTable | None = None) -> bool:
-        """Score predictions; return whether they have a score."""
-        score = self._attempt(predictions)
-        if isinstance(score, float):
-            self.scores[name] = score
-            if name in ("sample", "shuffled") and not self.problems:
-                self._check_reproducibility(name, predictions, score)
-        elif name == "sample":
-            self.problems.append(f"With sample predictions, {score}.")
-        elif name == "perfect":
-            self.warnings.append(f"Check the direction: with perfect predictions, {score}.")
-        elif made_up is None or not self._checked(made_up, predictions):
-            self.warnings.append(f"With {name} predictions, {score}, which uses a submission.")
-        return isinstance(score, float)
-
-    def _checked(self, made_up: PreparedTable, predictions: Columns) -> str | None:
+    def _rejection(self, made_up: PreparedRows, predictions: Columns) -> str | None:
         try:
             return self._metric.check_file(made_up, self._metric.encode(predictions))
         except MetricFailed as failed:
@@ -216,13 +208,12 @@ class _Check:
             (replace(self._metric, clock_shift=_OTHER_TIME), "time or random numbers"),
             (replace(self._metric, sandbox=self._other), "random numbers, id() or the order of a set"),
         ):
-            again = self._attempt(predictions, metric)
+            again = self._score(predictions, metric)
             if again != score:
                 self.problems.append(
                     f"The score of {name} predictions depends on {reason}: {score}, {again}."
                 )
-        order = np.random.default_rng(0).permutation(self.rows)
-        again = self._attempt(predictions, rows=order)
+        again = self._score(predictions, rows=np.random.default_rng(0).permutation(self._rows))
         if isinstance(again, str) or abs(again - score) > _TOLERANCE * max(abs(score), 1):
             self.warnings.append(
                 f"The {name} predictions' score depends on the order of the rows: {score}, {again}. Scoring "
@@ -240,19 +231,19 @@ class _Check:
         if best is not None and best == self.scores.get("shuffled"):
             self.warnings.append("Perfect and shuffled predictions have the same score.")
 
-    def _perfect(self) -> Columns:
+    def _perfect(self, sample: Columns) -> Columns:
         """Return predictions with the true values, or nothing if the columns' names do not tell them."""
-        predicted = [each.name for each in self._metric.settings.predictions]
         true = [name for name in self._truth if name != self._metric.settings.id]
-        pairs = dict(zip(predicted, predicted if set(predicted) <= set(true) else true, strict=False))
-        is_clear = set(predicted) <= set(true) or len(true) == len(predicted) == 1
-        same = all(
-            (self._truth[pairs[n]].dtype == object) == (self._sample[n].dtype == object) for n in pairs
-        )
-        return {name: self._truth[other] for name, other in pairs.items()} if is_clear and same else {}
+        if set(sample) <= set(true):
+            true = list(sample)
+        elif not len(true) == len(sample) == 1:
+            return {}
+        perfect = {name: self._truth[other] for name, other in zip(sample, true, strict=True)}
+        same = all((perfect[name].dtype == object) == (sample[name].dtype == object) for name in sample)
+        return perfect if same else {}
 
     def _damaged(self, columns: Columns) -> dict[str, Columns]:
-        order = np.random.default_rng(1).permutation(self.rows)
+        order = np.random.default_rng(1).permutation(self._rows)
         damaged: dict[str, Columns] = {
             "shuffled": {name: values[order] for name, values in columns.items()},
             "constant": {name: values[np.zeros_like(order)] for name, values in columns.items()},

@@ -28,6 +28,7 @@ from fairboard.interface import (
     Exactness,
     FloatArray,
     MetricResult,
+    PreparedRows,
     RowArray,
     TermSpec,
 )
@@ -178,14 +179,6 @@ class PythonSettings:
         return cls(**{**data, **columns, **others, **sets})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PreparedTable:
-    """The solution's rows of one split, and their positions among all rows."""
-
-    rows: RowArray
-    solution: Columns
-
-
 @dataclass(frozen=True, eq=False)
 class PythonMetric:
     """A metric in `source`. The columns of the truth include the ids; text is an array of objects."""
@@ -240,20 +233,20 @@ class PythonMetric:
         """Return the predictions of all rows with the types of the sample submission."""
         return self._typed({each.name: predictions[each.name] for each in self.settings.predictions})
 
-    def prepare(self, truth: Columns, rows: RowArray) -> PreparedTable:
+    def prepare(self, truth: Columns, rows: RowArray) -> PreparedRows:
         """Return the rows of one split, without group columns that are no columns of the truth."""
         names = self.settings.id, *(each.name for each in self.settings.truth)
         table = self._typed({name: truth[name] for name in names})
-        return PreparedTable(rows, {name: values[rows] for name, values in table.items()})
+        return PreparedRows(rows, {name: values[rows] for name, values in table.items()})
 
-    def score(self, prepared: PreparedTable, encoded: Columns) -> MetricResult:
+    def score(self, prepared: PreparedRows, encoded: Columns) -> MetricResult:
         """Compute the values of one file on one split, as the scorer; raise MetricFailed."""
         evidence: dict[str, Any] = {"packages": package_versions(), "sandbox": list(layers().in_force)}
         values = _numbers(self.call(self.request(prepared, encoded))).tolist()
         terms = dict(zip(self.settings.terms, values, strict=True))
         return MetricResult(terms.pop("score"), terms, evidence)
 
-    def check_file(self, made_up: PreparedTable, encoded: Columns) -> str | None:
+    def check_file(self, made_up: PreparedRows, encoded: Columns) -> str | None:
         """Compute the score with made-up labels, as the checker; return the problem, for participants.
 
         Raises
@@ -270,7 +263,7 @@ class PythonMetric:
             raise MetricFailed(outcome)
         return None if outcome.status is CallStatus.OK else f"The metric {REASONS[outcome.status]}."
 
-    def request(self, prepared: PreparedTable, encoded: Columns) -> SandboxRequest:
+    def request(self, prepared: PreparedRows, encoded: Columns) -> SandboxRequest:
         """Return the call of the function for one split."""
         name = self.settings.id
         submission = {each: values[prepared.rows] for each, values in encoded.items()}
@@ -278,8 +271,8 @@ class PythonMetric:
             self.source.text,
             self.source.signature.value,
             len(self.settings.terms),
-            solution=prepared.solution,
-            submission={name: prepared.solution[name]} | submission,
+            solution=prepared.data,
+            submission={name: prepared.data[name]} | submission,
             id=name,
             settings=self.settings.arguments,
             terms=self.settings.terms,

@@ -216,5 +216,4 @@ def _term(metric: Metric, scored: Description) -> TermSpec:
         about.direction,
         heading=about.title.partition("(")[2].removesuffix(")") or about.title,
         rows=f"{about.title}: reported, does not count{only}",
-        chance=getattr(metric, "chance", None),
     )

@@ -16,7 +16,6 @@ from fairboard.bias.analysis.association import (
     mean_scores,
     ppmi,
     prediction_correlations,
-    sweep,
 )
 from fairboard.bias.analysis.curve import aeg, equality_curve, widest
 from fairboard.bias.analysis.data import Predictions
@@ -237,12 +236,9 @@ def _associations(data: Data) -> Section:
 
 
 def _fractions(data: Data) -> Section:
-    counts, reached = fractions(data).rename_axis("column"), sweep(data)
-    is_graded = counts[list(TENTHS[1:-1])].any(axis=1) | (reached.nunique(axis=1) > 1)
-    reached = reached.rename(columns=lambda threshold: f">= {threshold:g}")
-    frame = pd.concat([counts[["rows", "blanks"]], reached], axis=1)
-    caption = "Rows in which a column reaches each threshold"
-    blocks = [Table("thresholds", caption, frame)]
+    counts = fractions(data).rename_axis("column")
+    is_graded = counts[list(TENTHS[1:-1])].any(axis=1)
+    blocks = [Table("tenths", "Values of each column, rounded to tenths", counts)]
     tenths = counts.loc[is_graded, list(TENTHS)]
     blocks += [charts.fraction_chart(str(name), line) for name, line in tenths.iterrows()]
     return Section("fractions", "Raters' fractions", (), blocks)

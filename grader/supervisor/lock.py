@@ -7,28 +7,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from grader.errors import OrganizerError
-
-
-class AlreadyServed(OrganizerError):
-    """Another process serves the data folder."""
-
-    public_name = "already_served"
-    message = (
-        "{data_dir} is already served by {holder}. "
-        "Stop that process first, or choose another folder with FAIRBOARD_DATA_DIR."
-    )
+from grader.errors import ErrorKind, OrganizerRefusal
 
 
 @contextmanager
 def hold(data_dir: Path) -> Iterator[TextIO]:
-    """Lock the folder until the block or the process ends; raise AlreadyServed if it is already locked."""
+    """Lock the folder until the block or the process ends; raise OrganizerRefusal if it is locked."""
     with (data_dir / "serve.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            raise AlreadyServed(data_dir=data_dir, holder=lock.read().strip() or "another process") from None
+            message = (
+                f"{data_dir} is already served by {lock.read().strip() or 'another process'}. Stop that "
+                "process first, or choose another folder with FAIRBOARD_DATA_DIR."
+            )
+            raise OrganizerRefusal("already_served", ErrorKind.CONFLICT, message) from None
         describe(lock, f"process {os.getpid()}")
         yield lock
 

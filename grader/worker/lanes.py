@@ -28,7 +28,7 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker import python_turns
 from grader.worker.process.limits import end_process_after, keep_freed_memory, limit_memory
-from grader.worker.python_turns import PythonTurns
+from grader.worker.process.retrying import log_error
 from grader.worker.scheduled_tasks import check_storage, forget_records, forget_uploads, run_calendar
 from grader.worker.scorer import Scorer
 
@@ -95,7 +95,7 @@ class Lane:
     """Work of one kind, done in turns by forked processes.
 
     `run` returns whether there may be more work. `is_due` is a condition of one statement for all lanes, or a
-    value. Some lanes have subjects: `take` chooses one, and `end` is called with the exit code of its turn.
+    value. Some lanes have subjects: `take` chooses one that is not `busy`.
     """
 
     name: str
@@ -105,19 +105,14 @@ class Lane:
     first_after_seconds: float = 0.0
     at_once: int = 1
     niceness: int = 0
-    take: Callable[[Session, datetime], Any] = lambda *_: True
-    end: Callable[[Any, int], None] = lambda *_: None
+    take: Callable[..., Any] = lambda *_, busy: True  # noqa: ARG005
 
 
 def all_lanes(settings: Settings) -> list[Lane]:
     """Return the lanes of an installation."""
-    pause, turns = settings.sweep_interval_seconds(), PythonTurns()
+    pause = settings.sweep_interval_seconds()
     patience = timedelta(seconds=settings.sweep_after_seconds)
     soon = min(1.0, pause)
-
-    def python(name: str, *, with_slow: bool) -> Lane:
-        take = partial(turns.take, with_slow=with_slow)
-        return Lane(name, score_python, _when(python_turns.are_waiting), soon, take=take, end=turns.end)
 
     def organizers(name: str, niceness: int = 0) -> Lane:
         is_due = _when(organizer_jobs.are_waiting, lane=name)
@@ -125,20 +120,24 @@ def all_lanes(settings: Settings) -> list[Lane]:
 
     lanes = [
         Lane("live", score_overdue, _when(jobs.are_waiting, older_than=patience), pause, at_once=2),
-        python("python", with_slow=True),
-        python("python-fast", with_slow=False),
+        Lane(
+            "python",
+            score_python,
+            _when(python_turns.are_waiting),
+            soon,
+            at_once=python_turns.AT_ONCE,
+            take=python_turns.next_subject,
+        ),
         Lane("rescoring", rescore, _when(jobs.are_unattended), soon, niceness=NICENESS),
         organizers("checks"),
         organizers("organizers"),
         organizers("statistics", NICENESS),
         Lane("calendar", lambda turn: run_calendar(turn.database), _calendar_is_due, pause),
-        Lane("retries", _writing(retries.retry_failed), _when(retries.are_due), pause),
         Lane("texts", format_texts, lambda *_: or_(*_UNFORMATTED), pause),
-        Lane("errors", _writing(standard_errors.request_due), _when(standard_errors.are_due), 15),
-        Lane("data", _writing(data_checks.request_due), _data_checks_are_due, 15),
-        Lane("records", keep_records, lambda *_: True, 300),
+        Lane("requests", request_due, _always, 15),
+        Lane("records", keep_records, _always, 300),
         # Frequent restarts must not list the storage each time.
-        Lane("storage", _with_storage(check_storage), lambda *_: True, 24 * 3600, 600),
+        Lane("storage", lambda turn: check_storage(turn.database, turn.storage), _always, 24 * 3600, 600),
     ]
     if settings.sends_mail():
         lanes.append(Lane("mail", send_mail, _when(outbox.are_waiting), pause))
@@ -165,27 +164,18 @@ def score_overdue(turn: Turn) -> int:
 
 
 def score_python(turn: Turn) -> int:
-    """Score some files of a competition, or run the next check of a user; return whether it was slow."""
+    """Score some files of a competition, or run the next check of a user."""
     kind, subject_id = turn.subject
-    start, end = time.monotonic(), time.monotonic() + PYTHON_TURN_SECONDS
-    allowed = python_turns.SLOW_SECONDS + python_turns.START_SECONDS
     if kind == "user":
-        job_id = turn.next(organizer_jobs.next_check, user_id=subject_id or None)
-        done = job_id is not None and turn.organizers().run(job_id)
-        return python_turns.SLOW if time.monotonic() - start > allowed else int(done)
-    scorer, count = turn.scorer(), 0
+        return _organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
+    scorer, count, end = turn.scorer(), 0, time.monotonic() + PYTHON_TURN_SECONDS
     while not turn.is_over() and time.monotonic() < end:
         job_id = turn.next(python_turns.next_job, competition_id=subject_id)
-        if job_id is None:
-            break
-        start = time.monotonic()
         end_process_after(turn.settings.scoring_time_limit_seconds + PYTHON_SECONDS)
-        if not scorer.run(job_id, is_python=True):
+        if job_id is None or not scorer.run(job_id, is_python=True):
             break
-        if time.monotonic() - start > allowed:
-            return python_turns.SLOW
-        count, allowed = count + 1, python_turns.SLOW_SECONDS
-    return min(count, python_turns.SLOW - 1)
+        count += 1
+    return min(count, 1)
 
 
 def rescore(turn: Turn) -> int:
@@ -210,30 +200,29 @@ def rescore(turn: Turn) -> int:
 
 def organize(lane: str, turn: Turn) -> int:
     """Run the next job of organizers; its memory is freed with this process."""
-    job_id = turn.next(organizer_jobs.waiting, lane=lane)
+    return _organize(turn, turn.next(organizer_jobs.waiting, lane=lane))
+
+
+def _organize(turn: Turn, job_id: int | None) -> int:
     return int(job_id is not None and turn.organizers().run(job_id))
+
+
+def request_due(turn: Turn) -> None:
+    """Retry failed jobs, and request standard errors and checks of data files."""
+    for change in (retries.retry_failed, standard_errors.request_due, data_checks.request_due):
+        try:
+            with turn.database.write() as session:
+                change(session, now=db.now(session))
+        except Exception as error:
+            log_error(error, "Due jobs could not be requested")
 
 
 def _when(condition: Callable[..., ColumnElement[bool]], **options: Any) -> IsDue:
     return lambda _, now: condition(now, **options)
 
 
-def _data_checks_are_due(session: Session, _: datetime) -> bool:
-    return bool(data_checks.due(session))
-
-
-def _writing(change: Callable[..., Any]) -> Callable[[Turn], None]:
-    """Return a turn that makes a change in one transaction."""
-
-    def run(turn: Turn) -> None:
-        with turn.database.write() as session:
-            change(session, now=db.now(session))
-
-    return run
-
-
-def _with_storage(work: Callable[[Database, Storage], None]) -> Callable[[Turn], None]:
-    return lambda turn: work(turn.database, turn.storage)
+def _always(*_: object) -> bool:
+    return True
 
 
 def _calendar_is_due(session: Session, now: datetime) -> bool:

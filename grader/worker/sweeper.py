@@ -100,8 +100,9 @@ class Sweeper:
         idle = [each for each in idle if asked[each.name]]
         if not idle:
             return []
+        subjects = [subject for _, subject in self._turns.values()]
         with self._database.read() as session:
-            due = [(each, each.take(session, now)) for each in idle]
+            due = [(each, each.take(session, now, busy=subjects)) for each in idle]
         return [(lane, subject) for lane, subject in due if subject is not None]
 
     def _free(self, gone: set[str]) -> bool:
@@ -121,9 +122,8 @@ class Sweeper:
             process.start()
         except OSError as error:  # memory or process ids may be exhausted temporarily
             log_error(error, f"No process of the lane {lane.name} could be started")
-            lane.end(subject, 0)
-            return
-        self._turns[process] = lane, subject
+        else:
+            self._turns[process] = lane, subject
 
     def _take_turn(self, lane: Lane, subject: Any, parent: int) -> None:
         """Run a turn in the forked process; its exit code is the result."""
@@ -146,10 +146,9 @@ class Sweeper:
             if ready == self._woken:
                 os.read(self._woken, 1)
         for process in [each for each in self._turns if not each.is_alive()]:
-            lane, subject = self._turns.pop(process)
+            lane, _ = self._turns.pop(process)
             code = process.exitcode or 0
             process.close()
-            lane.end(subject, code)
             if code > 0:  # there may be more work
                 self._look_at[lane.name] = 0.0
             elif code < 0 and not self._is_stopped:

@@ -143,7 +143,6 @@ class Installation:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
     def processes(self, role: str) -> list[psutil.Process]:
         """Return the running processes of a role; "serve" is the supervisor, "scorer" a worker's child."""
@@ -176,12 +175,11 @@ class Installation:
     @property
     def broker(self) -> Redis:
         """A client of the service's own Valkey server."""
-        path = valkey.socket_path(self.data_dir.resolve())
-        return Redis(unix_socket_path=str(path), socket_timeout=2)
+        return Redis(unix_socket_path=str(self.data_dir / valkey.LINK), socket_timeout=2)
 
     def hints(self) -> Hints:
         """Return a sender of hints to the service's own Valkey server."""
-        url = valkey.broker_url(valkey.socket_path(self.data_dir.resolve()))
+        url = f"redis+socket://{(self.data_dir / valkey.LINK).resolve()}"
         return Hints(self.settings.model_copy(update={"broker_url": SecretStr(url)}))
 
 

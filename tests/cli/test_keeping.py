@@ -159,21 +159,12 @@ def test_the_doctor_names_rows_with_missing_blobs_and_damaged_blobs(admin, servi
 
 
 @on_sqlite
-@pytest.mark.parametrize(
-    ("target", "level", "words"),
-    [
-        ("/nowhere/backups", "warning", "The folder /nowhere/backups does not exist yet."),
-        ("s3://nowhere/x", "alarm", "s3://nowhere/x cannot be used: "),
-        ("{data}/blobs/backups", "warning", "and the blobs can be lost together"),
-        ("{data}/fairboard.db", "alarm", "cannot be used: "),
-    ],
-)
-def test_the_doctor_notices_an_unusable_backup_target(admin, service, monkeypatch, target, level, words):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    target = target.format(data=service.settings.data_dir)
-    monkeypatch.setenv("FAIRBOARD_BACKUP_TARGET", target)
-    told = [(each, message) for each, subject, message in findings(admin)[1] if subject == "backup"]
-    assert any(each == level and words in message for each, message in told), told
+def test_the_doctor_warns_of_backups_beside_the_blobs(admin, service, monkeypatch):
+    monkeypatch.setenv("FAIRBOARD_BACKUP_TARGET", f"{service.settings.data_dir}/blobs/backups")
+    told = [
+        message for level, subject, message in findings(admin)[1] if (level, subject) == ("warning", "backup")
+    ]
+    assert any("and the blobs can be lost together" in message for message in told), told
 
 
 @on_sqlite
@@ -292,7 +283,6 @@ def test_an_unreachable_bucket_is_reported_in_one_sentence(admin, service, monke
 def test_the_doctor_checks_file_permissions_and_the_key(admin, service, settings, monkeypatch):
     settings.data_dir.chmod(0o755)
     monkeypatch.setenv("FAIRBOARD_SECRET_KEY", "hush")
-    monkeypatch.setattr("os.geteuid", lambda: 54321)
     _, found = findings(admin)
     warnings = [message for level, _, message in found if level == "warning"]
     assert any("The secret key has only 4 characters" in message for message in warnings)
@@ -300,7 +290,6 @@ def test_the_doctor_checks_file_permissions_and_the_key(admin, service, settings
         f"Other users of this machine can read {settings.data_dir}. Run: chmod go= {settings.data_dir}"
         in warnings
     )
-    assert any(message.startswith("You are user 54321, but ") for message in warnings)
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

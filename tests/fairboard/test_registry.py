@@ -418,7 +418,7 @@ def test_the_bias_metric_equals_its_report_behind_the_interface(decimals):
     )
     assert result.score == expected.score
     assert result.terms == expected.terms
-    assert PairCounts.from_dict(dict(result.evidence)) == count_pairs(prepared.split, guesses[rows])
+    assert PairCounts.from_dict(dict(result.evidence)) == count_pairs(prepared.data, guesses[rows])
 
 
 def test_the_bias_metric_has_no_score_without_negative_rows():

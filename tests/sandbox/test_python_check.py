@@ -41,7 +41,6 @@ def test_good_metric_passes(tmp_path, sandboxes):
     result = check(tmp_path, sandboxes, "return value")
     assert result.problems == result.warnings == ()
     assert result.checks_files
-    assert result.exactness == "opaque"
     assert set(result.scores) == {"sample", "perfect", "shuffled", "constant", "extreme"}
     assert result.scores["perfect"] == 0
     assert 0 < result.seconds < 10
@@ -128,7 +127,7 @@ def test_names_of_a_dictionary_are_determined(tmp_path, sandboxes):
     )
     result = check(tmp_path, sandboxes, "", whole=source)
     assert result.problems == ()
-    assert (result.settings.terms, result.exactness) == (("score", "mse"), "opaque")
+    assert result.settings.terms == ("score", "mse")
     wrong = source.replace("'mse'", "'Mean squared error'")
     assert "does not return a number" in check(tmp_path, sandboxes, "", whole=wrong).problems[0]
 

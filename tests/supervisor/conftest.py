@@ -2,6 +2,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.error
@@ -144,7 +145,7 @@ class Service:
                 self.process.wait()
             self.process.stdout.close()
             self._log.close()
-        valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
+        shutil.rmtree((self.data_dir / valkey.LINK).resolve().parent, ignore_errors=True)
 
 
 @pytest.fixture

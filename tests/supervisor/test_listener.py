@@ -1,8 +1,7 @@
 import socket
 
-import pytest
-
-from grader.supervisor.service import CannotListen, address_of, open_listener
+from grader.supervisor.service import address_of, open_listener
+from tests.fixtures.refusals import refused
 
 
 def test_port_0_selects_a_free_port_and_the_address_contains_it():
@@ -20,11 +19,11 @@ def test_listener_on_all_addresses_is_reachable_on_this_machine():
 def test_error_on_a_port_in_use_names_the_option():
     with (
         socket.create_server(("127.0.0.1", 0)) as other,
-        pytest.raises(CannotListen, match=r"another program uses this port.*--port"),
+        refused("cannot_listen", match=r"in use.*--port"),
     ):
         open_listener("127.0.0.1", other.getsockname()[1])
 
 
 def test_host_of_another_machine_is_rejected_with_a_reason():
-    with pytest.raises(CannotListen, match=r"cannot listen on 192\.0\.2\.1, port 7777"):
+    with refused("cannot_listen", match=r"cannot listen on 192\.0\.2\.1, port 7777"):
         open_listener("192.0.2.1", 7777)

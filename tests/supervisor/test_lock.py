@@ -1,15 +1,14 @@
 import os
 
-import pytest
-
 from grader.supervisor import lock
+from tests.fixtures.refusals import refused
 
 
 def test_error_names_the_process_that_holds_the_folder(tmp_path):
     with lock.hold(tmp_path) as held:
         lock.describe(held, "process 12 at http://127.0.0.1:7777")
         with (
-            pytest.raises(lock.AlreadyServed, match=r"process 12 at http://127\.0\.0\.1:7777"),
+            refused("already_served", match=r"process 12 at http://127\.0\.0\.1:7777"),
             lock.hold(tmp_path),
         ):
             pass
@@ -18,7 +17,7 @@ def test_error_names_the_process_that_holds_the_folder(tmp_path):
 def test_holder_is_named_by_its_process_before_it_stores_details(tmp_path):
     with (
         lock.hold(tmp_path),
-        pytest.raises(lock.AlreadyServed, match=f"served by process {os.getpid()}"),
+        refused("already_served", match=f"served by process {os.getpid()}"),
         lock.hold(tmp_path),
     ):
         pass

@@ -8,7 +8,6 @@ from grader.settings import Settings
 from grader.supervisor import lock, status, valkey
 from tests.fixtures.patience import eventually
 from tests.fixtures.programs import missing
-from tests.fixtures.refusals import refused
 
 
 @pytest.fixture
@@ -22,47 +21,28 @@ def server():
 def test_socket_in_a_runtime_directory_is_found_from_elsewhere(server, tmp_path, monkeypatch, short_folder):
     """systemd's PrivateTmp hides the service's temporary folder from the doctor."""
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(short_folder))
-    socket = valkey.socket_path(tmp_path)
-    assert socket.is_relative_to(short_folder)
     with (
+        valkey.private_socket(tmp_path) as socket,
         subprocess.Popen(valkey.program(server, data_dir=tmp_path, socket=socket).command) as process,
         lock.hold(tmp_path),
     ):
+        assert socket.is_relative_to(short_folder)
         eventually(socket.exists)
         monkeypatch.delenv("RUNTIME_DIRECTORY")
         monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
-        (finding,) = status.of_broker(Settings(data_dir=tmp_path))
+        _, finding = status.of_service(Settings(data_dir=tmp_path))
         process.kill()
     assert finding.message == "The broker responds."
-    valkey.remove_socket_folder(socket)
+    assert not socket.parent.exists()
 
 
-def test_socket_folder_is_accessible_only_to_its_owner(tmp_path):
-    folder = valkey.socket_path(tmp_path).parent
-
-    assert folder.stat().st_mode & 0o777 == 0o700
-    folder.rmdir()
-
-
-def test_socket_path_is_short_even_in_a_long_temporary_folder(tmp_path, monkeypatch):
+def test_socket_path_is_private_and_short_even_in_a_long_temporary_folder(tmp_path, monkeypatch):
     long_folder = tmp_path / ("x" * 100)
     long_folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(long_folder))
-
-    path = valkey.socket_path(tmp_path)
-
-    assert len(os.fsencode(path)) <= valkey.LONGEST_SOCKET_PATH_BYTES
-    path.parent.rmdir()
-
-
-def test_folder_accessible_to_others_is_rejected(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
-    folder = valkey.socket_path(tmp_path).parent
-    folder.chmod(0o755)
-
-    with refused("unsafe_socket_folder"):
-        valkey.socket_path(tmp_path)
-    folder.rmdir()
+    with valkey.private_socket(tmp_path) as path:
+        assert len(os.fsencode(path)) <= 100
+        assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize(("status", "is_used"), [(0, True), (127, False)])

@@ -137,7 +137,7 @@ def test_heartbeat_is_touched_only_when_the_database_responds(service, tmp_path)
 
 
 def test_one_statement_finds_the_work_of_the_frequent_lanes(service, prepare_version):
-    often = ("live", "python", "python-fast", "rescoring", "checks", "organizers", "statistics")
+    often = ("live", "python", "rescoring", "checks", "organizers", "statistics")
     lanes = [each for each in all_lanes(service.settings) if each.name in often]
     with recorded(service.database) as sent:
         sweeper = Sweeper(service.settings, lanes)

@@ -38,12 +38,8 @@ def explained(term: TermSpec, classes: ClassNames) -> str:
 
 
 def words_of(classes: ClassNames) -> dict[str, str]:
-    """Return the names of a competition's classes and rows, as format values."""
-    return {
-        "positive": classes.positive_name,
-        "negative": classes.negative_name,
-        "rows": "rows",
-    }
+    """Return the names of a competition's classes, as format values."""
+    return {"positive": classes.positive_name, "negative": classes.negative_name}
 
 
 def phrase(text: str, classes: ClassNames) -> str:

@@ -4,7 +4,7 @@ Hann, Kalil and Payne, "Analyzing Identity Mention Bias in Toxic Comment Classif
 the means in section 4.2.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import numpy as np
@@ -252,15 +252,3 @@ def fractions(data: Data) -> pd.DataFrame:
         tenths = np.bincount(np.rint(known * 10).astype(np.int64), minlength=11)
         lines[name] = [known.size, values.size - known.size, *tenths.tolist()]
     return pd.DataFrame.from_dict(lines, orient="index", columns=["rows", "blanks", *TENTHS])
-
-
-def sweep(data: Data, thresholds: Sequence[float] = TENTHS[1:]) -> pd.DataFrame:
-    """Count the rows in which each label and identity reaches each threshold.
-
-    Examples
-    --------
-    >>> sweep(Data.of({"toxic": [0, 0.04, 0.1, 0.5, 1, None]}, {}), [0.1, 0.5]).loc["toxic"].tolist()
-    [3, 2]
-    """
-    columns = pd.DataFrame({**data.labels, **data.identities})
-    return pd.DataFrame({threshold: columns.ge(threshold).sum() for threshold in thresholds})

@@ -55,7 +55,6 @@ def _argument(text: str) -> tuple[str, Any]:
 
 def _lines(data: dict[str, Any]) -> Iterator[str]:
     yield from (f"Score of {name} predictions: {score:g}" for name, score in data["scores"].items())
-    yield f"Exactness: {data['exactness']}"
     yield f"Time: {data['seconds']:.2f} s of CPU time. Memory: {data['memory_bytes'] / 1e6:.0f} MB."
     yield f"Sandbox: {data['sandbox']}\n"
     for title in ("problems", "warnings"):

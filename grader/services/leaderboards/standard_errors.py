@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, delete, or_, select
+from sqlalchemy import Select, and_, delete, or_, select
 from sqlalchemy.orm import Session
 
 from grader.models import (
@@ -51,11 +51,6 @@ def request_due(session: Session, *, now: datetime) -> None:
             created_by=None,
             now=now,
         )
-
-
-def are_due(now: datetime) -> ColumnElement[bool]:
-    """Return the condition that `request_due` adds a job."""
-    return _due(now).exists()
 
 
 def _due(now: datetime) -> Select[Competition]:

@@ -55,11 +55,6 @@ def is_being_scored(session: Session, *, submission: Submission) -> bool:
     return session.scalar(claimed.with_only_columns(ScoringJob.id)) is not None
 
 
-def are_due(now: datetime) -> ColumnElement[bool]:
-    """Return the condition that `retry_failed` retries a job."""
-    return _broken(now).exists()
-
-
 def retry_failed(session: Session, *, now: datetime) -> int:
     """Retry jobs that failed on the server, hourly for a day; return their number.
 

@@ -1,11 +1,8 @@
 """Prepared splits: positive labels and identity mentions."""
 
-import pickle
-
 import numpy as np
-import pytest
 
-from fairboard import MetricSettings, count_pairs, prepare
+from fairboard import MetricSettings, prepare
 
 JUST_BELOW_HALF = 0.49999999999999994
 
@@ -25,18 +22,3 @@ def test_thresholds_are_configurable():
     split = prepare([0.7, 0.8], {"cat": [0.1, 0.09]}, settings=settings)
     assert split.labels.tolist() == [False, True]
     assert split.members[0].tolist() == [0]
-
-
-@pytest.fixture
-def split():
-    rng = np.random.default_rng(3)
-    identities = {"cat": rng.random(101), "ein Hund": rng.random(101) * 1.2, "nobody": np.zeros(101)}
-    return prepare(rng.random(101), identities, in_score=["cat"])
-
-
-def test_pickled_split_has_the_same_counts(split):
-    y_score = np.random.default_rng(4).random(101)
-    before = count_pairs(split, y_score)
-    again = pickle.loads(pickle.dumps(split))
-    assert (again.names, again.in_score) == (split.names, (True, False, False))
-    assert count_pairs(again, y_score) == before

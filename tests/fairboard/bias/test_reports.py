@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from fairboard import MetricSettings, Weights, bias_report, power_mean, unintended_bias_score
+from fairboard import MetricSettings, Weights, bias_report
 
 NOWHERE = [0.0] * 8
 LABELS = [1, 0, 1, 0, 1, 0, 1, 0]
@@ -113,17 +113,3 @@ def test_json_of_a_split_has_the_values_of_the_report():
     assert data["power_means"] == report.power_means
     assert data["subgroups"] == [asdict(each) for each in report.subgroups]
     assert data["undefined"] == [asdict(each) for each in report.undefined]
-
-
-def test_score_of_known_aucs_is_the_weighted_sum_of_their_means():
-    aucs = ([0.9, 0.8], [0.7, 0.95], [0.85, 0.99])
-    expected = 0.25 * (0.93 + sum(power_mean(values, -5) for values in aucs))
-    assert unintended_bias_score(0.93, *aucs) == pytest.approx(expected, rel=1e-15)
-    assert unintended_bias_score(1.0, [1.0], [1.0], [1.0]) == 1.0
-    assert unintended_bias_score(0.0, [0.0], [0.0], [0.0]) == 0.0
-
-
-@pytest.mark.parametrize("aucs", [([], [0.5], [0.5]), ([0.5], [1.5], [0.5]), ([0.5], [0.5], [float("nan")])])
-def test_known_aucs_must_be_probabilities(aucs):
-    with pytest.raises(ValueError, match="must contain values between 0 and 1"):
-        unintended_bias_score(0.5, *aucs)

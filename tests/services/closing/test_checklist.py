@@ -56,13 +56,6 @@ def test_new_competition_has_nothing_missing(state):
     assert state(after=DAY).stage is Stage.CLOSED
 
 
-def test_reopened_selection_blocks_the_close(service, competition, state):
-    with service.database.write() as session:
-        session.get_one(Competition, competition.id).selection_deadline = service.now + 2 * DAY
-    assert state(after=DAY).selection_open_until == service.now + 2 * DAY
-    assert state(after=2 * DAY).selection_open_until is None
-
-
 def test_timely_submissions_without_a_result_are_counted(service, competition, state):
     first = service.submit(competition).submission
     elsewhere = service.submit(service.competition("other")).submission

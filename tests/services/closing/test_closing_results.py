@@ -99,15 +99,6 @@ def test_teams_receipt_has_hashes_and_shown_values_until_the_solution_is_publish
     assert whole.splits["private"].counts is not None
 
 
-@on_sqlite
-def test_receipt_needs_a_score(service):
-    competition = service.competition()
-    accepted = service.submit(competition)
-    submission_id = accepted.submission.id
-    with refused("no_receipt"):
-        receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
-
-
 def bundled(service, competition):
     """Return the contents of the results bundle by file name."""
     with service.database.read() as session:

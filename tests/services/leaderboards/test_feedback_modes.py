@@ -4,8 +4,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import select
 
 from grader.models import (
@@ -18,7 +16,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.competitions import lookup
-from grader.services.leaderboards import shown_scores, submission_results, team_results
+from grader.services.leaderboards import shown_scores, team_results
 from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.submissions import selections
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
@@ -75,13 +73,6 @@ def public_standings(service):
         }
 
 
-@given(units=st.integers(0, 100_000), step=st.sampled_from(Step))
-def test_band_contains_its_score_and_starts_at_a_multiple_of_the_step(units, step):
-    band, width = order.SCALE.band(units, float(step)), round(float(step) * 100_000)
-    assert band % width == 0
-    assert band <= units < band + width
-
-
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.BLIND])
 def test_each_coarse_mode_ranks_a_team_by_its_displayed_score(service, coarse, mode):
     competition = coarse(mode)
@@ -90,14 +81,6 @@ def test_each_coarse_mode_ranks_a_team_by_its_displayed_score(service, coarse, m
     best = max(bands(service, competition).values())
     standings = list(public_standings(service).values())
     assert [units for _, units in standings] == ([] if mode is Feedback.BLIND else [best])
-
-
-def test_first_file_of_a_band_represents_its_team(service, coarse):
-    competition = coarse(Feedback.TIERED, Step.OF_0_05)
-    same = [service.submit(competition, skill=0.5, after=place * HOUR) for place in range(3)]
-    service.score(*reversed(same))
-    ((submission_id, _),) = public_standings(service).values()
-    assert submission_id == same[0].submission.id
 
 
 def test_benchmark_is_shown_like_a_submission(coarse):
@@ -158,38 +141,6 @@ def test_free_slots_go_to_the_best_true_public_scores_which_are_hidden_until_the
         results = team_results.of_team(session, competition=own, team=team, phase=Phase.REVEALED)
         competed = {line.submission_id for line in results.lines if line.is_picked is not None}
         assert competed == set(best_first[:2])
-
-
-@pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.BLIND])
-def test_team_sees_the_feedback_and_an_organizer_the_score(service, coarse, mode):
-    competition = coarse(mode)
-    sent = send(service, competition)
-    service.score(*sent)
-    with service.database.read() as session:
-        submission = session.get_one(Submission, sent[4].submission.id)
-        seen = {
-            viewer: submission_results.summary(
-                session, submission=submission, viewer=viewer, phase=Phase.OPEN
-            )
-            for viewer in (Viewer.TEAM, Viewer.ORGANIZER)
-        }
-        exact = session.scalars(
-            select(Score.score).where(Score.submission_id == submission.id, Score.split == Split.PUBLIC)
-        ).one()
-    own, organizers = seen[Viewer.TEAM], seen[Viewer.ORGANIZER]
-    assert organizers.public is not None
-    assert organizers.public.score == f"{exact:.5f}"
-    assert organizers.public.terms
-    if mode is Feedback.BLIND:
-        assert (own.public, own.entry, own.rank) == (None, None, None)
-    else:
-        units = bands(service, competition)[submission.id]
-        assert own.public is not None
-        assert (own.public.score_units, own.public.terms, own.public.identities) == (units, {}, ())
-        assert units % round(float(competition.feedback_step) * 100_000) == 0
-        assert own.gain_units == units - max(
-            bands(service, competition)[each.submission.id] for each in sent[:4]
-        )
 
 
 def test_withheld_values_include_the_score_itself():

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from grader.models import Split, Team
 from grader.services.competitions import lookup
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.board import board_of
@@ -60,19 +59,3 @@ def test_blind_competition_counts_teams_and_shows_no_score(service, competition)
     with service.database.read() as session:
         found = glance.figures(session, competitions=[competition], now=service.now)
     assert found == {competition.id: Glance(7)}
-
-
-def test_summary_after_the_reveal_shows_the_private_leaderboard(service, competition):
-    service.reveal(competition)
-    competition = service.reload(competition)
-    seen = look(service, competition, "ada")
-    assert (seen.split, seen.team_count) == (Split.PRIVATE, 7)
-    assert seen.own is not None
-
-
-def test_competition_without_a_score_has_no_summary(service):
-    competition = service.reload(service.competition())
-    assert look(service, competition) == Glance(0)
-    with service.database.read() as session:
-        assert glance.figures(session, competitions=[], now=service.now) == {}
-        assert session.get(Team, 1) is None

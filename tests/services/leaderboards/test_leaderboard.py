@@ -204,19 +204,3 @@ def test_named_leaderboard_is_paged_sorted_searched_and_placed_by_its_value(serv
     assert (pinned.team_id, pinned.rank) == (last, 5)
     with refused("unknown_board"):
         public(service, competition, board="missed")
-
-
-@pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED])
-def test_tables_gaps_and_private_results_are_hidden_from_others_until_the_reveal(service, competition, phase):
-    gaps = {"positive_aeg", "negative_aeg"}
-    for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
-        summary = summary_of(service, 1, viewer, phase)
-        assert summary.private is None and summary.public is not None
-        assert bool(summary.public.identities) == (viewer is Viewer.TEAM)
-        assert not any(gaps & set(row.cells) for row in summary.public.identities)
-    seen = summary_of(service, 1, Viewer.ORGANIZER, phase)
-    assert seen.private is not None and gaps <= set(seen.public.identities[0].cells)
-    service.reveal(competition)
-    summary = summary_of(service, 1, Viewer.PUBLIC, Phase.REVEALED)
-    for result in (summary.public, summary.private):
-        assert result is not None and gaps <= set(result.identities[0].cells)

@@ -7,7 +7,6 @@ from sqlalchemy import select, update
 
 from grader.models import (
     MAIN_BOARD,
-    Competition,
     Score,
     Split,
     Standing,
@@ -21,7 +20,6 @@ from grader.services.leaderboards import rows as standing_rows
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
-Rows = dict[tuple[int, Split, int], int]  # Submission id by version, split and team.
 
 
 class World:
@@ -71,11 +69,6 @@ class World:
             session.add_all(
                 standing_rows.to_row(each, scoring_version_id=self.live, split=split) for each in entries
             )
-
-    def rows(self):
-        with self.service.database.read() as session:
-            found = session.scalars(select(Standing)).all()
-        return {(row.scoring_version_id, row.split, row.team_id): row.submission_id for row in found}
 
     def entries(self, split):
         with self.service.database.read() as session:
@@ -138,28 +131,3 @@ def test_only_requested_teams_are_rewritten(world):
     assert world.entries(Split.PUBLIC) == {world.entry(0, 80_000), wrong[1]}
     world.rebuild(world.ada, world.bob)
     assert world.entries(Split.PUBLIC) == {world.entry(0, 80_000), world.entry(1, 70_000)}
-
-
-def test_private_rows_belong_to_the_live_version_once_settled(world, prepare_version):
-    world.score()
-    prepared = prepare_version(world.competition).id
-    with world.service.database.write() as session:
-        for score in session.scalars(select(Score)).all():
-            names = ("submission_id", "split", "score", "terms", "evidence")
-            given = {name: getattr(score, name) for name in names}
-            session.add(Score(scoring_version_id=prepared, created_at=world.service.now, **given))
-    both = world.ada, world.bob
-    public = {
-        (version, Split.PUBLIC, team): file
-        for version in (world.live, prepared)
-        for team, file in zip(both, world.files[:2], strict=True)
-    }
-    world.rebuild(*both)
-    assert world.rows() == public
-    with world.service.database.write() as session:
-        session.get_one(Competition, world.competition.id).settled_at = world.service.now
-    world.rebuild(*both)
-    # Only the first file of each team competes, although the second is better in private.
-    private = {(world.live, Split.PRIVATE, team): public[world.live, Split.PUBLIC, team] for team in both}
-    assert world.rows() == public | private
-    assert world.entries(Split.PRIVATE) == {world.entry(0, 10_000), world.entry(1, 20_000)}

@@ -1,7 +1,5 @@
 """Rescoring preparation: interruptions, new versions, concurrent uploads."""
 
-from datetime import timedelta
-
 import pytest
 from sqlalchemy import func, select
 
@@ -14,13 +12,9 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.competitions import lookup
-from grader.services.site.leased_rows import Rejection
 from grader.services.solutions.truth import Truth
-from grader.services.submissions import scoring_jobs as jobs
 from tests.fixtures.refusals import refused
 from tests.fixtures.rescorings import board, drop, prepare, publish, waiting
-
-HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
@@ -57,20 +51,6 @@ def test_everything_changes_with_the_publication_and_nothing_before_it(service, 
         states = {each.number: each.state for each in session.scalars(select(ScoringVersion))}
         assert states == {1: ScoringVersionState.RETIRED, 2: ScoringVersionState.LIVE}
         assert session.scalar(select(func.count()).select_from(Score)) == 12
-
-
-def test_new_scores_equal_those_of_a_competition_with_the_corrected_solution(
-    service, competition, corrected_csv
-):
-    version = prepare(service, competition, corrected_csv)
-    service.run(*waiting(service, version))
-    publish(service, version)
-    twin = service.competition("twin", csv=corrected_csv)
-    for number, name in enumerate(("ada", "bob", "cleo")):
-        service.score(service.submit(twin, user=name, seed=number, skill=number / 10))
-    assert [(row.team, row.score, row.terms) for row in board(service, competition).rows] == [
-        (row.team, row.score, row.terms) for row in board(service, twin).rows
-    ]
 
 
 def test_without_usage_every_row_stays_in_its_split(service, solution_csv, corrected_csv):
@@ -149,24 +129,6 @@ def test_only_one_version_is_prepared_at_a_time(service, competition, corrected_
         prepare(service, competition, corrected_csv)
     drop(service, version)
     assert prepare(service, competition, corrected_csv).number == 3
-
-
-def test_dropped_version_leaves_no_open_job_and_cannot_be_published(service, competition, corrected_csv):
-    version = prepare(service, competition, corrected_csv)
-    first, second, third = waiting(service, version)
-    service.run(first)
-    held = service.act(jobs.claim, job_id=second, lease=HOUR)
-    assert held is not None
-    drop(service, version)
-    assert waiting(service, version) == []
-    with service.database.write() as session:
-        assert not jobs.record(
-            session, job_id=second, token=held.token, outcome=Rejection([]), now=service.now
-        )
-        assert jobs.claim(session, job_id=third, lease=HOUR, now=service.now) is None
-    for act in (publish, drop):
-        with refused("not_preparing"):
-            act(service, version)
 
 
 def test_publication_after_the_reveal_rewrites_the_private_standings(service, competition, corrected_csv):

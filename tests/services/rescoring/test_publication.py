@@ -131,18 +131,6 @@ def test_rollback_needs_a_previously_live_version_and_a_reason(service, competit
         roll_back(service, competition, 1, reason=" \n ")
 
 
-def test_immediate_rollback_does_not_affect_another_preparation(service, competition, prepare):
-    publish(service, prepare())
-    other = prepare(seed=3, scored=False)
-    assert roll_back(service, competition).state is ScoringVersionState.LIVE
-    finish(service, other)
-    assert publish(service, other).replaced_number == 1
-    service.score(service.submit(competition, user="dan", seed=9))
-    prepare(seed=4, scored=False)
-    with refused("rescoring_under_way"):
-        roll_back(service, competition, 1)
-
-
 def test_every_member_receives_one_notice_and_sees_old_and_new_scores(service, competition, prepare):
     service.verify_addresses("ada", "bob", "cleo")
     old = {row.team: row.score for row in board(service, competition).rows}

@@ -9,7 +9,6 @@ from grader.models import (
     AuditEntry,
     JobState,
     ScoringJob,
-    ScoringVersion,
     ScoringVersionState,
     Split,
     Standing,
@@ -17,7 +16,6 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services.rescoring import publication
 from grader.services.rescoring.publication import RescoringIncomplete
 from tests.fixtures import rescorings
 from tests.fixtures.refusals import refused
@@ -112,42 +110,6 @@ def test_scores_are_lost_only_with_the_organizers_consent(service, competition, 
     # The previous version has these scores. Additional scores are not a loss.
     roll_back(service, competition)
     assert statuses(service) == [SubmissionStatus.SCORED] * 2
-
-
-def test_switch_is_logged_with_its_versions_and_its_reason(service, competition, version, monkeypatch):
-    reached: list[str] = []
-    monkeypatch.setattr(publication, "reach", reached.append)
-    service.run(*jobs_of(service, version))
-    published = publish(service, version, notice="Sorry.")
-    assert (published.published_at, published.replaced_number, published.notice) == (
-        service.now + 2 * HOUR,
-        1,
-        "Sorry.",
-    )
-    assert reached == ["publish.before_commit"]
-    again = roll_back(service, competition, now=service.now + 3 * HOUR)
-    assert (again.reason, again.state, again.published_at) == (
-        "It was right before.",
-        ScoringVersionState.LIVE,
-        service.now + 3 * HOUR,
-    )
-    assert service.reload(competition).live_scoring_version_id == again.id
-    with service.database.read() as session:
-        acts = ("rescoring.publish", "rescoring.roll_back")
-        entries = session.scalars(
-            select(AuditEntry).where(AuditEntry.action.in_(acts)).order_by(AuditEntry.id)
-        ).all()
-        assert session.get_one(ScoringVersion, version.id).state is ScoringVersionState.RETIRED
-    told = [(each.action, each.subject, each.before, each.after, each.reason) for each in entries]
-    first = {"scoring_version": 2, "lost_scores": 0, "notice": "Sorry."}
-    second = {"scoring_version": 1, "lost_scores": 0, "notice": ""}
-    assert told == [
-        (acts[0], "scoring version 2", {"scoring_version": 1}, first, "Once more."),
-        (acts[1], "scoring version 1", {"scoring_version": 2}, second, "It was right before."),
-    ]
-    assert [(each.origin, each.competition_id) for each in entries] == [("tests", competition.id)] * 2
-    assert [each.at for each in entries] == [service.now + hours * HOUR for hours in (2, 3)]
-    assert entries[1].public_text == "All scores now use scoring version 1: It was right before."
 
 
 def test_actions_during_a_versions_retirement_are_on_its_leaderboard_when_it_returns(

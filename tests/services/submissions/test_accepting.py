@@ -1,6 +1,5 @@
 """Upload acceptance: deadline, teams, jobs, ownership."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,6 @@ from grader.models import (
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
-    Standing,
     Submission,
     SubmissionStatus,
     Team,
@@ -22,8 +20,6 @@ from grader.services.submissions import scoring_jobs as scoring
 from grader.services.submissions.accepting import AcceptedUpload, UnknownSubmission
 from grader.services.submissions.refusal import CompetitionClosed, CompetitionNotOpen, IdenticalFile
 from grader.services.submissions.situation import SentFile
-from grader.services.teams import limits
-from tests.fixtures.databases import set_clock
 from tests.fixtures.races import race
 from tests.fixtures.refusals import refused
 
@@ -35,12 +31,6 @@ def accept(service, competition, *, sha256="0" * 64, again=True, key=None, **opt
     options = {"file": file, "file_name": "a.csv", "user": service.user(), "now": service.now} | options
     with service.database.write() as session:
         return accepting.accept(session, competition=competition, **options)
-
-
-def test_databases_clock_is_used_without_a_given_time(service, monkeypatch):
-    set_clock(monkeypatch, lambda: service.now + HOUR)
-    accepted = accept(service, service.competition(), now=None)
-    assert accepted.submission.submitted_at == service.now + HOUR
 
 
 @pytest.mark.both_databases
@@ -57,17 +47,6 @@ def test_files_are_accepted_before_the_deadline_and_not_at_it(service):
     assert late.value.closes_at == service.now + 2 * HOUR
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == 2
-
-
-def test_late_file_is_scored_and_is_on_no_leaderboard(service):
-    competition = service.competition()
-    service.score(service.submit(competition))
-    service.reveal(competition)
-    late = service.submit(competition, skill=5.0)
-    service.score(late)
-    assert service.submission(late).status is SubmissionStatus.SCORED
-    with service.database.read() as session:
-        assert late.submission.id not in session.scalars(select(Standing.submission_id)).all()
 
 
 def test_first_file_creates_a_one_person_team_with_a_free_name(service):
@@ -185,17 +164,6 @@ def test_simultaneous_requests_with_one_key_create_one_submission(service):
         assert session.scalar(select(func.count()).select_from(Submission)) == 1
 
 
-def test_submission_belongs_to_the_members_of_its_team_only(service):
-    competition = service.competition()
-    accepted = accept(service, competition)
-    # Eve also has a team, but a different one.
-    accept(service, competition, user=service.user("eve"))
-    with service.database.read() as session:
-        submission = session.get_one(Submission, accepted.submission.id)
-        for name, is_own in (("ada", True), ("eve", False), ("zoe", False)):
-            assert accepting.is_own(session, submission=submission, user=service.user(name)) is is_own
-
-
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_file_gets_a_job_under_its_competitions_live_and_prepared_versions(service, prepare_version):
     competition, other = service.competition(), service.competition("other")
@@ -215,19 +183,3 @@ def test_file_gets_a_job_under_its_competitions_live_and_prepared_versions(servi
     assert (submission.status, submission.description) == (SubmissionStatus.PENDING, "first try")
     assert (submission.sha256, submission.size_bytes) == ("0" * 64, 10)
     assert accepted.is_new and elsewhere.id not in {job.scoring_version_id for job in jobs}
-
-
-def test_accepted_file_is_returned_with_the_remaining_submissions(service):
-    competition = service.competition(max_daily_submissions=4, max_total_submissions=9)
-    service.user("root", is_admin=True)
-
-    def left(accepted: AcceptedUpload) -> limits.Allowance:
-        with service.database.read() as session:
-            team = accepted.submission.team
-            return limits.allowance(session, competition=competition, team=team, now=service.now)
-
-    first, second = (service.submit(competition) for _ in range(2))
-    assert first.allowance == replace(left(second), used_today=1, used_total=1, pending=1)
-    assert second.allowance == left(second)
-    test = service.submit(competition, user="root")
-    assert (test.allowance, test.allowance.used_total) == (left(test), 0)

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Standing
-from grader.services.site.leased_rows import LOST_LEASES, Breakdown, Rejection
+from grader.services.site.leased_rows import Breakdown, Rejection
 from grader.services.submissions import scoring_jobs as scoring
 from grader.worker.calculator import Calculator
 
@@ -129,17 +129,6 @@ def test_job_that_lost_a_lease_is_claimed_separately_and_after_new_ones(service,
     assert [len(each) for each in alone] == [1, 1, 0]
     assert {each[0].job_id for each in alone[:2]} == {each.job_id for each in lost}
     assert {each[0].attempt for each in alone[:2]} == {2}
-
-
-def test_file_that_kills_its_readers_eventually_fails(service, version):
-    claims = claim(service, version)
-    poison = claims[0].job_id
-    rest = compute(service.storage, claims[1:])
-    record(service, claims[1:], rest)  # Only the file that kills its readers loses its lease.
-    for lost in range(1, LOST_LEASES):
-        assert [each.job_id for each in claim(service, version, after=lost * LEASE)] == [poison]
-    assert claim(service, version, after=LOST_LEASES * LEASE) == []
-    assert jobs(service, version)[poison].state is JobState.FAILED
 
 
 def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, version):

@@ -116,13 +116,6 @@ def test_first_of_several_reasons_is_reported(place):
     assert refusal(with_faults(FAULTS[place:])).public_name == FAULTS[place][0]
 
 
-def test_acceptable_file_is_accepted_with_the_kind_for_its_time():
-    assert refusal(situation()) is None
-    assert kind(situation()) is SubmissionKind.NORMAL
-    late = situation(of_competition=OVER | {"takes_late_submissions": True})
-    assert (refusal(late), kind(late)) == (None, SubmissionKind.LATE)
-
-
 def test_files_of_organizers_are_accepted_at_any_time_and_use_no_limit():
     test = situation(
         of_competition={"paused_at": MOMENT, "opens_at": MOMENT + HOUR},

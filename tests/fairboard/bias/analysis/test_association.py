@@ -18,7 +18,6 @@ from fairboard.bias.analysis.association import (
     ppmi,
     ppmi_of_counts,
     prediction_correlations,
-    sweep,
 )
 
 NAN = np.nan
@@ -120,7 +119,6 @@ def test_every_tenth_has_its_own_bin_and_blanks_are_counted_separately():
     found = fractions(data)
     assert found.loc["toxic", ["rows", "blanks"]].tolist() == [12, 1]
     assert found.loc["toxic", list(TENTHS)].tolist() == [1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1]
-    assert sweep(data).loc["toxic"].tolist() == [11, 10, 9, 8, 6, 5, 4, 3, 2, 1]
     with pytest.raises(ValueError, match="`toxic` must be between 0 and 1, but 1 of 2 values"):
         fractions(Data.of({"toxic": [0.5, 1.5]}, {}))
 
