@@ -10,10 +10,9 @@ from importlib.metadata import version
 
 from fairboard.bias.bootstrap import bias_bootstrap
 from fairboard.bias.counts import IdentityCounts, PairCounts
-from fairboard.bias.mentions import identities_from_text
 from fairboard.bias.metric_settings import MetricSettings, UndefinedPolicy, Weights
 from fairboard.bias.pair_counting import count_pairs, count_ranks
-from fairboard.bias.prepared import PreparedSplit, prepare
+from fairboard.bias.prepared import PreparedSplit, identities_from_text, prepare
 from fairboard.bias.reports import BiasReport, bias_report, report
 from fairboard.bias.score import power_mean
 from fairboard.bias.selfcheck import METRIC_CODE_VERSION, check_golden_vectors

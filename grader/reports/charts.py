@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairboard.bias.analysis.association import TENTHS
-from fairboard.bias.analysis.curve import aeg, widest
+from fairboard.bias.analysis.distributions import aeg, widest
 from grader.charts.lines_and_bars import Series, bar_chart, line_chart, outline, rate_chart
 from grader.charts.svg import Axis
 from grader.reports.blocks import Table, heading

@@ -17,9 +17,8 @@ from fairboard.bias.analysis.association import (
     ppmi,
     prediction_correlations,
 )
-from fairboard.bias.analysis.curve import aeg, equality_curve, widest
 from fairboard.bias.analysis.data import Predictions
-from fairboard.bias.analysis.distributions import score_histograms, score_moments
+from fairboard.bias.analysis.distributions import aeg, equality_curve, score_histograms, score_moments, widest
 from fairboard.bias.analysis.pairs import fuzzed_terms, pair_rates, role_scores
 from fairboard.bias.analysis.pinned_auc import NOT_ROBUST, pinned_auc
 from fairboard.bias.analysis.table import CELLS, label_tables, metric_table, overall_aucs, power_effect

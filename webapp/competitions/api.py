@@ -66,7 +66,7 @@ class CompetitionDetails(CompetitionLine):
     """A competition with its rules, limits and scoring."""
 
     stages: list[StageLine]
-    classes: Annotated[dict[str, str], Field(description="The names of the two classes and of the rows.")]
+    classes: Annotated[dict[str, str], Field(description="The names of the two classes.")]
     paused: str | None
     rules: str | None
     rules_version: int | None

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from fairboard.bias.expected_error import paired_standard_error
+from fairboard.bias.influence import paired_standard_error
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import phases
 from grader.services.competitions.settings_model import FOLLOWING_DATES, SETTINGS
@@ -12,7 +12,7 @@ from grader.services.competitions.settings_problems import Fault
 from grader.visibility import Phase, Step
 
 # Recommended step, in standard errors of the difference of two typical models' scores as defined in
-# `fairboard.bias.expected_error`. The nearest available step is used.
+# `fairboard.bias.influence`. The nearest available step is used.
 SAFE_STEP = 0.5
 SOON = timedelta(days=1)  # long enough to catch a time entered in the wrong time zone
 EFFECTS = {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairboard import MetricSettings, PairCounts, PreparedSplit, prepare, report
 from fairboard.bias.counts import IdentityCounts
-from fairboard.bias.expected_error import score_standard_error
+from fairboard.bias.influence import score_standard_error
 from fairboard.bias.subgroups import MEANS
 from fairboard.groups import LEAST_ROWS, Group, GroupedMetric, GroupRules, size_of_group
 from fairboard.interface import ColumnKind, Direction, Metric, UnsuitableTruth

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairboard import MetricSettings, Weights, prepare
-from fairboard.bias.expected_error import score_standard_error
+from fairboard.bias.influence import score_standard_error
 
 LABELS = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 1], bool)
 MEMBERS = {

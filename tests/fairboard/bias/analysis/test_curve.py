@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.integrate import trapezoid  # numpy.trapezoid requires NumPy 2
 
 from fairboard.bias.analysis import Data
-from fairboard.bias.analysis.curve import aeg, equality_curve, widest
 from fairboard.bias.analysis.data import count
+from fairboard.bias.analysis.distributions import aeg, equality_curve, widest
 from tests.fixtures.examples import examples
 
 predictions = st.one_of(st.integers(-3, 3).map(float), st.floats(0, 1), st.floats(-1e300, 1e300))
