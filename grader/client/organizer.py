@@ -71,12 +71,12 @@ class Organizer:
     def ended(self, path: str, *, job: str = "job", timeout_seconds: float = 3600) -> Json:
         """Wait until a job has finished and return the response; raise `Unusable` after the timeout.
 
-        `job` is the key of the job in the response.
+        `job` is the key of the job in the response; it is empty if the response itself states its end.
         """
         deadline = time.monotonic() + timeout_seconds
         while True:
             answer = self.call("GET", path)
-            state = answer.get(job)
+            state = answer.get(job) if job else answer
             if not state or state["is_final"]:
                 return answer
             if time.monotonic() > deadline:
@@ -115,7 +115,7 @@ class Organizer:
 
     def rescored(self, number: int) -> Json:
         """Wait until a scoring version has a result for every submission, and return it."""
-        return self.ended(f"rescoring/{number}", job="progress")
+        return self.ended(f"rescoring/{number}", job="")
 
     def _at(self, path: str) -> str:
         return f"competitions/{quoted(self.slug)}/organize" + (f"/{path}" if path else "")
