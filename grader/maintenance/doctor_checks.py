@@ -18,9 +18,9 @@ from grader.maintenance.backups import AUTOMATIC_FOLDER
 from grader.models import Mail, Submission, SubmissionStatus
 from grader.sandbox import layers
 from grader.services.site import backup_runs, monitoring, outbox
-from grader.services.submissions import queue_health
 from grader.services.submissions import scoring_jobs as jobs
-from grader.services.submissions.queue_health import HealthSign
+from grader.services.submissions import scoring_queue
+from grader.services.submissions.scoring_queue import HealthSign
 from grader.settings import PREFIX, HostMetrics, Settings
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
@@ -190,7 +190,7 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
 def of_scoring(session: Session) -> Iterator[DoctorFinding]:
     """Check whether submissions are being scored and whether any have failed."""
     now = db.now(session)
-    sign, _, overdue_since = queue_health.sign_of_life(session, now)
+    sign, _, overdue_since = scoring_queue.sign_of_life(session, now)
     oldest = jobs.oldest_pending(session)
     if sign is HealthSign.STALLED and overdue_since is not None:
         yield alarm(

@@ -21,8 +21,8 @@ from grader.services.closing import close
 from grader.services.leaderboards import standard_errors
 from grader.services.site import backup_runs, organizer_jobs, outbox
 from grader.services.solutions import data_checks
-from grader.services.submissions import retries
 from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions import scoring_queue
 from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
@@ -209,7 +209,7 @@ def _organize(turn: Turn, job_id: int | None) -> int:
 
 def request_due(turn: Turn) -> None:
     """Retry failed jobs, and request standard errors and checks of data files."""
-    for change in (retries.retry_failed, standard_errors.request_due, data_checks.request_due):
+    for change in (scoring_queue.retry_failed, standard_errors.request_due, data_checks.request_due):
         try:
             with turn.database.write() as session:
                 change(session, now=db.now(session))

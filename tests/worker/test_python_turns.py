@@ -11,8 +11,8 @@ from grader.sandbox import CallLimits, SandboxUnavailable, layers
 from grader.services.competitions import lookup
 from grader.services.site import organizer_jobs
 from grader.services.solutions.truth import Truth
-from grader.services.submissions import retries
 from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions import scoring_queue
 from grader.worker import calculator, lanes, python_turns
 from grader.worker.lanes import Turn
 from tests.fixtures.python_metrics import LEAKY, MEAN, use_python_metric
@@ -67,7 +67,7 @@ def test_failed_metric_uses_a_slot_is_not_retried_and_shows_its_output_only_to_o
     with service.database.read() as session:
         assert f"labels: {labels}" in jobs.metric_log(session, session.get_one(Submission, submission.id))
     with service.database.write() as session:
-        assert not retries.retry_failed(session, now=service.now + timedelta(hours=2))
+        assert not scoring_queue.retry_failed(session, now=service.now + timedelta(hours=2))
 
 
 def test_checker_and_both_splits_share_one_time_limit(service):

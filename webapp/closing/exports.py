@@ -10,7 +10,7 @@ from pydantic import Field
 
 from grader.errors import ErrorKind, OrganizerRefusal
 from grader.models import Competition, Role
-from grader.services.closing import bundle, tables
+from grader.services.closing import tables
 from grader.services.closing.tables import TableKind
 from webapp.http.context import reading, require_role
 from webapp.http.fields import Number, Sent
@@ -45,7 +45,7 @@ def export_csv(ask: Ask, query: ExportQuery, kind: str) -> Response:
 @EXPORTS.read("/results.zip", None, endpoint="bundle", file="application/zip")
 def export_results(ask: Ask) -> Response:
     """Return the results bundle, after the reveal: CSV tables, the published solution and a README."""
-    bundle.require_revealed(ask.competition)
+    tables.require_revealed(ask.competition)
     return _stream(_bundle(ask.competition), "application/zip", f"{ask.competition.slug}-results.zip")
 
 
@@ -63,7 +63,7 @@ def _stream(pieces: Iterator[str] | Iterator[bytes], mimetype: str, name: str) -
 
 def _bundle(competition: Competition) -> Iterator[bytes]:
     with reading() as session:
-        yield from bundle.write(session, competition=competition, storage=current_site().storage)
+        yield from tables.write_bundle(session, competition=competition, storage=current_site().storage)
 
 
 def _pieces(competition: Competition, kind: TableKind, number: int | None) -> Iterator[str]:

@@ -20,8 +20,8 @@ from grader.services.competitions import pauses, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.site import activity, organizer_jobs
-from grader.services.submissions import queue_health, retries
-from grader.services.submissions.queue_health import Health, HealthSign, VersionQueue
+from grader.services.submissions import scoring_queue
+from grader.services.submissions.scoring_queue import Health, HealthSign, VersionQueue
 from grader.visibility import Phase
 from webapp.closing import views as closing
 from webapp.competitions import checklist, home
@@ -101,7 +101,7 @@ def console(ask: Ask) -> Console:
     """Return the status of a competition: its scoring queue, its activity and the tasks for organizers."""
     session, competition, now = ask.session, ask.competition, ask.now
     keep = lookups.keep(session, competition, now)
-    health = keep("health", lambda: queue_health.of_competition(session, competition=competition, now=now))
+    health = keep("health", lambda: scoring_queue.of_competition(session, competition=competition, now=now))
     files = keep("files", lambda: activity.files(session, competition=competition))
     counts = activity.counts(session, competition=competition, files=files)
     ask.shown |= {"health": health, "counts": counts}
@@ -111,7 +111,7 @@ def console(ask: Ask) -> Console:
         health=health.sign.value,
         queues=list(health.queues),
         last_finished_at=health.last_finished_at,
-        failed_count=retries.count_failed(session, competition=competition),
+        failed_count=scoring_queue.count_failed(session, competition=competition),
         waiting_count=counts.asking,
         people_count=counts.people,
         team_count=counts.teams,

@@ -15,7 +15,7 @@ from grader.services.competitions import announcements, drafts, figures
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.board import BoardRequest, board_of
 from grader.services.leaderboards.glance import Glance
-from grader.services.rescoring import mail
+from grader.services.rescoring import publication
 from grader.services.site import log
 from grader.services.solutions import intake
 from grader.services.teams import limits, rosters
@@ -145,7 +145,7 @@ def _home(slug: str) -> str:
         home=content,
         metric=view.metric(),
         overview=overview,
-        rescored=mail.news(competition),
+        rescored=publication.news(competition),
         announcements=[(each, prose.stored(each, slug, each.body)) for each in posted],
     )
 

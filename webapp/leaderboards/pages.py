@@ -18,7 +18,7 @@ from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import board as boards
 from grader.services.leaderboards import ranks, score_history, submission_results, team_results
 from grader.services.leaderboards.board import Board, BoardRequest, ShownRow, board_of
-from grader.services.rescoring import mail
+from grader.services.rescoring import publication
 from grader.services.site.paging import PAGE_SIZE
 from grader.services.teams import rosters
 from grader.visibility import Phase
@@ -103,11 +103,13 @@ def own_results(ask: Ask) -> OwnResults:
 def last_rescoring(ask: Ask) -> LastRescoring:
     """Return the message of the last published rescoring and its effect on the team's scores."""
     session, competition = ask.session, ask.competition
-    published = mail.latest(competition)
+    published = publication.latest(competition)
     if published is None:
         raise NotFound
     team = _own_team(session, competition)
-    lines = mail.of_team(session, competition=competition, team=team, now=ask.now) if team else []
+    lines = (
+        publication.scores_of_team(session, competition=competition, team=team, now=ask.now) if team else []
+    )
     ask.shown |= {"team": team, "lines": lines}
     return LastRescoring.of(
         published,

@@ -16,7 +16,7 @@ from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import NamedMetric, Rules, is_other_file
 from grader.services.competitions.settings_model import Group
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.rescoring import difference, mail, preparation, publication
+from grader.services.rescoring import difference, preparation, publication
 from grader.services.rescoring.difference import Compared, Preview
 from grader.services.site import organizer_jobs
 from grader.services.solutions import check_jobs
@@ -143,7 +143,7 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
         ask.shown |= {
             "progress": views.progress_sentence(progress),
             "effect": None,
-            "readers": mail.count_readers(session, competition=competition),
+            "readers": publication.count_readers(session, competition=competition),
             "settings": views.changed(versions.before, Rules.of(versions.after)) if versions else [],
             "has_identities": Rules.of(version).metric.takes_identities,
             "form": request.form

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from grader.models import Role, Split, SubmissionKind, SubmissionStatus
 from grader.services.competitions.acting import Act
-from grader.services.submissions import decisions, retries, submission_search
+from grader.services.submissions import decisions, scoring_queue, submission_search
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionMatch, SubmissionSort
 from grader.services.teams import team_search
 from webapp.http.api import ending
@@ -93,7 +93,7 @@ SUBMISSIONS = Surface(blueprint, tag="running", role=Role.VIEWER, acts=Role.EDIT
 def _of_list(ask: Ask, _submissions: Answer) -> dict[str, Any]:
     """Return the number of failed submissions, and the choices of the filters."""
     return {
-        "failed_count": retries.count_failed(ask.session, competition=ask.competition),
+        "failed_count": scoring_queue.count_failed(ask.session, competition=ask.competition),
         "scale": ask.competition.scale,
         "columns": COLUMNS,
         "statuses": tuple(SubmissionStatus),
@@ -141,7 +141,7 @@ def organized_submissions(ask: Ask, query: SubmissionQuery) -> OrganizersSubmiss
 )
 def retry_submission(act: Act, submission_id: int) -> None:
     """Retry a failed submission."""
-    after_commit(current_site().hints.send, retries.retry(act, submission_id=submission_id))
+    after_commit(current_site().hints.send, scoring_queue.retry(act, submission_id=submission_id))
 
 
 @SUBMISSIONS.act(
@@ -153,7 +153,7 @@ def retry_submission(act: Act, submission_id: int) -> None:
 )
 def retry_submissions(act: Act) -> None:
     """Retry all failed submissions."""
-    after_commit(current_site().hints.send, retries.retry(act))
+    after_commit(current_site().hints.send, scoring_queue.retry(act))
 
 
 @SUBMISSIONS.act(

@@ -8,8 +8,8 @@ from grader.models import Competition, SubmissionStatus
 from grader.services.competitions import phases
 from grader.services.competitions.acting import Act
 from grader.services.leaderboards import submission_results
-from grader.services.rescoring import mail
-from grader.services.submissions import accepting, receipts, rejected_files, retries, selections
+from grader.services.rescoring import publication
+from grader.services.submissions import accepting, receipts, rejected_files, scoring_queue, selections
 from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.accepting import Opened
 from grader.services.teams import limits
@@ -61,7 +61,7 @@ def _of_page(ask: Ask, _page: SubmissionDetails) -> dict[str, Any]:
     session, competition, now = ask.session, ask.competition, ask.now
     found, summary = ask.shown["found"], ask.shown["summary"]
     submission, is_organizers = found.submission, found.viewer is Viewer.ORGANIZER
-    rescored = mail.of_team(session, competition=competition, team=submission.team, now=now)
+    rescored = publication.scores_of_team(session, competition=competition, team=submission.team, now=now)
     is_open = selections.is_open(competition, now, submission.team)
     can_select = is_open and not submission.team.is_disqualified
     choice = None
@@ -104,7 +104,7 @@ def submission(ask: Ask, submission_id: int) -> SubmissionDetails:
     """Return a submission of the user's team or of a competition that the user organizes."""
     found = opened(ask.session, **ask.given)
     if "slug" in ask.given and found.submission.status is SubmissionStatus.PENDING:
-        ask.state = retries.is_being_scored(ask.session, submission=found.submission)
+        ask.state = scoring_queue.is_being_scored(ask.session, submission=found.submission)
     summary = _summary(ask, found)
     ask.shown |= {"found": found, "summary": summary}
     return answers.details(found.submission, summary)

@@ -1,33 +1,40 @@
-"""Publication and rollback of scoring versions.
+"""Publication and rollback of scoring versions, the notice, and a team's old and new scores.
 
 A single transaction under the competition's lock updates the live version, the submissions' statuses, the
 standings and the notice to participants.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.orm import Session, contains_eager
 
 from grader.crash_points import reach
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
 from grader.models import (
+    Competition,
     ScoringJob,
     ScoringVersion,
     ScoringVersionState,
     Split,
     Submission,
     SubmissionStatus,
+    Team,
+    TeamMember,
+    User,
 )
-from grader.services.competitions import boards, lookup
+from grader.services.competitions import boards, lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.metric import Rules
-from grader.services.leaderboards import rows
-from grader.services.rescoring import mail, preparation
+from grader.services.leaderboards import rows, score_history, shown_scores
+from grader.services.leaderboards.score_history import OwnScore
+from grader.services.rescoring import preparation
+from grader.services.site import letters, outbox
 from grader.services.solutions import data_files as files
 from grader.services.submissions import scoring_jobs as jobs
 from grader.text import plain_text
+from grader.visibility import Viewer, visible_fields
 
 NOTICE_MAX_LENGTH = 5_000
 ROLL_BACK = "rescoring.roll_back"
@@ -121,7 +128,7 @@ def _switch(act: Act, version: ScoringVersion, notice: str, lose_scores: bool, a
         public_text=f"All scores now use scoring version {version.number}: {version.reason}",
     )
     if version.notice:
-        mail.write(session, competition=competition, version=version, now=now)
+        _send_notice(session, competition=competition, version=version, now=now)
     reach("publish.before_commit")
 
 
@@ -137,3 +144,62 @@ def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> Seq
         .where(ScoringJob.scoring_version_id == version.id, or_(*differs))
         .options(contains_eager(ScoringJob.submission))
     ).all()
+
+
+def latest(competition: Competition) -> ScoringVersion | None:
+    """Return the live scoring version if it replaced another one."""
+    version = competition.live_scoring_version
+    return None if version is None or version.replaced_number is None else version
+
+
+def news(competition: Competition) -> ScoringVersion | None:
+    """Return the last publication of a rescoring, or None if the reveal came after it."""
+    published, revealed_at = latest(competition), competition.revealed_at
+    is_old = published and published.published_at and revealed_at and published.published_at < revealed_at
+    return None if is_old else published
+
+
+def scores_of_team(
+    session: Session, *, competition: Competition, team: Team, now: datetime
+) -> list[tuple[OwnScore, OwnScore]]:
+    """Return a team's displayed scores before and after the last publication, newest first."""
+    version = latest(competition)
+    if version is None or version.replaced_number is None:
+        return []
+    replaced = preparation.get(session, competition=competition, number=version.replaced_number)
+    allowed = visible_fields(Viewer.TEAM, phases.phase(competition, now), competition.feedback)
+    before, after = (
+        score_history.own_scores(session, team=team, version=each, allowed=allowed)
+        for each in (replaced, version)
+    )
+    return [
+        (old, new)
+        for old, new in reversed(list(zip(before, after, strict=True)))
+        if (old.score or new.score) and new.submission.kind in shown_scores.KINDS
+    ]
+
+
+def _send_notice(
+    session: Session, *, competition: Competition, version: ScoringVersion, now: datetime
+) -> None:
+    """E-mail the message to the members of all teams."""
+    letters.send(
+        session,
+        "rescored",
+        session.scalars(_members(competition)),
+        kind=outbox.Notice.RESULTS,
+        key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
+        competition=competition,
+        version=version,
+        now=now,
+    )
+
+
+def count_readers(session: Session, *, competition: Competition) -> int:
+    """Return the number of team members who would receive a message."""
+    return outbox.count_readers(session, _members(competition), outbox.Notice.RESULTS)
+
+
+def _members(competition: Competition) -> Select[User]:
+    of_team = select(TeamMember.user_id).where(TeamMember.competition_id == competition.id)
+    return select(User).where(User.id.in_(of_team)).order_by(User.id)

@@ -17,7 +17,7 @@ from grader.models import (
 )
 from grader.receipts import Receipt
 from grader.receipts.verification import verify
-from grader.services.closing import bundle, close
+from grader.services.closing import close, tables
 from grader.services.competitions import acting, lookup
 from grader.services.site.log import Actor
 from grader.services.solutions import publication
@@ -103,7 +103,7 @@ def bundled(service, competition):
     """Return the contents of the results bundle by file name."""
     with service.database.read() as session:
         found = lookup.get(session, slug=competition.slug)
-        archive = b"".join(bundle.write(session, competition=found, storage=service.storage))
+        archive = b"".join(tables.write_bundle(session, competition=found, storage=service.storage))
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
         assert files.testzip() is None
         return {name.removeprefix(f"{competition.slug}/"): files.read(name) for name in files.namelist()}
@@ -111,9 +111,9 @@ def bundled(service, competition):
 
 def test_bundle_contains_the_tables_and_only_a_published_solution(service, closed):
     with refused("not_revealed"):
-        bundle.require_revealed(closed)
+        tables.require_revealed(closed)
     service.act(close.reveal, competition=closed, after=LATER)
-    bundle.require_revealed(service.reload(closed))
+    tables.require_revealed(service.reload(closed))
     files = bundled(service, closed)
     assert [*files] == ["README.txt", "standings.csv", "scores.csv", "submissions.csv"]
     ranks = [

@@ -17,7 +17,7 @@ from grader.models import (
 )
 from grader.services.closing import close as closing
 from grader.services.competitions import acting, lookup, phases
-from grader.services.rescoring import mail as rescoring_notices
+from grader.services.rescoring import publication as rescoring_notices
 from grader.services.solutions import publication
 from grader.services.submissions import selections
 from grader.services.teams import rosters
@@ -147,7 +147,7 @@ def test_every_member_receives_one_notice_and_sees_old_and_new_scores(service, c
     with service.database.read() as session:
         current = lookup.get(session, slug="toxicity")
         team = rosters.find_team(session, competition=current, user=service.user("ada"))
-        lines = rescoring_notices.of_team(session, competition=current, team=team, now=service.now)
+        lines = rescoring_notices.scores_of_team(session, competition=current, team=team, now=service.now)
         assert rescoring_notices.latest(current).notice == "Labels are right now."
         assert [(before.score, after.score) for before, after in lines] == [(old["ada"], new["ada"])]
     roll_back(service, competition)

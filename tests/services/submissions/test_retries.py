@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from grader.models import JobState, Mail, ScoringJob, SubmissionStatus
 from grader.services.site.leased_rows import Breakdown
-from grader.services.submissions import retries
 from grader.services.submissions import scoring_jobs as jobs
+from grader.services.submissions import scoring_queue
 
 pytestmark = pytest.mark.both_databases
 
@@ -26,7 +26,7 @@ def break_job(service, job_id, *, after=timedelta()):
 
 def retry(service, *, after):
     with service.database.write() as session:
-        return retries.retry_failed(session, now=service.now + after)
+        return scoring_queue.retry_failed(session, now=service.now + after)
 
 
 def mails(service):

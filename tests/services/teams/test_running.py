@@ -19,7 +19,7 @@ from grader.models import (
 from grader.services.closing import tables
 from grader.services.closing.tables import TableKind
 from grader.services.competitions import acting, lookup
-from grader.services.submissions import decisions, retries, submission_search
+from grader.services.submissions import decisions, scoring_queue, submission_search
 from grader.services.submissions.submission_search import SubmissionFilter, SubmissionSort
 from grader.services.teams import moderation, team_search, teams
 from tests.fixtures.refusals import refused
@@ -48,8 +48,8 @@ def test_failed_submission_is_retried_with_a_new_set_of_attempts(service):
     service.score(sound)
     service.fail(broken)
     with refused("nothing_failed"):
-        service.act(retries.retry, competition=competition, submission_id=sound.submission.id)
-    job_ids = service.act(retries.retry, competition=competition, submission_id=broken.submission.id)
+        service.act(scoring_queue.retry, competition=competition, submission_id=sound.submission.id)
+    job_ids = service.act(scoring_queue.retry, competition=competition, submission_id=broken.submission.id)
     assert tuple(job_ids) == broken.job_ids
     assert service.submission(broken).status is SubmissionStatus.FAILED
     service.run(*job_ids)
@@ -60,9 +60,9 @@ def test_all_failed_submissions_are_retried_at_once(service):
     competition = service.competition()
     for seed in range(3):
         service.fail(service.submit(competition, seed=seed))
-    assert len(service.act(retries.retry, competition=competition)) == 3
+    assert len(service.act(scoring_queue.retry, competition=competition)) == 3
     with refused("nothing_failed"):
-        service.act(retries.retry, competition=competition)
+        service.act(scoring_queue.retry, competition=competition)
     with service.database.read() as session:
         entries = session.scalars(select(AuditEntry).where(AuditEntry.action == "submission.retry")).all()
     assert [entry.subject for entry in entries] == ["3 failed submissions"]

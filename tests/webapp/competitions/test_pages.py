@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from grader.cli import main
 from grader.models import Competition, ScoringVersion
-from grader.services.rescoring import mail
+from grader.services.rescoring import publication
 from grader.visibility import Feedback, Step
 from tests.fixtures.arena import main_text
 from webapp.presentation.formats import color_class
@@ -62,11 +62,11 @@ def test_a_rescoring_before_the_reveal_is_not_shown_as_news_after_it():
     day = datetime(2026, 1, 1, tzinfo=UTC)
     version = ScoringVersion(number=2, replaced_number=1, published_at=day, reason="labels", notice="")
     competition = Competition(live_scoring_version=version)
-    assert mail.news(competition) == mail.latest(competition) is not None
+    assert publication.news(competition) == publication.latest(competition) is not None
     competition.revealed_at = day + timedelta(days=1)
-    assert mail.news(competition) is None
+    assert publication.news(competition) is None
     competition.revealed_at = day - timedelta(days=1)
-    assert mail.news(competition) is not None
+    assert publication.news(competition) is not None
 
 
 def _public_fold(arena, file):
