@@ -15,7 +15,6 @@ from grader.worker.broker import Hints
 from webapp import health, routes
 from webapp.http import confirmation, errors, fields, lookups, middleware
 from webapp.http.site import Hinting, Site
-from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, formats
 from webapp.submissions import uploads
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 MAX_FORM_BYTES = 256_000
 MAX_FORM_PARTS = 50
-ROUTES = (routes, kaggle_routes, health)
 
 
 def create_app(
@@ -55,7 +53,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined] # keep the documented key order
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    for module in (assets, formats, lookups, *ROUTES):
+    for module in (assets, formats, lookups, routes, health):
         module.init_app(app)
     counters.enable(settings.metrics_dir())
     middleware.init_app(app, site, body_limits=uploads.BODY_LIMITS)

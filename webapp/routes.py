@@ -27,6 +27,11 @@ from webapp.competitions import pages as competition_pages
 from webapp.http import api as operations
 from webapp.http.site import current_site, site_link
 from webapp.identity import access, own_account, people, second_factors, single_sign_on
+from webapp.kaggle_protocol import competitions as kaggle_competitions
+from webapp.kaggle_protocol import downloads as kaggle_downloads
+from webapp.kaggle_protocol import leaderboards as kaggle_leaderboards
+from webapp.kaggle_protocol import protocol
+from webapp.kaggle_protocol import submissions as kaggle_submissions
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.openapi import document
 from webapp.rescoring import pages as rescoring_pages
@@ -45,12 +50,13 @@ FAMILIES = (
     *(creating, setup, data_files, solution, publishing),
     *(console, submissions, teams, announcements),
     *(organizers_page, roster, audit, exports, rescoring_pages, closing_pages),
-    *(operations, document),
+    *(operations, document, protocol),
 )
 # These modules add their pages and operations to another module's blueprint.
 ADDED_TO_FAMILIES = (
     *(access, single_sign_on, second_factors, comparison, metric_file),
     *(submission_pages, api),
+    *(kaggle_competitions, kaggle_downloads, kaggle_leaderboards, kaggle_submissions),
 )
 # Pages of the organizers' navigation, in order, with their labels.
 PAGES = {
@@ -79,6 +85,7 @@ def init_app(app: Flask) -> None:
     """Register the pages and the functions shared by all templates."""
     for family in FAMILIES:
         app.register_blueprint(family.blueprint)
+    app.register_blueprint(protocol.pages)
     documentation.init_app(app)
     app.add_template_global(_current, "current")
     app.add_template_global(_may, "may")

@@ -18,9 +18,8 @@ from grader.services.submissions.accepting import Opened
 from grader.services.teams import mail, participations, waiting
 from grader.services.teams.waiting import Waiting, WaitingKind
 from grader.visibility import Viewer
-from webapp.http.caches import Keep
 from webapp.http.context import TOKEN_BLUEPRINTS, competition_of, reading
-from webapp.http.site import current_site
+from webapp.http.site import Keep, current_site
 
 PAGE_SIZE = 100
 LONGEST_KEPT = 300  # characters of a URL

@@ -5,6 +5,7 @@ token as a password. They expect plain lists and require every field that they p
 """
 
 import logging
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import wraps
@@ -23,6 +24,7 @@ from webapp.http.api import json_object, validated
 from webapp.http.context import OPEN_CALLS, reading
 from webapp.http.fields import Number, Text
 from webapp.http.site import current_site, site_link
+from webapp.surface import Access, Ask, Surface
 
 COMPETITIONS = "competitions.CompetitionApiService"
 OAUTH = "security.OAuthService"
@@ -37,6 +39,8 @@ LOCALHOST = "localhost"  # the host name sent by a command that uses this site a
 LARGEST_PAGE = 1000
 
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
+pages = Blueprint("kaggle_command", __name__, url_prefix="/competitions/<slug>/kaggle")
+COMMAND = Surface(pages, tag="competitions", role=Access.USER)
 AWAY = "The site cannot check your token at the moment. Try again in a few seconds."
 log = logging.getLogger(__name__)
 
@@ -198,3 +202,10 @@ def introspect_token() -> ResponseReturnValue:
 def other_method(area: str, service: str, method: str) -> ResponseReturnValue:
     """Reject calls to other services, such as datasets, notebooks or forums."""
     return not_offered(f"{area.capitalize()} ({method}):")
+
+
+@COMMAND.read("", None, endpoint="show", page="competitions/kaggle.html")
+def kaggle_page(ask: Ask) -> dict[str, Any]:
+    """Show how to use the official kaggle command with this competition."""
+    site = site_link("competitions.index").rstrip("/")
+    return {"site": site, "is_https": site.startswith("https:"), "username": shlex.quote(ask.user.name)}
