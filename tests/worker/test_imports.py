@@ -19,8 +19,6 @@ SCORING = SETTINGS | {"sqlalchemy", "greenlet", "psycopg", "psycopg_binary", "ps
 QUEUE = {
     *("celery", "kombu", "billiard", "vine", "amqp", "redis", "async_timeout"),
     *("click", "yaml", "cffi", "dateutil", "six", "tzlocal"),
-    # Kombu imports Django if it is installed, which is the case only in the tests' environment.
-    "django",
     # Celery tries to import a backport for old Python versions.
     "backports",
     # The site needs brotli; a dependency of Celery loads it if it is installed.

@@ -13,7 +13,6 @@ from tests.fixtures.arena import PASSWORD, Person
 from tests.fixtures.authenticators import code_at, secret_in
 from tests.fixtures.identity_providers import log_in_with, sign_up_with
 
-pytestmark = pytest.mark.system
 HOUR = 3600
 
 
