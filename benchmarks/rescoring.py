@@ -40,7 +40,7 @@ from grader.services.site.log import Actor
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker import scorer as scoring
-from grader.worker.process.limits import keep_freed_memory
+from grader.worker.processes import keep_freed_memory
 from grader.worker.scorer import BATCH_JOBS, Scorer
 from tests.fixtures import stored_solutions
 from tests.fixtures.competitions import publish_competition

@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:  # processes without access to the settings do not need them
+    from grader.settings import Settings
 
 OURS = ("grader", "webapp")
 FORMAT, LEVEL = "FAIRBOARD_LOG_FORMAT", "FAIRBOARD_LOG_LEVEL"
@@ -88,6 +91,17 @@ def configure_process(process: str, *, log_format: str, level: str) -> None:
     threading.excepthook = lambda failed: _log_uncaught(
         failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback
     )
+
+
+def observe(process: str, settings: "Settings") -> None:
+    """Configure a process of the service."""
+    configure_process(process, log_format=settings.log_format, level=settings.log_level)
+
+
+def observe_command(settings: "Settings") -> None:
+    """Configure a command, which logs only warnings and errors besides its output."""
+    level = "error" if settings.log_level == "error" else "warning"
+    configure("command", log_format=settings.log_format, level=level)
 
 
 def configure_child(process: str) -> None:

@@ -4,7 +4,7 @@ import gc
 
 gc.disable()  # The imports create little garbage, and collecting it would take a fifth of their time.
 
-from grader.observability import observe  # noqa: E402
+from grader.logs import observe  # noqa: E402
 from grader.settings import load  # noqa: E402
 from webapp.app import create_app  # noqa: E402
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import click
 from pydantic import ValidationError
 
-from grader.observability import observe_command
+from grader.logs import observe_command
 from grader.settings import PREFIX, Settings, unknown_variables
 from grader.storage import disk
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import click
+from redis.exceptions import RedisError
 
 from grader import build
 from grader.cli.configuration import installed_settings, require_entry
@@ -15,13 +16,13 @@ from grader.cli.installation import failures_in_a_sentence, opened, opened_datab
 from grader.cli.output import CommandOutput, table_of
 from grader.cli.parameters import json_option
 from grader.db import Database
-from grader.maintenance import backups, doctor_checks, schema
+from grader.maintenance import backups, doctor_checks, exporter, schema
 from grader.maintenance.backup_store import Store
 from grader.maintenance.doctor_checks import DoctorFinding, Urgency
 from grader.settings import PREFIX, Settings, backup_target
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
-from grader.supervisor import lock, status
+from grader.supervisor import lock, valkey
 from grader.text import counted
 
 MARKS = {Urgency.OK: "ok     ", Urgency.WARNING: "warning", Urgency.ALARM: "ALARM  "}
@@ -214,7 +215,7 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[DoctorFinding]:
     yield from doctor_checks.of_settings(settings)
     yield from doctor_checks.of_rights(settings)
     yield from doctor_checks.of_disks(settings)
-    yield from status.of_service(settings)
+    yield from _of_service(settings)
     yield from _of_arithmetic()
     yield from doctor_checks.of_sandbox(settings)
     storage = open_storage(settings.storage())
@@ -241,6 +242,26 @@ def _of_database(
         if settings.sends_mail():
             yield from doctor_checks.of_mail(session)
         yield from doctor_checks.of_backups(settings, session)
+
+
+def _of_service(settings: Settings) -> Iterator[DoctorFinding]:
+    """Report whether `fairboard serve` runs on the data folder, and whether the broker responds."""
+    served_by, url = lock.holder(settings.data_dir), settings.redis_url()
+    if served_by:
+        yield doctor_checks.ok("service", f"The data folder is served by {served_by}.")
+        url = url or f"unix://{(settings.data_dir / valkey.LINK).resolve()}"
+    else:
+        yield doctor_checks.ok("service", "`fairboard serve` is not running on this data folder.")
+    try:
+        if url is not None:
+            exporter.ping(url)
+            yield doctor_checks.ok("queue", "The broker responds.")
+    except (RedisError, ValueError) as error:
+        yield doctor_checks.warning(
+            "queue",
+            f"The broker does not respond ({error}). Until it does, only the sweeper scores submissions, "
+            "with a delay of a few seconds.",
+        )
 
 
 def _of_arithmetic() -> Iterator[DoctorFinding]:

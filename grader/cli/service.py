@@ -18,7 +18,7 @@ from grader.cli.configuration import (
 )
 from grader.cli.parameters import OUTPUT_FILE
 from grader.errors import FairboardError
-from grader.observability import observe
+from grader.logs import observe
 from grader.settings import PREFIX, LogFormat, LogLevel
 
 

@@ -22,7 +22,7 @@ from grader.demo.dataset import SUBMISSIONS, generate
 from grader.errors import OrganizerError
 from grader.services.identity import accounts, api_tokens
 from grader.settings import PREFIX, Settings
-from grader.worker.process.limits import end_with
+from grader.worker.processes import end_with
 
 SLUG = "demo"
 FILES = Path(__file__).with_name("files")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from types import FrameType
 
-from grader.worker.process.limits import end_with
+from grader.worker.processes import end_with
 
 TICK_SECONDS = 0.2
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -15,13 +15,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from fairboard import check_golden_vectors
 from grader import counters, db, logs
 from grader.db import Database
-from grader.observability import observe
+from grader.logs import observe
 from grader.services.submissions import scoring_jobs as jobs
 from grader.settings import Settings, load
 from grader.worker import broker
 from grader.worker.broker import BATCH_TASK, LOG_IDS, TASK, create_app
-from grader.worker.process.limits import keep_freed_memory, limit_memory
-from grader.worker.process.retrying import log_error
+from grader.worker.processes import keep_freed_memory, limit_memory
+from grader.worker.retrying import log_error
 from grader.worker.scorer import Scorer, warm_up
 
 MOST_HINTS = 1000  # the sweeper scores the remaining jobs

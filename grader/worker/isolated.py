@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from grader import logs
 from grader.errors import ErrorKind, ParticipantError
-from grader.worker.process.limits import end_process_after, end_process_after_cpu, limit_memory
+from grader.worker.processes import end_process_after, end_process_after_cpu, limit_memory
 
 AT_ONCE = 2
 WAIT_SECONDS = 3.0

@@ -27,8 +27,8 @@ from grader.services.submissions.scoring_jobs import PYTHON_SECONDS
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker import python_turns
-from grader.worker.process.limits import end_process_after, keep_freed_memory, limit_memory
-from grader.worker.process.retrying import log_error
+from grader.worker.processes import end_process_after, keep_freed_memory, limit_memory
+from grader.worker.retrying import log_error
 from grader.worker.scheduled_tasks import check_storage, forget_records, forget_uploads, run_calendar
 from grader.worker.scorer import Scorer
 

@@ -16,7 +16,7 @@ from grader.db import Database
 from grader.models import Mail
 from grader.services.site import outbox
 from grader.settings import Settings, SmtpSecurity
-from grader.worker.process.retrying import insist
+from grader.worker.retrying import insist
 
 # Timeout of each step. All steps together must take less time than the lease.
 TIMEOUT_SECONDS = 20

@@ -20,10 +20,10 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions.scoring_jobs import Claim, Outcome
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
+from grader.worker import processes
 from grader.worker.calculator import Calculator
-from grader.worker.process import holders
-from grader.worker.process.retrying import insist
 from grader.worker.rank_cache import RankCache
+from grader.worker.retrying import insist
 
 BATCH_JOBS = 100
 # No file of a batch is started after this time. With the records, a batch of small files takes half a second.
@@ -108,7 +108,12 @@ class Scorer:
         with self._database.write() as session:
             now = db.now(session)
             claim = jobs.claim(
-                session, job_id=job_id, lease=lease, now=now, holder=holders.name(), is_python=is_python
+                session,
+                job_id=job_id,
+                lease=lease,
+                now=now,
+                holder=processes.holder_name(),
+                is_python=is_python,
             )
             reach("claim.before_commit")
         if claim is not None:
@@ -176,7 +181,7 @@ class Scorer:
                 limit=self._batch_jobs,
                 lease=self._lease + timedelta(seconds=BATCH_SECONDS),
                 now=db.now(session),
-                holder=holders.name(),
+                holder=processes.holder_name(),
             )
 
     def _record_batch(self, claims: Sequence[Claim], outcomes: Mapping[int, Outcome]) -> int:

@@ -22,14 +22,14 @@ from sqlalchemy.orm import Session, configure_mappers
 from fairboard import check_golden_vectors
 from grader import counters, db
 from grader.db import Database
-from grader.observability import observe
+from grader.logs import observe
 from grader.services.site import leased_rows
 from grader.settings import Settings
 from grader.text import counted
+from grader.worker import processes
 from grader.worker.lanes import Lane, Turn, all_lanes
-from grader.worker.process import holders
-from grader.worker.process.limits import end_with
-from grader.worker.process.retrying import log_error
+from grader.worker.processes import end_with
+from grader.worker.retrying import log_error
 
 # Together with the time needed to end, this must be shorter than the supervisor's grace period.
 STOP_GRACE_SECONDS = 3
@@ -159,8 +159,8 @@ class Sweeper:
 
 def _dead_holders(session: Session, now: datetime) -> set[str]:
     """Return the dead processes of this machine that hold claims."""
-    found = leased_rows.holders(session, machine=holders.machine(), now=now)
-    return {holder for holder in found if holders.is_gone(holder)}
+    found = leased_rows.holders(session, machine=processes.machine(), now=now)
+    return {holder for holder in found if processes.is_gone(holder)}
 
 
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:

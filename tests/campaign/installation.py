@@ -29,7 +29,7 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.supervisor import valkey
 from grader.worker.broker import Hints
-from grader.worker.process.limits import end_with
+from grader.worker.processes import end_with
 from tests.campaign.plan import TEAM_LIMIT, DatabaseKind, Plan
 from tests.campaign.postgresql import PostgreSQL
 from tests.fixtures import stored_solutions

@@ -4,8 +4,9 @@ import tempfile
 
 import pytest
 
+from grader.cli import maintenance
 from grader.settings import Settings
-from grader.supervisor import lock, status, valkey
+from grader.supervisor import lock, valkey
 from tests.fixtures.patience import eventually
 from tests.fixtures.programs import missing
 
@@ -30,7 +31,7 @@ def test_socket_in_a_runtime_directory_is_found_from_elsewhere(server, tmp_path,
         eventually(socket.exists)
         monkeypatch.delenv("RUNTIME_DIRECTORY")
         monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
-        _, finding = status.of_service(Settings(data_dir=tmp_path))
+        _, finding = maintenance._of_service(Settings(data_dir=tmp_path))
         process.kill()
     assert finding.message == "The broker responds."
     assert not socket.parent.exists()

@@ -181,7 +181,7 @@ def test_email_sent_during_a_database_outage_is_recorded_later_and_sent_once(
         record_sent(*args, **kwargs)
 
     monkeypatch.setattr(outbox, "record_sent", away_at_first)
-    monkeypatch.setattr("grader.worker.process.retrying.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("grader.worker.retrying.PAUSE_SECONDS", 0)
     write(service, now)
     assert mailer.send_waiting() == 1
     assert tries == [1, 1, 1]

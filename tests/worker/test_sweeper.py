@@ -16,9 +16,9 @@ from grader.db import Database
 from grader.models import JobState, OrganizerJob, OrganizerJobKind, ScoringJob, SubmissionStatus
 from grader.services.site import organizer_jobs
 from grader.services.submissions import scoring_jobs as jobs
+from grader.worker import processes
 from grader.worker import sweeper as module
 from grader.worker.lanes import Lane, Turn, all_lanes
-from grader.worker.process import holders
 from grader.worker.sweeper import Sweeper
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.statements import recorded
@@ -44,7 +44,7 @@ def name_of_one_that_died():
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         started = psutil.Process(process.pid).create_time()
         process.kill()
-    return f"{holders.machine()}/{process.pid}/{started:.2f}"
+    return f"{processes.machine()}/{process.pid}/{started:.2f}"
 
 
 def claim_as_a_dead_process(service, accepted):
@@ -181,7 +181,7 @@ def test_stopped_sweeper_kills_slow_turns_and_frees_their_claims(service, tmp_pa
                 job_id=accepted.job_ids[0],
                 lease=timedelta(hours=1),
                 now=service.now,
-                holder=holders.name(),
+                holder=processes.holder_name(),
             )
         time.sleep(HANG_SECONDS)
         return 0

@@ -11,7 +11,7 @@ from typing import Any
 from gunicorn.workers.base import Worker as GunicornWorker
 
 from grader.settings import load
-from grader.worker.process.limits import end_with
+from grader.worker.processes import end_with
 from webapp.server.connections import Bounds
 from webapp.server.server import Server
 

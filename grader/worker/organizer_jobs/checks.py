@@ -33,7 +33,7 @@ from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.check_jobs import CheckParameters, Purpose, SettingsCheckParameters
 from grader.services.solutions.truth import Truth
 from grader.worker.organizer_jobs.context import Work, problems_of
-from grader.worker.process.limits import memory_limited_beyond_now
+from grader.worker.processes import memory_limited_beyond_now
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
 DATA_MEMORY_MB = 512  # in addition to the memory for imports and the solution

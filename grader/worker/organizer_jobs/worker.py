@@ -16,10 +16,13 @@ from grader.services.site.leased_rows import Breakdown, Outage, Rejection, Unfin
 from grader.services.site.organizer_jobs import LEASE, Result
 from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable
+from grader.worker import processes
 from grader.worker.organizer_jobs import checks, measuring
 from grader.worker.organizer_jobs.context import Handler, Work, WorkLost, problems_of
-from grader.worker.process import holders
-from grader.worker.process.retrying import insist
+from grader.worker.retrying import insist
+
+logger = logging.getLogger(__name__)
+
 
 HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.CHECK: checks.check_solution,
@@ -28,8 +31,6 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.COMPARE: measuring.compare,
     OrganizerJobKind.ERRORS: measuring.fill_in_errors,
 }
-
-logger = logging.getLogger(__name__)
 
 
 class OrganizerWorker:
@@ -54,7 +55,7 @@ class OrganizerWorker:
         """Run a job; return False if there was nothing to do or the lease was lost."""
         with self._database.write() as session:
             claim = organizer_jobs.claim(
-                session, job_id=job_id, now=db.now(session), lease=self._lease, holder=holders.name()
+                session, job_id=job_id, now=db.now(session), lease=self._lease, holder=processes.holder_name()
             )
         if claim is None:
             return False

@@ -1,18 +1,23 @@
-"""Limits for the site's own processes: memory, time, and parent lifetime."""
+"""The site's own processes: limits of memory, time and lifetime; names of those that hold claims."""
 
 import ctypes
 import os
+import platform
 import resource
 import signal
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
 
 # Parameters of glibc's mallopt, and the values that keep the arrays of a file of normal size in the process.
 _M_TRIM_THRESHOLD, _KEPT_BYTES = -1, 128 << 20
 _M_MMAP_THRESHOLD, _LARGEST_KEPT = -3, 32 << 20
 _PR_SET_PDEATHSIG = 1
 _LIBRARY = ctypes.CDLL(None)
+START_TIME_TOLERANCE_SECONDS = 5  # tolerance, because clock adjustments affect start times
 
 
 def limit_memory(megabytes: int) -> None:
@@ -66,3 +71,45 @@ def end_with(parent: int) -> None:
         _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended in the meantime
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def holder_name() -> str:
+    """Return the unique name of this process, under which it holds claims."""
+    return _name(os.getpid())
+
+
+@cache
+def machine() -> str:
+    """Return the name prefix shared by all processes that are visible to this one."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        # The namespace is included because a container sees only its own processes.
+        return f"{boot}:{Path('/proc/self/ns/pid').stat().st_ino}"
+    except OSError:
+        return f"{platform.node()[:60]}:{uuid.getnode():012x}"
+
+
+def is_gone(holder: str) -> bool:
+    """Return whether a process on this machine has certainly ended; a suspended process has not."""
+    import psutil
+
+    _, pid_text, started_text = holder.rsplit("/", 2)
+    pid = int(pid_text)
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return True
+        # The process id may have been reused.
+        return bool(abs(process.create_time() - float(started_text)) > START_TIME_TOLERANCE_SECONDS)
+    except psutil.NoSuchProcess:
+        return not psutil.pid_exists(pid)
+    except psutil.AccessDenied:
+        return False
+
+
+@cache
+def _name(pid: int) -> str:
+    """Return the name of this process; the id is the cache key because it differs after a fork."""
+    import psutil  # type: ignore[import-untyped] # the supervisor does not need it
+
+    return f"{machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"

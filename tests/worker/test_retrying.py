@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from grader.worker.process.retrying import insist
+from grader.worker.retrying import insist
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
-    monkeypatch.setattr("grader.worker.process.retrying.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("grader.worker.retrying.PAUSE_SECONDS", 0)
 
 
 def failing(*errors):

@@ -1,1 +1,0 @@
-"""Processes: resource limits, holder names, retries of database writes."""
