@@ -110,6 +110,6 @@ def is_gone(holder: str) -> bool:
 @cache
 def _name(pid: int) -> str:
     """Return the name of this process; the id is the cache key because it differs after a fork."""
-    import psutil  # type: ignore[import-untyped] # the supervisor does not need it
+    import psutil  # the supervisor does not need it
 
     return f"{machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"
