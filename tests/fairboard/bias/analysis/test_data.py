@@ -41,12 +41,6 @@ def test_labels_and_mentions_start_at_the_thresholds(data):
     assert (other.positive().tolist(), other.members["cat"].tolist()) == ([False, True], [True, False])
 
 
-def test_blank_identity_is_background_or_left_out(data):
-    assert data.considered("cat").all()
-    annotated = Data.of(data.labels, data.identities, background="annotated")
-    assert annotated.considered("cat").tolist() == [True, False, True, True]
-
-
 @pytest.mark.parametrize(
     ("labels", "identities", "background", "name"),
     [

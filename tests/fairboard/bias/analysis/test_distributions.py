@@ -36,11 +36,6 @@ def test_sets_have_the_histograms_and_moments_of_their_rows(predictions, bins):
             assert moments.loc[name, "deviation"] / scale == pytest.approx((alone / scale).std(), abs=1e-7)
 
 
-def test_annotated_background_has_no_blanks():
-    data = Data.of([0, 0, 0], {"cat": [1, 0, np.nan]}, background="annotated")
-    assert score_moments(data, [1, 2, 3], "cat").loc["background_negative", "mean"] == 2
-
-
 @pytest.mark.parametrize(
     ("predictions", "edges"),
     [([0.2, 0.4], (0, 0.5, 1)), ([-1.0, 3.0], (-1, 1, 3)), ([7.0], (6.5, 7, 7.5)), ([], (0, 0.5, 1))],

@@ -18,7 +18,6 @@ from fairboard.bias.analysis.association import (
     ppmi_of_counts,
 )
 from fairboard.bias.analysis.pairs import COMBINED, fuzzed_terms, pair_rates, role_scores
-from fairboard.bias.analysis.table import overall_aucs
 
 # Table 4; its first column is Table 1.
 AUCS = {
@@ -38,21 +37,13 @@ def predictions_with(aucs):
     return {label: np.append(round(auc * NEGATIVES) - 0.5, above) for label, auc in aucs.items()}
 
 
-@pytest.fixture(scope="module")
-def one_positive():
+def test_tables_1_and_4_show_five_lower_aucs_and_a_higher_one_for_obscene():
     truth = np.append(1, np.zeros(NEGATIVES))
-    return Data.of(dict.fromkeys(AUCS, truth), {})
-
-
-def test_matrices_start_with_table_1(one_positive):
-    printed = {label: regular for label, (regular, _) in AUCS.items()}
-    assert overall_aucs(one_positive, predictions_with(printed)).to_dict() == printed
-
-
-def test_table_4_shows_five_lower_aucs_and_a_higher_one_for_obscene(one_positive):
+    one_positive = Data.of(dict.fromkeys(AUCS, truth), {})
     regular = predictions_with({label: aucs[0] for label, aucs in AUCS.items()})
     fuzzed = predictions_with({label: aucs[1] for label, aucs in AUCS.items()})
     found = fuzzed_terms(one_positive, regular, one_positive, fuzzed).xs("overall_auc", level="term")
+    assert found["original"].to_dict() == {label: aucs[0] for label, aucs in AUCS.items()}
     differences = found["difference"].round(5).to_dict()
     assert differences == {
         "toxicity": -0.01982,
@@ -62,7 +53,6 @@ def test_table_4_shows_five_lower_aucs_and_a_higher_one_for_obscene(one_positive
         "identity_attack": -0.06782,
         "sexual_explicit": -0.00187,
     }
-    assert min(differences, key=differences.__getitem__) == "identity_attack"
 
 
 # Figure 3. The toxic comments on heterosexuality are 185 identity attacks, 86 insults, 37 sexually explicit,

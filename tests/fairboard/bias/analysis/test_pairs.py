@@ -55,7 +55,7 @@ def test_rates_and_means_equal_those_of_loops():
             assert found["deviation"] == pytest.approx(np.std(rows, ddof=1))
 
 
-@pytest.mark.parametrize("role", ["anti", "pro anti pro", "anti pro neutral", "anti neutral"])
+@pytest.mark.parametrize("role", ["anti", "pro anti pro", "anti neutral"])
 def test_a_pair_needs_exactly_one_row_of_each_role(role):
     roles = role.split()
     with pytest.raises(ValueError, match="Wrong pairs: 1, such as 2"):
@@ -66,9 +66,7 @@ def test_a_pair_needs_exactly_one_row_of_each_role(role):
     ("given", "name"),
     [
         ({"role": ["anti"]}, "role"),
-        ({"group": ["F"]}, "group"),
         ({"group": ["F", ""]}, "group"),
-        ({"group": ["F", "combined"]}, "group"),
         ({"predictions": {"insult": [0.1, np.nan]}}, "predictions"),
         ({"roles": ("pro", "pro")}, "roles"),
     ],
@@ -102,5 +100,3 @@ def test_terms_are_those_of_the_reports_of_both_sets():
         for name, part in zip(("original", "fuzzed"), reports, strict=True):
             expected = [*part.terms.values(), part.score]
             assert found.loc[label, name].tolist() == pytest.approx(expected, abs=1e-15)
-        difference = reports[1].score - reports[0].score
-        assert found.loc[(label, "score"), "difference"] == pytest.approx(difference, abs=1e-15)

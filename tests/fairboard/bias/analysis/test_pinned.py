@@ -130,13 +130,6 @@ def test_share_of_positive_rows_changes_pinned_auc_but_none_of_the_five_metrics(
     assert pinned["C"] + 0.02 < pinned["A"] < pinned["B"] - 0.02
 
 
-def test_seed_determines_the_scenario():
-    first, again, other = (draw(TABLE_2[6], seed=seed, rows=50) for seed in (1, 1, 2))
-    assert first.equals(again) and not first.equals(other)
-    assert first["prediction"].between(0, 1).all()
-    assert first[["label", "subgroup"]].sum().tolist() == [100, 100] and len(first) == 200
-
-
 # Rows of each identity, as in the note; half of them are positive. Blocks of this size without any identity,
 # so that a single identity has little effect.
 NAMES, EACH, OTHERS = ("gay", "white", "elderly"), 1514, 27
@@ -163,10 +156,3 @@ def test_skew_hides_remaining_bias_of_one_identity(experiment):
     others = pinned.drop("gay")
     for model in ("@1", "@6"):
         assert others[model, "skewed"].tolist() == pytest.approx(others[model, "original"].tolist(), abs=0.01)
-
-
-@pytest.mark.parametrize("options", [{"models": {}}, {"trials": 0}, {"share": 1.5}])
-def test_experiment_needs_a_model_a_trial_and_a_share(options):
-    data, predictions = drawn(1)
-    with pytest.raises(ValueError, match="requires a model"):
-        skew_experiment(data, **{"models": {"one": predictions}, "identity": "cat", "seed": 1, **options})
