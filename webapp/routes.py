@@ -36,7 +36,7 @@ from webapp.leaderboards import pages as leaderboard_pages
 from webapp.openapi import document
 from webapp.rescoring import pages as rescoring_pages
 from webapp.site import audit
-from webapp.solutions import data_files, metric_file, solution
+from webapp.solutions import data_files, solution
 from webapp.submissions import comparison, submit_page
 from webapp.submissions import organized_submissions as submissions
 from webapp.submissions import pages as submission_pages
@@ -54,7 +54,7 @@ FAMILIES = (
 )
 # These modules add their pages and operations to another module's blueprint.
 ADDED_TO_FAMILIES = (
-    *(access, single_sign_on, second_factors, comparison, metric_file),
+    *(access, single_sign_on, second_factors, comparison),
     *(submission_pages, api),
     *(kaggle_competitions, kaggle_downloads, kaggle_leaderboards, kaggle_submissions),
 )

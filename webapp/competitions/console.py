@@ -23,7 +23,7 @@ from grader.services.site import activity, organizer_jobs
 from grader.services.submissions import scoring_queue
 from grader.services.submissions.scoring_queue import Health, HealthSign, VersionQueue
 from grader.visibility import Phase
-from webapp.closing import views as closing
+from webapp.closing import pages as closing
 from webapp.competitions import checklist, home
 from webapp.http import lookups
 from webapp.http.fields import Answer, Moment, Sent, Text

@@ -1,4 +1,4 @@
-"""Setup of a competition (page and API): settings in sections, figures."""
+"""Setup of a competition (page and API): settings in sections, figures, metric.py."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,6 +9,7 @@ from flask import Blueprint, Response, after_this_request, g, render_template, r
 from flask.typing import ResponseReturnValue
 from pydantic import ConfigDict, Field, field_serializer
 
+from fairboard.interface import Direction
 from grader.models import Competition, CompetitionState, Role
 from grader.models.competitions import TEXTS
 from grader.services.competitions import drafts, figures, settings_file, settings_warnings
@@ -25,6 +26,7 @@ from grader.services.competitions.settings_model import (
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.competitions.settings_problems import read as read_settings
 from grader.services.leaderboards import rows
+from grader.services.rescoring import metric_files
 from grader.services.solutions import check_jobs, data_files
 from grader.text import iso
 from webapp.competitions import checklist, prose, settings_form
@@ -32,8 +34,8 @@ from webapp.http import organizer_operations as organizing
 from webapp.http.auth import login_required
 from webapp.http.confirmation import FIELD, Question, confirm
 from webapp.http.context import reading, require_role
-from webapp.http.fields import Answer, FileForm, Moment, Text
-from webapp.http.organizer_operations import FaultAnswer, Stored
+from webapp.http.fields import Answer, Binary, FileForm, Moment, Text
+from webapp.http.organizer_operations import FaultAnswer, Job, Stored
 from webapp.http.responses import expected_versions
 from webapp.presentation import formats
 from webapp.solutions import metrics, receiving
@@ -318,3 +320,62 @@ def preview(slug: str) -> ResponseReturnValue:
     with reading() as session:
         texts = prose.Texts.of(session, require_role(session, slug, Role.EDITOR))
     return render_template("competitions/preview.html", drawn=texts.preview(request.form.get("text", "")))
+
+
+UNCHANGED = "The live metric is unchanged until you publish a rescoring with this metric."
+
+
+class MetricFileForm(FileForm):
+    """A metric.py, an optional sample submission, and changed metric parameters."""
+
+    sample: Annotated[Any, Binary] = None
+    title: Text = ""
+    direction: Direction | None = None
+    decimals: Annotated[int | None, Field(ge=0, le=15)] = None
+    nonnegative: Annotated[
+        bool | None, Field(description="Whether no score is negative, so that groups can be in the score.")
+    ] = None
+    arguments: Annotated[
+        Text, Field(description="Further arguments of `score`, as a JSON object.", examples=['{"beta": 2}'])
+    ] = ""
+
+
+class MetricFileStored(Answer):
+    """The hash of a stored metric.py, and the check of the solution with it, if there is a solution."""
+
+    sha256: str
+    is_in_use: Annotated[
+        bool, Field(description="False for a published competition, whose live metric is unchanged.")
+    ]
+    job: Job | None
+
+
+@SETUP.act(
+    "/metric-file",
+    back=organized_settings,
+    form="upload_metric_file",
+    before=receiving.metric_file,
+    done=lambda stored, **_: (
+        "The metric was stored. It is checked with the solution."
+        if stored.is_in_use
+        else f"The metric is being checked for a rescoring. {UNCHANGED}"
+    ),
+    answers=MetricFileStored,
+)
+def upload_metric_file(act: Act, sent: MetricFileForm, prepared: list[NamedBlob]) -> MetricFileStored:
+    """Upload a metric written in Python, for a draft or to check it for a rescoring."""
+    for each in prepared:
+        each.hold(act)
+    source, *samples = (each.blob.sha256 for each in prepared)
+    job = metric_files.use(
+        act,
+        source=source,
+        sample=samples[0] if samples else None,
+        title=sent.title,
+        direction=sent.direction,
+        decimals=sent.decimals,
+        nonnegative=sent.nonnegative,
+        arguments=metric_files.arguments_of(sent.arguments) if sent.arguments else None,
+    )
+    is_draft = act.competition.state is CompetitionState.DRAFT
+    return MetricFileStored(sha256=source, is_in_use=is_draft, job=organizing.job(job) if job else None)

@@ -27,7 +27,7 @@ from webapp.http import lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.responses import conditional
 from webapp.http.site import current_site
-from webapp.leaderboards import answers, charts
+from webapp.leaderboards import answers, views
 from webapp.leaderboards.answers import (
     BoardPage,
     BoardQuery,
@@ -160,7 +160,7 @@ def _board_page(slug: str, split: Split) -> str:
         wanted = query_of(BoardQuery).asked(own_team_id=own_id)
         board = _board(session, competition, split, wanted, now)
         steps = _steps(session, competition, board, own_id, now) if board.is_start else None
-        has_cloud = board.is_start and charts.has_frontier(board)
+        has_cloud = board.is_start and views.has_frontier(board)
         cloud = _frontier(session, competition, board, own_id, now) if has_cloud else None
         stage = phases.stage(competition, now)
         pending_count = 0
@@ -220,7 +220,7 @@ def _steps(
     session: Any, competition: Competition, board: Board, own_team_id: int | None, now: datetime
 ) -> dict[str, Any] | None:
     """Return the step chart of a public leaderboard; viewers whose team is not among its teams share one."""
-    top = charts.top(board, own_team_id=own_team_id)
+    top = views.top(board, own_team_id=own_team_id)
     if board.split is Split.PRIVATE or not top:
         return None
     ids, keep = [row.team_id for row in top], lookups.keep(session, competition, now)
@@ -229,7 +229,7 @@ def _steps(
 
     def draw() -> dict[str, Any] | None:
         histories = score_history.of_teams(session, competition=competition, team_ids=ids)
-        return charts.steps(top, histories, board, own_team_id=own_id, end=end)
+        return views.steps(top, histories, board, own_team_id=own_id, end=end)
 
     return keep(("steps", *ids, own_id), draw)
 
@@ -242,9 +242,9 @@ def _frontier(
     # The plot of 10,000 teams takes about 0.25 s, so it is kept as long as the scores and ranks are the same.
     version = keep("version", lambda: ranks.version(session, competition=competition))
 
-    def plotted() -> charts.Frontier | None:
+    def plotted() -> views.Frontier | None:
         points = score_history.terms_of_board(session, competition=competition, split=split)
-        return charts.plotted(points, lookup.live(competition))
+        return views.plotted(points, lookup.live(competition))
 
     plot = current_site().charts.get((competition.id, split, version), plotted)
     if plot is None:
@@ -259,7 +259,7 @@ def _frontier(
             viewer=lookups.viewer(),
             own_team_id=own_id,
         )
-        return charts.frontier(plot, names, own_team_id=own_id)
+        return views.frontier(plot, names, own_team_id=own_id)
 
     return keep(("frontier", split, version, own_id), draw)
 

@@ -30,7 +30,7 @@ from webapp.http.context import competition_of, reading
 from webapp.http.fields import Confirmation
 from webapp.http.organizer_operations import Started
 from webapp.http.site import current_site
-from webapp.rescoring import answers, views
+from webapp.rescoring import answers
 from webapp.rescoring.answers import (
     DifferenceAnswer,
     MetricInUse,
@@ -74,7 +74,7 @@ def _starts(ask: Ask, made: ScoringVersionList) -> dict[str, Any]:
         "checks": checks,
         "settings_check": job,
         "is_checking": job is not None and organizer_jobs.is_open(job),
-        "settings_changes": job and views.changed(lookup.live(competition), asked_settings(job).rules),
+        "settings_changes": job and answers.changed(lookup.live(competition), asked_settings(job).rules),
         "chosen": request.values.get("solution", type=int) or (checks[0].id if checks else None),
     }
 
@@ -141,17 +141,17 @@ def scoring_version(ask: Ask, number: int) -> ScoringVersionDetails:
         is_preparing = version.state is ScoringVersionState.PREPARING
         versions = difference.versions_of(session, competition=competition, version=version)
         ask.shown |= {
-            "progress": views.progress_sentence(progress),
+            "progress": answers.progress_sentence(progress),
             "effect": None,
             "readers": publication.count_readers(session, competition=competition),
-            "settings": views.changed(versions.before, Rules.of(versions.after)) if versions else [],
+            "settings": answers.changed(versions.before, Rules.of(versions.after)) if versions else [],
             "has_identities": Rules.of(version).metric.takes_identities,
             "form": request.form
-            or {"notice": views.suggested_notice(version, competition.full_title) if is_preparing else ""},
+            or {"notice": answers.suggested_notice(version, competition.full_title) if is_preparing else ""},
         }
         if versions and (progress.is_final or not is_preparing):
             found = _preview(session, competition, versions, competition.act_number)
-            ask.shown |= {"effect": answers.difference(found, table=""), **views.difference_tables(found)}
+            ask.shown |= {"effect": answers.difference(found, table=""), **answers.difference_tables(found)}
     return answers.details(version, progress)
 
 

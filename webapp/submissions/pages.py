@@ -27,7 +27,7 @@ from webapp.submissions.answers import (
     SelectRequest,
     SubmissionDetails,
 )
-from webapp.submissions.diagnosis import WaterfallView
+from webapp.submissions.views import WaterfallView
 from webapp.surface import Access, Ask, Surface
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
