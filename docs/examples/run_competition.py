@@ -59,7 +59,7 @@ call("POST", f"{API}/state/publish")
 # A label was wrong: preview the effect of a corrected solution, then publish it.
 check = check_solution("corrected.csv")
 version = call("POST", f"{API}/rescoring", json={"solution": check["id"], "reason": "A label was wrong."})
-wait(version["url"], lambda found: found["progress"]["is_final"])
+wait(version["url"], lambda found: found["is_final"])
 print(call("GET", version["url"] + "/difference")["sentences"])
 call("POST", version["url"] + "/publish", json={"notice": "One label was wrong."})
 

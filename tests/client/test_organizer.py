@@ -69,7 +69,7 @@ def test_whole_competition_needs_only_the_client(
             "POST", "rescoring", json={"solution": check["job"]["id"], "reason": "One label was wrong."}
         )
         desk.rescored(version["number"])
-        assert desk.call("GET", f"rescoring/{version['number']}/difference")["is_complete"]
+        assert desk.call("GET", f"rescoring/{version['number']}/difference")["unfinished"] == 0
         assert client.leaderboard("hate").scoring_version == 1
         desk.call("POST", f"rescoring/{version['number']}/publish", json={"notice": "One label was wrong."})
         assert client.leaderboard("hate").scoring_version == 2
