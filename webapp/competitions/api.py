@@ -155,8 +155,9 @@ def stages(slug: str) -> list[StageLine]:
 
 def _metric(view: CompetitionView) -> dict[str, Any]:
     rules, about = view.scoring_rules(), view.metric().about
+    identities = {"identities": list(rules.identities)} if rules.metric.takes_identities else {}
     return rules.metric.as_dict() | {
-        "identities": list(rules.identities),
+        **identities,
         "title": about.title,
         "direction": about.direction,
         "decimals": about.decimals,
