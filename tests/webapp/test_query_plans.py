@@ -26,7 +26,7 @@ API = f"/api/v1{HERE}"
 PUBLIC = (
     *(f"{BOARD}{query}" for query in ("", "?page=3", "?q=team+7", "?sort=bpsn_auc", "?sort=entries")),
     *(f"{API}/leaderboard{query}" for query in ("", "?sort=bpsn_auc", "?q=team+7")),
-    *("/", HERE, f"{BOARD}/version", f"{BOARD}.csv", "/livez", "/readyz", "/healthz"),
+    *("/", HERE, f"{BOARD}.csv", "/livez", "/readyz", "/healthz"),
 )
 MEMBERS = (
     BOARD,
