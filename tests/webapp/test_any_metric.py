@@ -303,7 +303,7 @@ def test_pages_and_answers_show_terms_and_groups_of_another_metric(arena, clock)
         each: np.sum(rows) for each, rows in regions.items()
     }
     assert table["worst"] == table["groups"][0]["name"] == max(values, key=values.get)
-    assert [each["loss"] > 0 for each in table["groups"]] == [True, False]
+    assert [each["behind"] > 0 for each in table["groups"]] == [True, False]
     evaluation = main_text(before["visitor", "/competitions/any/evaluation"])
     assert "The lowest score is the best" in evaluation
 
