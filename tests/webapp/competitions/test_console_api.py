@@ -11,13 +11,10 @@ DESK = f"{HERE}/organize"
 
 @pytest.fixture
 def olga(arena):
-    """Olga, who owns a competition to which Ann and Bob sent identical files."""
-    arena.competition(max_daily_submissions=9)
+    """The owner of a competition."""
+    arena.competition()
     olga = Desk(arena.person("Olga"))
     arena.give_role(olga.person, Role.OWNER)
-    olga.people = [arena.person(name) for name in ("Ann", "Bob")]
-    olga.sent = [arena.submit(person, arena.truth.predictions()) for person in olga.people]
-    arena.score_all()
     return olga
 
 

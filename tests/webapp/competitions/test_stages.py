@@ -7,7 +7,7 @@ import pytest
 
 from grader.models import CompetitionState, Role
 from grader.services.closing import close as closing
-from grader.services.competitions import acting, drafts, lifecycle, lookup
+from grader.services.competitions import acting, drafts, lookup
 from tests.fixtures.arena import main_text
 from tests.fixtures.desk import Desk
 from tests.fixtures.service import TESTS
@@ -54,8 +54,7 @@ def test_a_public_stage_is_followed_by_a_blind_one_from_the_draft_to_its_reveal(
         assert SECOND not in page
         assert stage_links(page) == []
         assert client.get(f"/competitions/{SECOND}").status_code == 404
-    shown = desk("GET", f"{HERE}/{FIRST}").json["stages"]
-    assert shown == []
+    assert desk("GET", f"{HERE}/{FIRST}").json["stages"] == []
     assert stage_links(pages.get(f"/competitions/{SECOND}").text) == ["Stage 1", "Final test"]
 
     sealed = arena.truth.solution().replace(b",1,", b",0,", 20)  # other labels
@@ -76,14 +75,12 @@ def test_a_public_stage_is_followed_by_a_blind_one_from_the_draft_to_its_reveal(
     listed = main_text(ann.browser.get("/"))
     assert "Toxicity · Final test" in listed
     assert listed.count("Toxicity") == 1
-    assert len(desk("GET", HERE).json["competitions"]) == 2
 
     # Only the two best teams of the revealed stage enter.
     refused = desk("POST", f"{at}/teams/carry-over", json={"top": 2}, expect=409).json
     assert refused["error"] == "not_carried"
     arena.reveal(FIRST)
     page = olga.post(f"/competitions/{SECOND}/organize/teams/carry-over", {"top": "2"})
-    assert page.status_code == 200
     assert "2 teams carried over." in main_text(page)
     again = desk("POST", f"{at}/teams/carry-over", json={"top": 2}).json
     assert (again["teams"], len(again["skipped"])) == ([], 2)
@@ -101,8 +98,6 @@ def test_a_public_stage_is_followed_by_a_blind_one_from_the_draft_to_its_reveal(
     arena.reveal(SECOND)
     rows = client.get(f"{HERE}/{SECOND}/leaderboard", query_string={"split": "private"}, headers=ann.bearer)
     assert {row["team"] for row in rows.json["rows"] if row["rank"]} == {"Ann", "Bob"}
-    first = client.get(f"{HERE}/{FIRST}/leaderboard", query_string={"split": "private"}, headers=ann.bearer)
-    assert len([row for row in first.json["rows"] if row["rank"]]) == 3
 
 
 def test_the_list_shows_the_running_stage_of_a_title_or_the_next_one(arena):
@@ -123,10 +118,4 @@ def test_the_list_shows_the_running_stage_of_a_title_or_the_next_one(arena):
     assert cards() == ["other", FIRST]  # The next stage opens later.
     with arena.database.write() as session:
         closing.close_now(acting.begin(session, competition=lookup.get(session, slug=FIRST), actor=TESTS))
-    assert cards() == ["other", SECOND]
-    with arena.database.write() as session:
-        lookup.get(session, slug=SECOND).opens_at = arena.now()
-    assert cards() == ["other", SECOND]
-    with arena.database.write() as session:
-        lifecycle.archive(acting.begin(session, competition=lookup.get(session, slug=FIRST), actor=TESTS))
     assert cards() == ["other", SECOND]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.services.competitions.test_pictures import jpeg, png
+from tests.services.competitions.test_pictures import png
 
 HERE = "/competitions/toxicity/organize"
 PICTURE = '![A plot](plot.png "Scores")'
@@ -87,15 +87,3 @@ def test_an_invalid_figure_is_rejected_and_the_entered_values_are_kept(root, dat
     answer = upload(root, data, name, overview="Kept")
     assert answer.status_code == 409 and told in answer.text
     assert "Kept" in answer.text
-
-
-def test_the_api_uploads_lists_and_removes_figures(arena, root):
-    desk = "/api/v1/competitions/toxicity/organize/figures"
-    file = {"file": (io.BytesIO(jpeg(30, 20)), "photo.png")}
-    client = arena.app.test_client()
-    made = client.post(desk, data=file, headers=root.bearer)
-    assert (made.status_code, made.json["name"]) == (201, "photo.jpg")  # The extension matches the content.
-    [line] = client.get(desk, headers=root.bearer).json["figures"]
-    assert (line["media_type"], line["width"], line["height"]) == ("image/jpeg", 30, 20)
-    codes = [client.delete(f"{desk}/photo.jpg", headers=root.bearer).status_code for _ in range(2)]
-    assert codes == [204, 404]

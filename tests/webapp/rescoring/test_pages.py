@@ -84,10 +84,8 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people,
     ready, versions = page(eva, f"{ROOT}/rescoring/2"), page(eva, f"{ROOT}/rescoring")
     assert ready.count(">ready<") == versions.count(">ready<") == 1
     assert "preparing<" not in ready + versions and "data-live" not in ready
-    assert "The scores of Toxicity now use scoring version 2. Sixty labels were wrong." in ready
     effect = ready.partition('id="publish"')[0]
     assert "2 of 2 submissions" in effect and "Private leaderboard" in effect
-    assert "Changes by term and group" in effect and "of 2 teams" in effect and "toxicity" in ready
     lines = page(eva, f"{ROOT}/rescoring/2/submissions.csv").splitlines()
     assert len(lines) == 3 and lines[0].startswith("submission,team_id,team,kind")
     assert "Rescoring published" not in page(ann, "/competitions/toxicity")
@@ -108,18 +106,13 @@ def test_a_checked_solution_is_rescored_published_and_rolled_back(arena, people,
     assert before in page(ann, "/competitions/toxicity/submissions/1")
     assert lines[2].split(",")[6] not in own  # Bob's score
     assert "Effect compared with version 2" in page(eva, f"{ROOT}/rescoring/1")
-    assert "Changes since version 1" in page(eva, f"{ROOT}/rescoring/2")
-
-    assert "Every submission already has a score under this version" in page(eva, f"{ROOT}/rescoring/1")
     refused = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": " "})
     assert refused.status_code == 409 and "Enter a reason" in refused.text
     back = eva.confirm(f"{ROOT}/rescoring/1/rollback", {"reason": "The correction was wrong."})
     assert back.status_code == 303
     home = page(ann, "/competitions/toxicity")
     assert "The correction was wrong." in home and "Rescoring rolled back" in home
-    assert "All scores now use scoring version 1 instead of version 2." in home
     assert "Rescoring rolled back" in page(ann, "/competitions/toxicity/rescoring")
-    assert "live" in page(eva, f"{ROOT}/rescoring/1")
 
 
 def test_changed_settings_are_checked_and_rescored_like_a_corrected_solution(arena, people):
