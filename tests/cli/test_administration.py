@@ -12,8 +12,17 @@ import pytest
 
 from grader.cli import configuration
 from grader.maintenance import schema
+from grader.models import LinkPurpose
 from grader.services.competitions import acting
-from grader.services.identity import accounts, api_tokens, email_addresses, logins, names, second_factors
+from grader.services.identity import (
+    accounts,
+    api_tokens,
+    email_addresses,
+    logins,
+    names,
+    one_time_links,
+    second_factors,
+)
 from grader.services.identity.second_factors import NewApp, Proof
 from grader.services.site.log import Actor
 from tests.fixtures.authenticators import code_at
@@ -36,7 +45,12 @@ def test_accounts_tokens_and_links_are_created(admin, service):
         found, _ = api_tokens.find(session, token=token, now=service.now)
         assert (found.user.name, found.name, found.scopes) == ("Ada", "board", ["read"])
         assert found.expires_at is not None
-        assert logins.link_holder(session, token=link_token, now=datetime.now(UTC)).name == "Ada"
+        assert (
+            one_time_links.holder(
+                session, purpose=LinkPurpose.LOG_IN, token=link_token, now=datetime.now(UTC)
+            ).name
+            == "Ada"
+        )
     assert "no longer" in admin("user", "admin", "ada", "--off").stdout
 
 

@@ -126,7 +126,7 @@ def test_a_server_error_shows_an_incident_and_the_log_omits_the_token_in_the_url
     def broken(*_, **__):
         raise RuntimeError("the shelf fell")
 
-    monkeypatch.setattr("grader.services.identity.password_resets.whose", broken)
+    monkeypatch.setattr("grader.services.identity.one_time_links.holder", broken)
     page = arena.app.test_client().get("/reset/s3cr3t-t0k3n")
     assert page.status_code == 500
     incident = re.search(r"incident ([0-9A-F]{8})", page.text)

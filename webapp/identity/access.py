@@ -20,10 +20,8 @@ from grader.services.identity import (
     class_rosters,
     email_addresses,
     identities,
-    logins,
     one_time_links,
-    password_resets,
-    sign_ups,
+    passwords,
 )
 from grader.services.site import mail_limits as limits
 from webapp.http import auth, errors
@@ -56,10 +54,13 @@ def log_in_by_link(token: str) -> ResponseReturnValue:
     """Log in with a one-time link. The page has a confirmation button, because mail programs open links."""
     if request.method == "GET":
         with reading() as session:
-            name = logins.link_holder(session, token=token, now=db.now(session)).name
+            name = one_time_links.holder(
+                session, purpose=LinkPurpose.LOG_IN, token=token, now=db.now(session)
+            ).name
         return render_template("identity/log_in_by_link.html", name=name)
     with current_site().database.write() as session:
-        user = logins.link_holder(session, token=token, now=db.now(session), use=True)
+        now, purpose = db.now(session), LinkPurpose.LOG_IN
+        user = one_time_links.holder(session, purpose=purpose, token=token, now=now, use=True)
     return auth.log_in(user)
 
 
@@ -94,7 +95,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
         abort(404)
     with reading() as session:
         one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=db.now(session))
-    create = partial(sign_ups.use, token=token, secret=settings.secret())
+    create = partial(accounts.sign_up_by_link, token=token, secret=settings.secret())
     return _create_account("identity/sign_up.html", create, invitation=token, with_password=with_password)
 
 
@@ -162,7 +163,9 @@ def reset(token: str) -> ResponseReturnValue:
     """Set a new password with a reset link."""
     site, template = current_site(), "identity/reset.html"
     with reading() as session:
-        person = password_resets.whose(session, token=token, now=db.now(session))
+        person = one_time_links.holder(
+            session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=db.now(session)
+        )
     identities.require_may_use_password(person, site.settings)
     name = person.name
     if request.method == "GET":
@@ -172,7 +175,7 @@ def reset(token: str) -> ResponseReturnValue:
     except Refusal as error:
         return refused(template, error, name=name)
     with site.database.write() as session:
-        user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
+        user = passwords.reset(session, token=token, password_hash=password_hash, now=db.now(session))
     cookie.clear()
     flash("Your new password is set, and all your sessions have ended. Log in with the new password.")
     # Users who were locked out by other people's guesses can log in from this device and address.

@@ -7,14 +7,13 @@ from flask import Blueprint, request, url_for
 from pydantic import Field
 from werkzeug.exceptions import NotFound
 
-from grader.models import User
+from grader.models import LinkPurpose, User
 from grader.services.competitions.acting import Act
 from grader.services.identity import (
     accounts,
     identities,
-    password_resets,
+    one_time_links,
     second_factors,
-    sign_ups,
     suspensions,
 )
 from webapp.http.api import ending
@@ -107,7 +106,7 @@ def create_reset_link(act: Act, user_id: int) -> ResetLink:
     """Create a password reset link for a user."""
     person = _person(act, user_id)
     identities.require_may_use_password(person, current_site().settings)
-    token = password_resets.create_link(act.session, user=person, now=act.now)
+    token = one_time_links.create(act.session, purpose=LinkPurpose.RESET_PASSWORD, user=person, now=act.now)
     return ResetLink(name=person.name, url=site_link("account.reset", token=token))
 
 
@@ -220,7 +219,7 @@ def reset_second_factors(act: Act, user_id: int) -> str:
 )
 def invite_person(act: Act) -> InvitationLink:
     """Create an invitation to sign up for one account."""
-    token = sign_ups.invite(act.session, now=act.now)
+    token = one_time_links.create(act.session, purpose=LinkPurpose.SIGN_UP, now=act.now)
     return InvitationLink(url=site_link("account.sign_up_by_link", token=token))
 
 

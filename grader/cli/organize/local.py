@@ -8,8 +8,16 @@ import click
 
 from grader import db
 from grader.cli.installation import opened
+from grader.models import LinkPurpose
 from grader.services.competitions import acting, lookup
-from grader.services.identity import accounts, administrators, api_tokens, logins, names, second_factors
+from grader.services.identity import (
+    accounts,
+    administrators,
+    api_tokens,
+    names,
+    one_time_links,
+    second_factors,
+)
 from grader.services.identity.api_tokens import USUAL_SCOPES, Scope
 from grader.services.site.log import Actor
 
@@ -54,7 +62,7 @@ def login_link(name: str, target: str) -> None:
     """Print a link that logs NAME in; it works only once and expires after a day."""
     with opened() as installation, installation.database.write() as session:
         account = names.get_user(session, name=name)
-        token = logins.create_link(session, user=account, now=db.now(session))
+        token = one_time_links.create(session, purpose=LinkPurpose.LOG_IN, user=account, now=db.now(session))
     query = f"?{urlencode({'next': target}, errors='replace')}" if target else ""
     click.echo(installation.link(f"/login/{token}{query}"))
 

@@ -18,6 +18,7 @@ from grader.models import (
     Competition,
     FactorStep,
     Identity,
+    LinkPurpose,
     Mail,
     Participation,
     RecoveryCode,
@@ -30,8 +31,16 @@ from grader.models import (
     User,
 )
 from grader.services.competitions import lookup, organizers
-from grader.services.identity import api_tokens, kept_identities, logins, names
+from grader.services.identity import (
+    api_tokens,
+    email_addresses,
+    kept_identities,
+    logins,
+    names,
+    one_time_links,
+)
 from grader.services.identity.passwords import MAX_LENGTH, BoundedHasher, password_problem
+from grader.services.site import mail_addresses as addresses
 from grader.services.site.log import Actor
 from grader.services.site.paging import Part, Slice, slice_of_query
 from grader.services.teams import rosters
@@ -78,6 +87,31 @@ def sign_up(
     # Hashing takes a tenth of a second. It runs before the first statement so that no lock is held meanwhile.
     user = draft(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return add(session, user=user)
+
+
+def sign_up_by_link(
+    session: Session,
+    *,
+    token: str,
+    name: str,
+    password: str,
+    passwords: PasswordHasher,
+    secret: str,
+    now: datetime,
+) -> User:
+    """Create an account with a sign-up link, and verify the address to which the link was sent.
+
+    Raise Refusal or InvalidAccount.
+    """
+    user = draft(session, name=name, password=password, passwords=passwords, now=now)
+    link = one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, use=True)
+    if link.email is not None:
+        email_addresses.require_free(session, address=link.email)
+        user.email, user.email_key = link.email, addresses.key(link.email)
+        user.email_verified_at = now
+    add(session, user=user)
+    kept_identities.keep_new(session, user=user, secret=secret)
+    return user
 
 
 def draft(

@@ -82,11 +82,11 @@ def create_setup_link(session: Session, *, now: datetime) -> str | None:
     return one_time_links.create(session, purpose=LinkPurpose.SET_UP, now=now)
 
 
-def require_setup_link(session: Session, *, token: str, now: datetime, lock: bool = False) -> AccountLink:
-    """Return a setup link that can still be used; raise Refusal."""
+def require_setup_link(session: Session, *, token: str, now: datetime, use: bool = False) -> None:
+    """Raise Refusal unless a setup link can still be used; with `use`, mark it as used."""
     if _has_admin(session):
         raise one_time_links.invalid()
-    return one_time_links.require(session, purpose=LinkPurpose.SET_UP, token=token, now=now, lock=lock)
+    one_time_links.require(session, purpose=LinkPurpose.SET_UP, token=token, now=now, use=use)
 
 
 def use_setup_link(
@@ -94,10 +94,8 @@ def use_setup_link(
 ) -> User:
     """Create the first administrator; raise Refusal or InvalidAccount."""
     user = accounts.draft(session, name=name, password=password, passwords=passwords, now=now, is_admin=True)
-    link = require_setup_link(session, token=token, now=now, lock=True)
-    accounts.add(session, user=user)
-    one_time_links.spend(session, link=link, now=now)
-    return user
+    require_setup_link(session, token=token, now=now, use=True)
+    return accounts.add(session, user=user)
 
 
 def first(session: Session) -> User:

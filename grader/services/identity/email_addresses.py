@@ -37,7 +37,7 @@ def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
 
     Raises Refusal.
     """
-    link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
+    link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, use=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
     if person.email_key != addresses.key(address):
         require_free(session, address=address)
@@ -47,7 +47,6 @@ def verify(session: Session, *, token: str, secret: str, now: datetime) -> User:
                 session, "address-changed", person.email, user=person, address=address, now=now
             )
     confirm(session, user=person, address=address, secret=secret, now=now)
-    one_time_links.spend(session, link=link, now=now)
     return person
 
 

@@ -144,10 +144,9 @@ def sign_up(
     address = identity.email
     if invitation:
         link = one_time_links.require(
-            session, purpose=LinkPurpose.SIGN_UP, token=invitation, now=now, lock=True
+            session, purpose=LinkPurpose.SIGN_UP, token=invitation, now=now, use=True
         )
         address = link.email or address
-        one_time_links.spend(session, link=link, now=now)
     # Without e-mail, a site has no verified addresses; `Identity.email` is enough for groups.
     if address and not settings.sends_mail():
         user.email = address

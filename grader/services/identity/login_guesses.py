@@ -6,7 +6,6 @@ reveal whether a name exists. Names and addresses are stored as keyed hashes for
 """
 
 import hashlib
-import hmac
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
 from grader.hosts import network
-from grader.services.identity import names
+from grader.services.identity import logins, names
 from grader.services.site import counting
 from grader.services.site.counting import DAY, HOUR, MINUTE, RateLimit
 from grader.text import folded
@@ -50,12 +49,12 @@ def account_hash(name: str, *, secret: str) -> str:
     text = name[: names.LENGTH_LOOKED_AT]
     with suppress(names.InvalidName):
         text = names.clean_name(text)
-    return _hash(secret, "account", folded(text))
+    return logins.keyed_hash(secret, f"guesses: account: {folded(text)}")
 
 
 def address_hash(address: str | None, *, secret: str) -> str:
     """Return the hash of an address or of its IPv6 /64 network."""
-    return _hash(secret, "address", network(address))
+    return logins.keyed_hash(secret, f"guesses: address: {network(address)}")
 
 
 def require_room(session: Session, *, guesser: Guesser, now: datetime) -> None:
@@ -99,8 +98,3 @@ def _counters(guesser: Guesser) -> Iterator[tuple[str, str, Sequence[RateLimit]]
         yield f"{kind}.stranger", account, CODES if guesser.is_code else STRANGERS
         if not guesser.is_code:
             yield "guess.network", guesser.address, NETWORK
-
-
-def _hash(secret: str, purpose: str, text: str) -> str:
-    message = f"guesses: {purpose}: {text}".encode(errors="surrogatepass")
-    return hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()

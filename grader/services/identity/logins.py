@@ -1,4 +1,4 @@
-"""Sessions and login links."""
+"""Sessions."""
 
 import hashlib
 import hmac
@@ -14,7 +14,6 @@ from grader.models import (
     FactorPurpose,
     FactorStep,
     Identity,
-    LinkPurpose,
     Login,
     SecondFactor,
     User,
@@ -73,20 +72,6 @@ def start(
     )
     session.flush()
     return token
-
-
-def create_link(session: Session, *, user: User, now: datetime) -> str:
-    """Create a login link that can be used once within a day, and return its token."""
-    return one_time_links.create(session, purpose=LinkPurpose.LOG_IN, user=user, now=now)
-
-
-def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:
-    """Return the user of a login link, and mark the link as used if `use` is true; raise Refusal."""
-    link = one_time_links.require(session, purpose=LinkPurpose.LOG_IN, token=token, now=now, lock=use)
-    person = one_time_links.holder(session, link)
-    if use:
-        one_time_links.spend(session, link=link, now=now)
-    return person
 
 
 def find(session: Session, *, token: str, now: datetime | None = None) -> tuple[Login, datetime] | None:
@@ -172,4 +157,4 @@ def is_old_identity(now: datetime) -> ColumnElement[bool]:
 
 def keyed_hash(secret: str, text: str) -> str:
     """Return the hash of a text, keyed with the site's secret."""
-    return hmac.digest(secret.encode(), text.encode(), hashlib.sha256).hex()
+    return hmac.digest(secret.encode(), text.encode(errors="surrogatepass"), hashlib.sha256).hex()

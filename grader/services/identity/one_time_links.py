@@ -107,38 +107,33 @@ def ask(
 
 
 def require(
-    session: Session, *, purpose: LinkPurpose, token: str, now: datetime, lock: bool = False
+    session: Session, *, purpose: LinkPurpose, token: str, now: datetime, use: bool = False
 ) -> AccountLink:
-    """Return a valid, unused link; raise Refusal."""
+    """Return a valid, unused link; raise Refusal.
+
+    With `use`, mark it as used, and delete the user's other links for the same purpose.
+    """
     query = select(AccountLink).where(
         AccountLink.token_sha256 == sha256_of(token),
         AccountLink.purpose == purpose,
         AccountLink.used_at.is_(None),
         AccountLink.expires_at > now,
     )
-    link = session.scalar(query.with_for_update() if lock else query)
+    link = session.scalar(query.with_for_update() if use else query)
     if link is None:
         raise invalid()
+    if use:
+        link.used_at = now
+        session.flush()
+        others = AccountLink.user_id == link.user_id, AccountLink.used_at.is_(None)
+        session.execute(delete(AccountLink).where(AccountLink.purpose == purpose, *others))
     return link
 
 
-def holder(session: Session, link: AccountLink) -> User:
-    """Return the user of a link; raise Refusal if the account was deleted."""
+def holder(session: Session, *, purpose: LinkPurpose, token: str, now: datetime, use: bool = False) -> User:
+    """Return the user of a link of `require`; raise Refusal if the account was deleted."""
+    link = require(session, purpose=purpose, token=token, now=now, use=use)
     person = None if link.user_id is None else session.get(User, link.user_id)
     if person is None or person.deleted_at is not None:
         raise invalid()
     return person
-
-
-def spend(session: Session, *, link: AccountLink, now: datetime) -> None:
-    """Mark a link as used and delete the user's other links for the same purpose."""
-    link.used_at = now
-    session.flush()
-    if link.user_id is not None:
-        session.execute(
-            delete(AccountLink).where(
-                AccountLink.user_id == link.user_id,
-                AccountLink.purpose == link.purpose,
-                AccountLink.used_at.is_(None),
-            )
-        )

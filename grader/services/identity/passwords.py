@@ -3,15 +3,16 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, Refusal
-from grader.models import Login, User
-from grader.services.identity import logins
+from grader.models import LinkPurpose, Login, User
+from grader.services.identity import logins, one_time_links
+from grader.services.site import letters
 from grader.text import counted
 
 AT_ONCE = 1  # hashes per process
@@ -100,4 +101,14 @@ def set_password(session: Session, *, user: User, password_hash: str, keep: Logi
     person.password_hash = password_hash
     logins.end_all(session, user=user, but=keep)
     session.flush()
+    return person
+
+
+def reset(session: Session, *, token: str, password_hash: str, now: datetime) -> User:
+    """Set a new password with a reset link, and end the user's sessions and reset links; raise Refusal."""
+    purpose = LinkPurpose.RESET_PASSWORD
+    person = one_time_links.holder(session, purpose=purpose, token=token, now=now, use=True)
+    set_password(session, user=person, password_hash=password_hash)
+    if person.email and person.email_verified_at:
+        letters.send_to_address(session, "password-changed", person.email, user=person, now=now)
     return person

@@ -1,7 +1,7 @@
 """Pages and slices of long lists."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Select
@@ -15,16 +15,22 @@ Shown = TypeVar("Shown")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """The rows of a page, its number, and the numbers of pages and rows in the whole list."""
+    """The rows of a page, its number, and the number of rows in the whole list."""
 
     rows: tuple[Row, ...]
     page: int
-    page_count: int
+    page_size: int
     count: int
 
-    def with_rows(self, rows: Iterable[Shown]) -> "Page[Shown]":
-        """Return the same page with other rows."""
-        return Page(tuple(rows), self.page, self.page_count, self.count)
+    @property
+    def page_count(self) -> int:
+        """The number of pages, at least 1."""
+        return max(1, -(-self.count // self.page_size))
+
+    @property
+    def first(self) -> int:
+        """The offset of the page's first row."""
+        return min((self.page - 1) * self.page_size, self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,40 +61,10 @@ class Part:
 FIRST = Part()
 
 
-@dataclass(frozen=True, slots=True)
-class Paging:
-    """The position of a page in a list of `count` rows; `start` overrides the offset of its first row."""
-
-    page: int
-    page_size: int
-    count: int
-    start: int | None = None
-
-    @property
-    def page_count(self) -> int:
-        """The number of pages, at least 1."""
-        return max(1, -(-self.count // self.page_size))
-
-    @property
-    def first(self) -> int:
-        """The offset of the page's first row."""
-        start = (self.page - 1) * self.page_size if self.start is None else self.start
-        return min(start, self.count)
-
-    def of(self, rows: Iterable[Row]) -> Page[Row]:
-        """Return the page with its rows."""
-        return Page(tuple(rows), self.page, self.page_count, self.count)
-
-
-def paging(count: int, *, page: int, page_size: int) -> Paging:
-    """Return the position of a page; numbers below 1 mean the first page."""
-    return Paging(max(1, page), page_size, count)
-
-
 def page_of_list(rows: Sequence[Row], *, page: int, page_size: int) -> Page[Row]:
-    """Return a page of a sequence."""
-    place = paging(len(rows), page=page, page_size=page_size)
-    return place.of(rows[place.first : place.first + page_size])
+    """Return a page of a sequence; numbers below 1 mean the first page."""
+    place: Page[Row] = Page((), max(1, page), page_size, len(rows))
+    return replace(place, rows=tuple(rows[place.first : place.first + page_size]))
 
 
 def slice_of_query(

@@ -22,7 +22,7 @@ from grader.models import (
 from grader.services.competitions import boards, lookup
 from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import division_names
-from grader.services.identity import kept_identities, names
+from grader.services.identity import kept_identities
 from grader.services.leaderboards.ranks import Standings
 from grader.services.teams import rosters
 from grader.text import counted
@@ -71,33 +71,30 @@ def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> 
         boards.find(boards.of(previous, version), board)
         ranked = Standings(session, version.id, Split.PRIVATE, board=board).ranked_teams().subquery()
         query = query.join(ranked, ranked.c.team_id == Team.id).where(ranked.c.rank <= top)
-    present = session.scalars(select(Team).where(Team.competition_id == stage.id)).all()
-    carried_ids = {each.carried_from_id for each in present}
-    taken = {each.name_key for each in present}
+    carried_ids = set(session.scalars(select(Team.carried_from_id).where(Team.competition_id == stage.id)))
     entered = session.scalars(select(Participation).where(Participation.competition_id == stage.id))
     known = {each.user_id: each for each in entered}
     members = _members(act, previous)
-    made: list[Team] = []
-    skipped: list[Skipped] = []
+    made, skipped = list[str](), list[Skipped]()
     teams = list(session.scalars(query.order_by(Team.id)))
     if previous.anonymity is not Anonymity.NONE:
         # In the same order, the ids in both stages would tell which name belongs to which alias.
         random.SystemRandom().shuffle(teams)
     for team in teams:
-        lines = [] if team.id in carried_ids else members[team.id]
-        joining = [each for each in lines if not each.obstacle]
-        skipped += [Skipped(team.name, each.user.name, each.obstacle) for each in lines if each.obstacle]
         if team.id in carried_ids:
             skipped.append(Skipped(team.name, None, "already in this stage"))
-        elif not joining:
+            continue
+        joining = [each for each in members[team.id] if not each.obstacle]
+        obstacles = [each for each in members[team.id] if each.obstacle]
+        skipped += [Skipped(team.name, each.user.name, each.obstacle) for each in obstacles]
+        if not joining:
             skipped.append(Skipped(team.name, None, "no member can enter this stage"))
         elif len(joining) > stage.max_team_size:
             limit = counted(stage.max_team_size, "member")
             skipped.append(Skipped(team.name, None, f"larger than {limit}"))
         else:
-            made.append(_copy(act, team, [each.user.id for each in joining], taken))
+            made.append(_copy(act, team, [each.user.id for each in joining]))
             session.add_all(_admitted(act, each, known.get(each.user.id)) for each in joining)
-    session.add_all(made)
     if made:
         act.record(
             "team.carry_over",
@@ -105,7 +102,7 @@ def carry_over(act: Act, *, top: int | None = None, board: str = MAIN_BOARD) -> 
             after={"from": previous.slug, "teams": len(made), "top": top, "board": board},
             public_text=f"The organizers carried {counted(len(made), 'team')} over from the previous stage.",
         )
-    return CarriedOver([team.name for team in made], skipped)
+    return CarriedOver(made, skipped)
 
 
 def _not_carried(message: str) -> OrganizerRefusal:
@@ -158,21 +155,18 @@ def _members(act: Act, previous: Competition) -> Mapping[int, list[_Member]]:
     return found
 
 
-def _copy(act: Act, team: Team, member_ids: Sequence[int], taken: set[str]) -> Team:
-    """Return a new team in this stage; a name that is taken gets a number, and a fixed name stays fixed."""
-    name, number = team.name, 1
-    while names.name_key(name) in taken:
-        number += 1
-        name = names.numbered(team.name, number)
+def _copy(act: Act, team: Team, member_ids: Sequence[int]) -> str:
+    """Add a copy of a team to this stage, and return its name, which has a number if it was taken."""
     here = {"competition_id": act.competition.id}
     made = Team(carried_from_id=team.id, created_at=act.now, **here)
     made.division = team.division if team.division in division_names(act.competition.divisions) else None
-    rosters.set_name(made, name)
-    taken.add(made.name_key)
+    rosters.set_name(made, rosters.free_name(act.session, competition=act.competition, name=team.name))
     made.is_name_fixed = team.is_name_fixed
     made.leader_id = team.leader_id if team.leader_id in member_ids else member_ids[0]
     made.members = [TeamMember(user_id=each, joined_at=act.now, **here) for each in member_ids]
-    return made
+    act.session.add(made)
+    act.session.flush()
+    return made.name
 
 
 def _admitted(act: Act, member: _Member, known: Participation | None) -> Participation:

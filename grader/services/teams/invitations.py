@@ -59,7 +59,12 @@ def accept_link(act: Act, *, token: str) -> Team:
     participations.require_joined(act.session, competition=act.competition, user=act.user, now=act.now)
     present = rosters.find_team(act.session, competition=act.competition, user=act.user)
     if present is not None:
-        _require_free_to_go(act.session, present, team)
+        if present.id == team.id:
+            raise rosters.already_in_team(present)
+        rosters.require_leavable(act.session, team=present)
+        if rosters.count_members(act.session, team=present) > 1:
+            message = f"You are in the team {present.name}. Leave it before you join another."
+            raise Refusal("must_leave", ErrorKind.CONFLICT, message)
     participations.require_one_team(
         act.session, competition=act.competition, users=[act.user.id], teams=[team]
     )
@@ -107,18 +112,3 @@ def end(session: Session, *, team: Team, now: datetime) -> None:
     """End the team's link."""
     is_open = TeamInvite.team_id == team.id, TeamInvite.ended_at.is_(None)
     session.execute(update(TeamInvite).where(*is_open).values(ended_at=now))
-
-
-def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:
-    if present.id == wanted.id:
-        raise rosters.already_in_team(present)
-    rosters.require_not_disqualified(present)
-    if rosters.has_counting_file(session, team=present):
-        message = (
-            f"Your team {present.name} has submitted files, so its members cannot join another team. The "
-            "leaders can merge the two teams."
-        )
-        raise Refusal("must_merge", ErrorKind.CONFLICT, message)
-    if rosters.count_members(session, team=present) > 1:
-        message = f"You are in the team {present.name}. Leave it before you join another."
-        raise Refusal("must_leave", ErrorKind.CONFLICT, message)

@@ -68,17 +68,19 @@ def request(act: Act, *, name: str) -> MergeRequest:
 
 def acceptable(act: Act, *, request_id: int) -> tuple[MergeRequest, Sum]:
     """Return a request that the person can accept, and the combined figures of the teams; raise Refusal."""
-    merge_request = _acceptable(act, request_id)
-    teams = merge_request.from_team, merge_request.to_team
-    return merge_request, together(act.session, competition=act.competition, teams=teams, now=act.now)
+    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
+    rosters.require_changeable(act.competition, act.now)
+    teams = merge_request.from_team, own_team
+    return merge_request, _require_mergeable(act.session, act.competition, *teams, act.now)
 
 
 def accept(act: Act, *, request_id: int) -> Team:
     """Merge the person's team into the requesting team, and return the merged team; raise Refusal."""
-    merge_request = _acceptable(act, request_id)
+    merge_request, _ = acceptable(act, request_id=request_id)
     merge_request.state = RequestState.ACCEPTED
-    taken, into = merge_request.to_team, merge_request.from_team
-    _merge(act.session, act.competition, taken=taken, into=into, now=act.now)
+    into = merge_request.from_team
+    _merge(act.session, act.competition, taken=merge_request.to_team, into=into, now=act.now)
     mail.about_merger(act.session, "merged", competition=act.competition, request=merge_request, now=act.now)
     return into
 
@@ -145,22 +147,12 @@ def max_used_by_now(competition: Competition, now: datetime) -> int | None:
     It is the number of UTC days times the daily limit, but at most the total limit. Extra submissions are not
     included.
     """
-    possible = []
-    if competition.max_daily_submissions is not None:
-        opened = (competition.opens_at or competition.created_at).astimezone(UTC).date()
-        day_count = max(0, (now.astimezone(UTC).date() - opened).days + 1)
-        possible.append(day_count * competition.max_daily_submissions)
-    if competition.max_total_submissions is not None:
-        possible.append(competition.max_total_submissions)
-    return min(possible, default=None)
-
-
-def _acceptable(act: Act, request_id: int) -> MergeRequest:
-    own_team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
-    merge_request = _open(act.session, request_id, MergeRequest.to_team_id == own_team.id)
-    rosters.require_changeable(act.competition, act.now)
-    _require_mergeable(act.session, act.competition, merge_request.from_team, own_team, act.now)
-    return merge_request
+    daily, total = competition.max_daily_submissions, competition.max_total_submissions
+    if daily is None:
+        return total
+    opened = (competition.opens_at or competition.created_at).astimezone(UTC).date()
+    by_now = daily * max(0, (now.astimezone(UTC).date() - opened).days + 1)
+    return by_now if total is None else min(by_now, total)
 
 
 def _find(session: Session, competition: Competition, name: str) -> Team | None:
@@ -178,7 +170,8 @@ def _find(session: Session, competition: Competition, name: str) -> Team | None:
 
 def _require_mergeable(
     session: Session, competition: Competition, team: Team, other: Team, now: datetime
-) -> None:
+) -> Sum:
+    """Return the combined figures of two teams; raise Refusal if they exceed a limit of one team."""
     for each in (team, other):
         rosters.require_not_disqualified(each, team_names.shown(each, competition))
     members = select(TeamMember.user_id).where(TeamMember.team_id.in_([team.id, other.id]))
@@ -192,6 +185,7 @@ def _require_mergeable(
         sum_ = f"Together, the teams have used {both.used_total:,} submissions."
         message = f"{sum_} One team could have used at most {both.max_used:,} so far."
         raise Refusal("too_many_submissions", ErrorKind.CONFLICT, message)
+    return both
 
 
 def _merge(session: Session, competition: Competition, *, taken: Team, into: Team, now: datetime) -> None:

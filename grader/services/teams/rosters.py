@@ -49,6 +49,16 @@ def require_not_disqualified(team: Team, name: str | None = None) -> None:
         raise Refusal("disqualified", ErrorKind.CONFLICT, message)
 
 
+def require_leavable(session: Session, *, team: Team) -> None:
+    """Raise Refusal for a team that can only be merged, because it is disqualified or has a counting file."""
+    require_not_disqualified(team)
+    if has_counting_file(session, team=team):
+        message = (
+            f"The team {team.name} has submitted files, so its members cannot leave it. It can only merge."
+        )
+        raise Refusal("team_has_submitted", ErrorKind.CONFLICT, message)
+
+
 def find_team(session: Session, *, competition: Competition, user: User) -> Team | None:
     """Return the person's team in a competition, or None."""
     return session.scalar(

@@ -41,12 +41,7 @@ def leave(act: Act) -> Team:
     """
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     rosters.require_running(act.competition, act.now)
-    rosters.require_not_disqualified(team)
-    if rosters.has_counting_file(act.session, team=team):
-        message = (
-            f"The team {team.name} has submitted files, so its members cannot leave it. It can only merge."
-        )
-        raise Refusal("team_has_submitted", ErrorKind.CONFLICT, message)
+    rosters.require_leavable(act.session, team=team)
     rosters.remove_member(act.session, team=team, user=act.user)
     return team
 

@@ -23,7 +23,7 @@ from grader.models import (
 )
 from grader.services.closing import tables
 from grader.services.competitions import drafts, lookup, organizers
-from grader.services.identity import accounts, class_rosters, sign_ups, suspensions
+from grader.services.identity import accounts, class_rosters, suspensions
 from grader.services.site import mail_limits as limits
 from grader.services.site.counting import DAY, RateLimit
 from grader.services.site.log import Actor
@@ -124,7 +124,7 @@ def test_a_student_joins_by_link_with_an_existing_or_a_new_account(service, load
     claim(ada, "lovelace")
     hasher = accounts.password_hasher(service.settings)
     given = {"name": "Bobby", "password": "correct horse", "passwords": hasher, "secret": SECRET}
-    service.users["Bobby"] = service.act(sign_ups.use, token=bob[1], **given)
+    service.users["Bobby"] = service.act(accounts.sign_up_by_link, token=bob[1], **given)
     claim(bob, "Bobby")
     assert members(service, competition) == {}
     act(participations.join, competition, "lovelace")

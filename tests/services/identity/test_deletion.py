@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
-from grader.services.identity import accounts, api_tokens, logins, password_resets
+from grader.models import AccountLink, ApiToken, LinkPurpose, Login, Mail, Submission, Team, TeamMember, User
+from grader.services.identity import accounts, api_tokens, logins, one_time_links
 from grader.services.leaderboards.board import board_of
 from grader.services.site import outbox
 from tests.fixtures.races import race
@@ -31,7 +31,7 @@ def test_deleted_account_has_no_name_address_password_login_or_token(service):
         person.email_verified_at = service.now
         login = logins.start(session, user=ada, user_agent="", lifetime=timedelta(days=1), now=service.now)
         _, token = api_tokens.create(session, user=ada, name="Ada's laptop", now=service.now)
-        password_resets.create_link(session, user=ada, now=service.now)
+        one_time_links.create(session, purpose=LinkPurpose.RESET_PASSWORD, user=ada, now=service.now)
         notice = {"kind": outbox.Notice.SCORED, "key": "1", "subject": "S"}
         outbox.notify(session, [(person, "B")], now=service.now, **notice)
     gone = delete(service, "Ada")

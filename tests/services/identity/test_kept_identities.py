@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from grader.models import KeptIdentity, LinkPurpose, TeamMember, User
 from grader.services.competitions import acting
-from grader.services.identity import accounts, email_addresses, identities, one_time_links, sign_ups
+from grader.services.identity import accounts, email_addresses, identities, one_time_links
 from grader.services.site.log import Actor
 from grader.services.teams import invitations, mergers, participations, teams
 from grader.worker.scheduled_tasks import forget_records
@@ -138,7 +138,7 @@ def test_former_address_identifies_the_person(service, act):
             token = one_time_links.create(
                 session, purpose=LinkPurpose.SIGN_UP, address=address, now=service.now
             )
-            service.users[name] = sign_ups.use(
+            service.users[name] = accounts.sign_up_by_link(
                 session, token=token, name=name, password="correct horse battery", passwords=passwords,
                 secret=SECRET, now=service.now,
             )  # fmt: skip

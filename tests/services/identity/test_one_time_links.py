@@ -15,9 +15,8 @@ from grader.services.identity import (
     logins,
     names,
     one_time_links,
-    password_resets,
-    sign_ups,
 )
+from grader.services.identity.passwords import reset
 from grader.services.site import outbox as mail
 from tests.fixtures.refusals import refused
 
@@ -48,7 +47,7 @@ def ask(service, purpose, address, **given):
 def sign_up(service, passwords, name="Ada", address=ADA):
     token = token_of(ask(service, LinkPurpose.SIGN_UP, address))
     return service.act(
-        sign_ups.use, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
+        accounts.sign_up_by_link, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
     )
 
 
@@ -62,7 +61,7 @@ def test_sign_up_link_works_once_and_for_a_day(service, passwords):
 
     def use(now) -> User:
         with service.database.write() as session:
-            return sign_ups.use(
+            return accounts.sign_up_by_link(
                 session, token=token, secret="s", name="Ada", password=PASSWORD, passwords=passwords, now=now
             )
 
@@ -78,7 +77,12 @@ def test_sign_up_with_an_existing_address_sends_a_login_link_and_creates_no_acco
     letter = ask(service, LinkPurpose.SIGN_UP, "ADA@example.org")
     assert "You already have one: Ada" in letter.body
     with service.database.read() as session:
-        assert password_resets.whose(session, token=token_of_reset(letter), now=service.now).name == "Ada"
+        assert (
+            one_time_links.holder(
+                session, purpose=LinkPurpose.RESET_PASSWORD, token=token_of_reset(letter), now=service.now
+            ).name
+            == "Ada"
+        )
 
 
 def token_of_reset(letter):
@@ -92,7 +96,7 @@ def test_reset_sets_the_password_once_and_ends_all_logins_and_other_links(servic
     new = accounts.hashed("another password", name="Ada", passwords=passwords)
     with service.database.write() as session:
         login = logins.start(session, user=ada, user_agent="", lifetime=DAY, now=service.now)
-        password_resets.use(session, token=token, password_hash=new, now=service.now)
+        reset(session, token=token, password_hash=new, now=service.now)
     with service.database.read() as session:
         assert logins.find(session, token=login, now=service.now) is None
         for password, is_right in ((PASSWORD, False), ("another password", True)):
@@ -100,19 +104,28 @@ def test_reset_sets_the_password_once_and_ends_all_logins_and_other_links(servic
             assert accounts.has_password(user, password, passwords=passwords) is is_right
         for spent in (token, other):
             with refused("invalid_link"):
-                password_resets.whose(session, token=spent, now=service.now)
+                one_time_links.holder(
+                    session, purpose=LinkPurpose.RESET_PASSWORD, token=spent, now=service.now
+                )
     assert outbox(service)[-1].subject == "Your password was changed"
 
 
 def test_mailed_reset_lasts_an_hour_and_a_handed_out_one_a_day(service, passwords):
     ada = sign_up(service, passwords)
     mailed = token_of_reset(ask(service, LinkPurpose.RESET_PASSWORD, ADA))
-    handed = service.act(password_resets.create_link, user=ada)
+    handed = service.act(one_time_links.create, purpose=LinkPurpose.RESET_PASSWORD, user=ada)
     for token, lifetime in ((mailed, HOUR), (handed, DAY)):
         with service.database.read() as session:
-            password_resets.whose(session, token=token, now=service.now + lifetime - timedelta(seconds=1))
+            one_time_links.holder(
+                session,
+                purpose=LinkPurpose.RESET_PASSWORD,
+                token=token,
+                now=service.now + lifetime - timedelta(seconds=1),
+            )
             with refused("invalid_link"):
-                password_resets.whose(session, token=token, now=service.now + lifetime)
+                one_time_links.holder(
+                    session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=service.now + lifetime
+                )
 
 
 def test_unknown_address_receives_an_explanation_and_no_link(service):
@@ -161,12 +174,17 @@ def test_two_users_cannot_confirm_the_same_address(service):
 
 @pytest.mark.both_databases
 def test_only_one_of_two_simultaneous_uses_of_a_link_succeeds(service, passwords):
-    token = service.act(sign_ups.invite)
+    token = service.act(one_time_links.create, purpose=LinkPurpose.SIGN_UP)
 
     def use(name: str) -> bool:
         try:
             service.act(
-                sign_ups.use, token=token, secret="s", name=name, password=PASSWORD, passwords=passwords
+                accounts.sign_up_by_link,
+                token=token,
+                secret="s",
+                name=name,
+                password=PASSWORD,
+                passwords=passwords,
             )
         except FairboardError:
             return False
@@ -194,11 +212,11 @@ def test_only_one_of_two_simultaneous_sign_ups_with_similar_names_succeeds(servi
 def test_link_serves_one_purpose_only(service, passwords):
     ada = sign_up(service, passwords)
     with service.database.write() as session:
-        token = password_resets.create_link(session, user=ada, now=service.now)
+        token = one_time_links.create(session, purpose=LinkPurpose.RESET_PASSWORD, user=ada, now=service.now)
         with refused("invalid_link"):
             email_addresses.verify(session, token=token, secret="s", now=service.now)
         with refused("invalid_link"):
-            logins.link_holder(session, token=token, now=service.now)
+            one_time_links.holder(session, purpose=LinkPurpose.LOG_IN, token=token, now=service.now)
         assert token not in {link.token_sha256 for link in session.scalars(select(AccountLink))}
 
 

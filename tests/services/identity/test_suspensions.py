@@ -68,7 +68,7 @@ def test_suspension_ends_sessions_tokens_and_links_until_the_account_is_reinstat
     competition = service.competition()
     session_token = start(service, "ada")
     _, text = service.act(api_tokens.create, user=service.user("ada"), name="")
-    link = service.act(logins.create_link, user=service.user("ada"))
+    link = service.act(one_time_links.create, purpose=LinkPurpose.LOG_IN, user=service.user("ada"))
     upload, _ = service.act(
         uploads.announce, user=service.user("ada"), competition=competition, name="a.csv", size_bytes=1
     )
@@ -77,7 +77,7 @@ def test_suspension_ends_sessions_tokens_and_links_until_the_account_is_reinstat
         assert logins.find(session, token=session_token, now=service.now) is None
         assert api_tokens.find(session, token=text, now=service.now) is None
         with refused("invalid_link"):
-            logins.link_holder(session, token=link, now=service.now)
+            one_time_links.holder(session, purpose=LinkPurpose.LOG_IN, token=link, now=service.now)
         with pytest.raises(uploads.UnknownUpload):
             uploads.find(session, token=upload, now=service.now)
     with refused("suspended", match=r"suspended \(Shared accounts\)"):

@@ -127,7 +127,7 @@ def test_team_with_a_counting_file_cannot_be_left(together, act, service, roster
             act(teams.leave, competition, name)
         with refused("already_in_team"):
             act(teams.create, competition, name, name="Next")
-        with refused("must_merge"):
+        with refused("team_has_submitted"):
             act(invitations.accept_link, competition, name, token=link)
     assert roster(competition, "ada") == ["ada", "bob"]
     reject(service, sent)  # a rejected file does not count

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 import pytest
 
 from grader.errors import ErrorKind, Refusal
+from grader.models import LinkPurpose
 from grader.services.identity import (
     accounts,
     administrators,
     login_guesses,
-    password_resets,
+    one_time_links,
     passwords,
-    sign_ups,
 )
 from webapp.server import connections
 
@@ -94,7 +94,9 @@ def test_a_reset_link_works_for_a_user_who_is_locked_everywhere(site):
     ada = site.person("Ada")
     attack(site, "Ada")
     with site.database.write() as session:
-        token = password_resets.create_link(session, user=ada.user, now=site.now())
+        token = one_time_links.create(
+            session, purpose=LinkPurpose.RESET_PASSWORD, user=ada.user, now=site.now()
+        )
     browser = site.app.test_client()
     form = {"csrf_token": site.form_token(browser, f"/reset/{token}"), "password": "another good one"}
     assert browser.post(f"/reset/{token}", data=form).status_code == 302
@@ -138,8 +140,10 @@ def test_every_form_that_hashes_a_password_uses_its_own_queue(site, monkeypatch)
         setup = administrators.create_setup_link(session, now=site.now())
     ada = site.person("Ada")
     with site.database.write() as session:
-        reset = password_resets.create_link(session, user=ada.user, now=site.now())
-        invitation = sign_ups.invite(session, now=site.now())
+        reset = one_time_links.create(
+            session, purpose=LinkPurpose.RESET_PASSWORD, user=ada.user, now=site.now()
+        )
+        invitation = one_time_links.create(session, purpose=LinkPurpose.SIGN_UP, now=site.now())
     tokens = {"/setup": setup, "/reset": reset, "/sign-up": invitation}
     waited: set[str] = set()
 

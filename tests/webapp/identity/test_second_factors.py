@@ -5,8 +5,8 @@ import re
 import pytest
 from sqlalchemy import select, update
 
-from grader.models import AuditEntry, FactorStep, Mail, Role, SecondFactor, User
-from grader.services.identity import login_guesses, logins, password_resets
+from grader.models import AuditEntry, FactorStep, LinkPurpose, Mail, Role, SecondFactor, User
+from grader.services.identity import login_guesses, one_time_links
 from tests.fixtures.arena import PASSWORD
 from tests.fixtures.authenticators import Passkey, code_at, options_in, secret_in
 from webapp.http import context
@@ -76,8 +76,8 @@ def test_every_kind_of_login_asks_for_the_second_factor(arena):
     add_app(ann)
     with arena.database.write() as session:
         user = session.get_one(User, ann.user.id)
-        link = logins.create_link(session, user=user, now=arena.now())
-        reset = password_resets.create_link(session, user=user, now=arena.now())
+        link = one_time_links.create(session, purpose=LinkPurpose.LOG_IN, user=user, now=arena.now())
+        reset = one_time_links.create(session, purpose=LinkPurpose.RESET_PASSWORD, user=user, now=arena.now())
     browser = arena.app.test_client()
     assert send(arena, browser, f"/login/{link}").headers["Location"] == STEP
     assert send(arena, browser, f"/reset/{reset}", password="quite another one").status_code == 302

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from grader.models import AuditEntry, FactorKind, Identity, Login, SecondFactor, User
-from grader.services.identity import openid_connect, password_resets
+from grader.models import AuditEntry, FactorKind, Identity, LinkPurpose, Login, SecondFactor, User
+from grader.services.identity import one_time_links, openid_connect
 from tests.fixtures.arena import PASSWORD, Person
 from tests.fixtures.authenticators import code_at, secret_in
 from tests.fixtures.identity_providers import log_in_with, sign_up_with
@@ -67,7 +67,9 @@ def turn_off_passwords(arena):
 
 def reset_link(arena, person):
     with arena.database.write() as session:
-        return password_resets.create_link(session, user=person.user, now=arena.now())
+        return one_time_links.create(
+            session, purpose=LinkPurpose.RESET_PASSWORD, user=person.user, now=arena.now()
+        )
 
 
 def forget_metadata(arena):
