@@ -9,6 +9,7 @@ from grader.errors import ErrorKind, Refusal
 from grader.models import User
 from grader.services.identity import accounts, identities, login_guesses, names
 from grader.services.identity.login_guesses import Guesser
+from grader.services.site import counting
 from webapp.http import auth
 from webapp.http.context import reading
 from webapp.http.site import current_site
@@ -63,5 +64,5 @@ def _is_right(user: User | None, password: str, attempt: Guesser) -> bool:
         is_right = accounts.has_password(user, password, passwords=site.passwords)
     if is_right:
         with site.database.write() as session:
-            login_guesses.take_back(session, counted=counted)
+            counting.take_back(session, ids=counted)
     return is_right

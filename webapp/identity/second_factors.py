@@ -15,6 +15,7 @@ from grader.models import FactorPurpose, FactorStep, SecondFactor, User
 from grader.services.competitions.acting import Act
 from grader.services.identity import login_guesses, logins, second_factors
 from grader.services.identity.second_factors import NewApp, Proof
+from grader.services.site import counting
 from webapp.http import auth, errors
 from webapp.http.auth import PROVIDER, STEP, TARGET
 from webapp.http.confirmation import Question, confirm
@@ -231,7 +232,7 @@ def _is_proved(session: Any, user: User) -> bool:
     key = site.settings.secret()
     if not second_factors.verify(session, user=user, proof=proof, ceremony=_ceremony(), key=key, now=now):
         return False
-    login_guesses.take_back(session, counted=counted)
+    counting.take_back(session, ids=counted)
     return True
 
 

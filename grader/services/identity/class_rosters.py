@@ -345,7 +345,8 @@ def claim(session: Session, *, token: str, user: User, secret: str, now: datetim
         message = f"You have already joined this class as {present.name}."
         raise Refusal("already_student", ErrorKind.CONFLICT, message)
     if entry.email:
-        kept_identities.require_not_suspended(session, user=user, address=entry.email, secret=secret)
+        hashes = [kept_identities.address_hash(secret, entry.email)]
+        kept_identities.require_not_suspended(session, user=user, hashes=hashes)
     person = session.get_one(User, user.id)
     if link.email and not person.email_verified_at and not email_addresses.owner(session, address=link.email):
         email_addresses.confirm(session, user=person, address=link.email, secret=secret, now=now)

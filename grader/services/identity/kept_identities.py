@@ -27,11 +27,6 @@ from grader.services.identity import logins
 from grader.services.site import mail_addresses as addresses
 from grader.services.teams import rosters
 
-SUSPENDED = (
-    "The account of the person with this e-mail address or login was suspended on this site. Contact the "
-    "site's administrators."
-)
-
 
 def keep(session: Session, *, user: User, secret: str) -> None:
     """Store the hashes of a user's current identities and verified addresses.
@@ -47,20 +42,20 @@ def keep_new(session: Session, *, user: User, secret: str) -> None:
 
     Raises Refusal if another account with one of the hashes is suspended.
     """
-    _require_not_suspended(session, user, _hashes(session, user, secret))
+    require_not_suspended(session, user=user, hashes=_hashes(session, user, secret))
     keep(session, user=user, secret=secret)
 
 
-def require_not_suspended(session: Session, *, user: User, address: str, secret: str) -> None:
-    """Raise Refusal if another account with an address is suspended."""
-    _require_not_suspended(session, user, [_address_hash(secret, addresses.key(address))])
-
-
-def _require_not_suspended(session: Session, user: User, hashes: list[str]) -> None:
+def require_not_suspended(session: Session, *, user: User, hashes: Sequence[str]) -> None:
+    """Raise Refusal if another account with one of the hashes is suspended."""
     same = KeptIdentity.identity_hash.in_(hashes), KeptIdentity.user_id != user.id
     is_suspended = KeptIdentity.user_id == User.id, User.suspended_at.is_not(None)
     if session.scalar(select(exists().where(*same, *is_suspended))):
-        raise Refusal("suspended_person", ErrorKind.FORBIDDEN, SUSPENDED)
+        message = (
+            "The account of the person with this e-mail address or login was suspended on this site. Contact "
+            "the site's administrators."
+        )
+        raise Refusal("suspended_person", ErrorKind.FORBIDDEN, message)
 
 
 def others(user_ids: Sequence[int] | Select[int]) -> Select[int]:
@@ -88,16 +83,9 @@ def counting_team(
     but_for: Sequence[Team],
 ) -> Team | None:
     """Return another team with a counting file and another account of these users, except `but_for`."""
-    query = (
-        select(Team)
-        .join(TeamMember)
-        .where(
-            Team.competition_id == competition.id,
-            Team.id.not_in([each.id for each in but_for]),
-            TeamMember.user_id.in_(others(user_ids)),
-            rosters.counts(),
-        )
-    )
+    here = Team.competition_id == competition.id, Team.id.not_in([each.id for each in but_for])
+    theirs = TeamMember.user_id.in_(others(user_ids)), rosters.counts()
+    query = select(Team).join(TeamMember).where(*here, *theirs)
     return session.scalar(query.order_by(Team.id).limit(1))
 
 
@@ -116,12 +104,13 @@ def is_old(now: datetime) -> ColumnElement[bool]:  # noqa: ARG001
     return KeptIdentity.user_id.in_(gone) & ~runs
 
 
+def address_hash(secret: str, address: str) -> str:
+    """Return the hash of an address."""
+    return logins.keyed_hash(secret, f"address {addresses.key(address)}")
+
+
 def _hashes(session: Session, user: User, secret: str) -> list[str]:
     identities = session.scalars(select(Identity).where(Identity.user_id == user.id)).all()
     hashes = [logins.keyed_hash(secret, f"identity {each.issuer}\0{each.subject}") for each in identities]
-    keys = [user.email_key, *(each.email and addresses.key(each.email) for each in identities)]
-    return [*hashes, *(_address_hash(secret, each) for each in dict.fromkeys(keys) if each)]
-
-
-def _address_hash(secret: str, key: str) -> str:
-    return logins.keyed_hash(secret, f"address {key}")
+    verified = [user.email_key, *(each.email for each in identities)]
+    return [*hashes, *dict.fromkeys(address_hash(secret, each) for each in verified if each)]

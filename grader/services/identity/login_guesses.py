@@ -72,7 +72,7 @@ def require_room(session: Session, *, guesser: Guesser, now: datetime) -> None:
 
 
 def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ...]:
-    """Count an attempt as wrong before it is checked; return the ids for `take_back`. Raise Refusal."""
+    """Count an attempt as wrong before it is checked; return the ids of the counts. Raise Refusal."""
     counting.hold_lock(session, f"guesses at {guesser.account}")
     if guesser.device is None:
         counting.hold_lock(session, f"guesses from {guesser.address}")
@@ -80,11 +80,6 @@ def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ..
     return tuple(
         counting.add(session, kind=kind, whose=whose, now=now) for kind, whose, _ in _counters(guesser)
     )
-
-
-def take_back(session: Session, *, counted: Sequence[int]) -> None:
-    """Undo the count of an attempt that was correct or was never checked."""
-    counting.take_back(session, ids=counted)
 
 
 def _counters(guesser: Guesser) -> Iterator[tuple[str, str, Sequence[RateLimit]]]:

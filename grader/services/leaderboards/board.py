@@ -50,7 +50,7 @@ from grader.services.competitions.settings_model import division_names
 from grader.services.leaderboards import shown_scores
 from grader.services.leaderboards.group_tables import Stored, WorstGroup, worst_of
 from grader.services.leaderboards.ranks import Standings
-from grader.services.site.paging import PAGE_SIZE, Paging, paging
+from grader.services.site.paging import PAGE_SIZE, Page
 from grader.text import one_line
 from grader.visibility import Feedback, Field, Phase, Viewer, visible, visible_fields
 
@@ -325,7 +325,7 @@ class _Source:
         usual = is_usually_descending(request.sort, self.about, self.rule)
         descending = usual if request.descending is None else request.descending
         is_plain = request.sort in (Sort.RANK, Sort.SCORE) and descending is usual and not request.search
-        place = paging(team_count, page=request.page, page_size=request.page_size)
+        place: Page[Any] = Page((), max(1, request.page), request.page_size, team_count)
         ranks, found_count = self._ranks(request, place, is_descending=descending)
         place = replace(place, count=found_count)
         loaded = self.load(ranks)
@@ -357,7 +357,7 @@ class _Source:
             shared=tuple(rows),
         )
 
-    def _add_benchmarks(self, rows: list[ShownRow], place: Paging) -> None:
+    def _add_benchmarks(self, rows: list[ShownRow], place: Page[Any]) -> None:
         """Insert the benchmarks of a page in rank order, with the visible terms and worst groups."""
         start, end = place.first, place.first + place.page_size
         shown = self._benchmarks()
@@ -510,7 +510,7 @@ class _Source:
         return shown_scores.shown_errors(stored, (name,)).get(name)
 
     def _ranks(
-        self, request: BoardRequest, place: Paging, *, is_descending: bool
+        self, request: BoardRequest, place: Page[Any], *, is_descending: bool
     ) -> tuple[dict[int, int], int]:
         """Return the ranks of a page's teams in the requested order, and the number of teams found.
 

@@ -160,12 +160,13 @@ def refusal(
             return _not_admitted()
         case EntryState.RULES_CHANGED:
             return _rules_changed(competition)
-        case EntryState.OUTSIDE:
-            return _entry_closed(competition, now) or (
-                _not_joined(competition) if must_ask(competition) else None
-            )
-        case EntryState.JOINED:
-            return None
+        case EntryState.OUTSIDE if closed := _entry_closed(competition, now):
+            return closed
+        case EntryState.OUTSIDE if must_ask(competition):
+            page = entry_page(competition)
+            message = f"You have not joined this competition yet. Join it on its {page} page."
+            return EntryRefused("not_joined", message)
+    return None
 
 
 def require_joined(session: Session, *, competition: Competition, user: User, now: datetime) -> Participation:
@@ -230,11 +231,6 @@ def require_one_team(
 def _not_admitted() -> EntryRefused:
     message = "The organizers did not admit you to this competition. Ask them for the reason."
     return EntryRefused("not_admitted", message)
-
-
-def _not_joined(competition: Competition) -> EntryRefused:
-    message = f"You have not joined this competition yet. Join it on its {entry_page(competition)} page."
-    return EntryRefused("not_joined", message)
 
 
 def _rules_changed(competition: Competition) -> EntryRefused:

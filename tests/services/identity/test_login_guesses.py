@@ -84,7 +84,7 @@ def test_correct_password_does_not_count_as_a_guess(service):
     for _ in range(login_guesses.STRANGERS[0].count + 1):
         with service.database.write() as session:
             counted = login_guesses.begin(session, guesser=guesser(), now=service.now)
-            login_guesses.take_back(session, counted=counted)
+            counting.take_back(session, ids=counted)
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Tally)) == 0
 
