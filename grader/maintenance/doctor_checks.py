@@ -218,11 +218,8 @@ def of_scoring(session: Session) -> Iterator[DoctorFinding]:
 
 def of_queues(session: Session) -> DoctorFinding:
     """Report the number of open and failed jobs and e-mails."""
-    lines = []
-    for queue in monitoring.queues(session, now=db.now(session)):
-        counts = [f"{count:,} {state}" for state, count in queue.states.items() if count]
-        if counts:
-            lines.append(f"{queue.name}: {', '.join(counts)}")
+    counts = monitoring.jobs(session)[0] | monitoring.mails(session, db.now(session))[0]
+    lines = [f"{queue}: {count:,} {state}" for (queue, state), count in counts.items() if count]
     return ok("queues", f"{'; '.join(lines)}." if lines else "All queues are empty.")
 
 
@@ -254,13 +251,13 @@ def of_backups(settings: Settings, session: Session) -> Iterator[DoctorFinding]:
         yield warning("backup", f"{target} and the blobs can be lost together. Choose another place for it.")
     now = db.now(session)
     status = backup_runs.status(session, now=now, target=target)
-    last = status.last_success_at
+    last = status.last.started_at if status.last else None
     state = f"The last backup is {_age(now - last)} old." if last else "There is no backup."
     is_late = last is None or now - last > settings.backup_interval() + BACKUP_PATIENCE
-    if status.failing_since is not None:
-        since = f"{status.failing_since:%-d %b %Y, %H:%M} UTC"
-        yield alarm("backup", f"Backups have failed since {since}: {status.error} {state}")
-    elif status.running_since:
+    if failures := status.failures:
+        since = f"{failures[0].started_at:%-d %b %Y, %H:%M} UTC"
+        yield alarm("backup", f"Backups have failed since {since}: {failures[-1].error} {state}")
+    elif status.is_running:
         yield ok("backup", f"{state} A backup is in progress.")
     elif target is None:
         finding = warning if is_late else ok

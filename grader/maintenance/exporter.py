@@ -62,7 +62,7 @@ class Exporter:
             with self._database.read() as session:
                 now = db.now(session)
                 readings = monitoring.gauges(session, now=now)
-                last = backup_runs.last_success_at(session)
+                last = backup_runs.last_success(session)
         except Exception as error:
             if not db.is_unavailable(error):
                 raise
@@ -73,7 +73,7 @@ class Exporter:
         seconds = time.perf_counter() - start
         yield _single("fairboard_state_read_seconds", "Time to read the site's state.", seconds)
         if last is not None or self._settings.backup_target is not None:
-            age = math.inf if last is None else (now - last).total_seconds()
+            age = math.inf if last is None else (now - last.started_at).total_seconds()
             yield _single("fairboard_backup_age_seconds", "Age of the newest complete backup.", age)
             interval = self._settings.backup_interval().total_seconds()
             yield _single("fairboard_backup_interval_seconds", "Maximum planned age of a backup.", interval)

@@ -371,7 +371,7 @@ def test_target_in_the_blob_storage_is_rejected(service, tmp_path):
     inside = service.settings.model_copy(update={"backup_target": f"{service.settings.data_dir}/blobs"})
     with refused("cannot_back_up"):
         run(service, inside)
-    assert "in the blob storage" in (status(service).error or "")
+    assert "in the blob storage" in status(service).failures[-1].error
 
 
 def test_a_backup_that_waits_for_the_lock_starts_after_the_wait(service, configured):
@@ -466,12 +466,12 @@ def test_a_full_disk_leaves_the_last_backup_usable_and_administrators_receive_on
     assert list(configured.data_dir.glob("backup-scratch-*")) == []
     (mail,) = mails()
     assert "A disk is full." in mail.body and "The last complete backup contains" in mail.body
-    assert status(service).error == disk.FULL and status(service).failing_since is not None
+    assert status(service).failures[-1].error == disk.FULL
     with service.database.read() as session:
         (finding,) = doctor_checks.of_backups(configured, session)
     assert finding.level == "alarm" and "A disk is full." in finding.message
     run(service, configured)
-    assert status(service).error is None and check(configured) == []
+    assert status(service).failures == [] and check(configured) == []
     with monkeypatch.context() as patch:
         patch.setattr(Store, "add_record", full)
         with pytest.raises(OSError, match="No space"):
@@ -518,7 +518,7 @@ def test_restored_installation_lists_the_backup_from_which_it_was_restored(servi
         newest = session.scalars(select(BackupRun).order_by(BackupRun.id.desc())).first()
         assert newest is not None
         assert (newest.name, newest.ended_at) == (made[-1].record.name, made[-1].record.made_at)
-        assert backup_runs.last_success_at(session) == newest.started_at
+        assert backup_runs.last_success(session).id == newest.id
         (finding,) = doctor_checks.of_backups(settings, session)
         assert finding.level == "ok"
 

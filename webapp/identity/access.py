@@ -171,7 +171,9 @@ def reset(token: str) -> ResponseReturnValue:
     if request.method == "GET":
         return render_template(template, problems={}, name=name)
     try:
-        password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
+        with site.passwords.turn():
+            password = request.form.get("password", "")
+            password_hash = accounts.hashed(password, name=name, passwords=site.passwords)
     except Refusal as error:
         return refused(template, error, name=name)
     with site.database.write() as session:

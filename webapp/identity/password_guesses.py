@@ -51,18 +51,18 @@ def own_password_is_right(password: str) -> bool:
 
 def _is_right(user: User | None, password: str, attempt: Guesser) -> bool:
     """Reject attempts over a limit; count any other attempt before checking its password."""
-    site = current_site()
-    if not site.settings.rate_limits:
-        return accounts.has_password(user, password, passwords=site.passwords)
+    site, counted = current_site(), tuple[int, ...]()
     is_known = attempt.device is not None
     site.passwords.require_place(is_known=is_known)
-    with reading() as session:
-        login_guesses.require_room(session, guesser=attempt, now=db.now(session))
+    if site.settings.rate_limits:
+        with reading() as session:
+            login_guesses.require_room(session, guesser=attempt, now=db.now(session))
     with site.passwords.turn(is_known=is_known):
-        with site.database.write() as session:
-            counted = login_guesses.begin(session, guesser=attempt, now=db.now(session))
+        if site.settings.rate_limits:
+            with site.database.write() as session:
+                counted = login_guesses.begin(session, guesser=attempt, now=db.now(session))
         is_right = accounts.has_password(user, password, passwords=site.passwords)
-    if is_right:
+    if is_right and counted:
         with site.database.write() as session:
             counting.take_back(session, ids=counted)
     return is_right

@@ -169,11 +169,6 @@ def _has_not_ended(now: datetime | ColumnElement[datetime]) -> tuple[ColumnEleme
     return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now)
 
 
-def _insufficient(what: str) -> Refusal:
-    message = f"A token cannot create a token with more rights than its own: {what}."
-    return Refusal("insufficient_token", ErrorKind.FORBIDDEN, message)
-
-
 def _bounded(
     asking: ApiToken,
     *,
@@ -182,8 +177,12 @@ def _bounded(
     expires_at: datetime | None,
 ) -> datetime | None:
     """Return the earlier of both tokens' expiries; raise Refusal if `asking` has fewer rights."""
+    lacks = ""
     if more := [scope for scope in scopes if scope.value not in asking.scopes]:
-        raise _insufficient(f"it lacks the scope {' and '.join(more)}")
-    if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):
-        raise _insufficient("it is limited to one competition")
+        lacks = f"it lacks the scope {' and '.join(more)}"
+    elif asking.competition_id not in (None, competition and competition.id):
+        lacks = "it is limited to one competition"
+    if lacks:
+        message = f"A token cannot create a token with more rights than its own: {lacks}."
+        raise Refusal("insufficient_token", ErrorKind.FORBIDDEN, message)
     return min(filter(None, (expires_at, asking.expires_at)), default=None)

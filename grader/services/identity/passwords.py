@@ -2,9 +2,8 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Literal
 
 from argon2 import PasswordHasher
 from sqlalchemy.orm import Session
@@ -31,38 +30,23 @@ SITE_NAMES = ("Fairboard",)
 
 
 class BoundedHasher(PasswordHasher):
-    """A hasher with two queues. It raises Refusal if a queue is full or the wait is too long."""
+    """A hasher with two queues for `turn`, within which web processes hash and verify."""
 
     def __init__(self, *, time_cost: int, memory_cost: int) -> None:
         super().__init__(time_cost=time_cost, memory_cost=memory_cost, parallelism=1)
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._places = {known: threading.BoundedSemaphore(MOST_WAITING) for known in (True, False)}
-        self._mine = threading.local()
 
     @contextmanager
     def turn(self, *, is_known: bool = False) -> Iterator[None]:
-        """Wait for a slot and hold it for `hash` and `verify`."""
+        """Wait for a slot and hold it; raise Refusal if the queue is full or the wait is too long."""
         with _acquired(self._places[is_known], timeout=0), _acquired(self._slots, timeout=WAIT_SECONDS):
-            self._mine.is_held = True
-            try:
-                yield
-            finally:
-                self._mine.is_held = False
+            yield
 
     def require_place(self, *, is_known: bool) -> None:
         """Raise Refusal if the queue is full; call this before more expensive checks."""
         with _acquired(self._places[is_known], timeout=0):
             pass
-
-    def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
-        """Hash a password; wait for a slot unless the caller holds one."""
-        with nullcontext() if getattr(self._mine, "is_held", False) else self.turn():
-            return super().hash(password, salt=salt)
-
-    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002 - the library's name
-        """Verify a password; wait for a slot unless the caller holds one."""
-        with nullcontext() if getattr(self._mine, "is_held", False) else self.turn():
-            return super().verify(hash, password)
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Backup runs: lock, schedule, results, e-mails about failures."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from sqlalchemy import and_, delete, func, or_, select, true, update
+from sqlalchemy import and_, delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, OrganizerRefusal
@@ -28,40 +28,30 @@ class BackupInProgress(OrganizerError):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BackupStatus:
-    """The last complete backup, the current run, and the failures since the last complete backup.
+class BackupStatus(NamedTuple):
+    """The last complete backup, the failed runs since then, and whether a run is in progress."""
 
-    `last_success_at` is the time of the backed-up state. All fields are None if there is nothing to report.
-    """
-
-    last_success_at: datetime | None
-    running_since: datetime | None
-    failing_since: datetime | None
-    error: str | None
+    last: BackupRun | None
+    failures: list[BackupRun]
+    is_running: bool
 
 
 def status(session: Session, *, now: datetime, target: str | None = None) -> BackupStatus:
-    """Return the state of the backups in one target or all, for metrics and `doctor`."""
-    last = _last_success(session, target)
-    of_target = true() if target is None else BackupRun.target == target
-    failed = of_target, BackupRun.id > (last.id if last else 0), BackupRun.error.is_not(None)
+    """Return the state of the backups in one target or all."""
+    last = last_success(session, target)
+    runs = select(BackupRun).where(BackupRun.id > (last.id if last else 0)).order_by(BackupRun.id)
+    later = session.scalars(runs if target is None else runs.where(BackupRun.target == target)).all()
     return BackupStatus(
-        last_success_at=None if last is None else last.started_at,
-        running_since=session.scalar(
-            select(func.min(BackupRun.started_at)).where(
-                BackupRun.ended_at.is_(None), BackupRun.lease_until > now
-            )
-        ),
-        failing_since=session.scalar(select(func.min(BackupRun.started_at)).where(*failed)),
-        error=session.scalar(select(BackupRun.error).where(*failed).order_by(BackupRun.id.desc()).limit(1)),
+        last,
+        failures=[each for each in later if each.error is not None],
+        is_running=any(each.ended_at is None and each.lease_until > now for each in later),
     )
 
 
-def last_success_at(session: Session) -> datetime | None:
-    """Return the start of the newest complete backup, or None if there is none."""
-    last = _last_success(session, None)
-    return None if last is None else last.started_at
+def last_success(session: Session, target: str | None = None) -> BackupRun | None:
+    """Return the newest complete backup in one target or all, or None if there is none."""
+    query = select(BackupRun).where(BackupRun.name.is_not(None)).order_by(BackupRun.id.desc()).limit(1)
+    return session.scalar(query if target is None else query.where(BackupRun.target == target))
 
 
 def is_due(session: Session, *, target: str, interval: timedelta, now: datetime) -> bool:
@@ -72,7 +62,7 @@ def is_due(session: Session, *, target: str, interval: timedelta, now: datetime)
         BackupRun.error.is_not(None),
         BackupRun.ended_at > now - min(RETRY_AFTER, interval),
     )
-    last = _last_success(session, target)
+    last = last_success(session, target)
     if session.scalar(select(BackupRun.id).where(or_(is_running, has_failed)).limit(1)) is not None:
         return False
     return last is None or last.started_at <= now - interval
@@ -127,7 +117,7 @@ def fail(session: Session, *, run_id: int, error: str, is_scheduled: bool, now: 
     session.flush()
     if not is_scheduled:
         return
-    last = _last_success(session, run.target)
+    last = last_success(session, run.target)
     values = {"error": run.error, "target": run.target, "last": last and last.started_at}
     administrators = select(User).where(
         User.is_admin, User.deleted_at.is_(None), User.email.is_not(None), User.email_verified_at.is_not(None)
@@ -158,8 +148,3 @@ def end_restored(session: Session, *, made_at: datetime) -> None:
         .values(ended_at=made_at, name=f"{made_at:%Y%m%dT%H%M%S%fZ}")
     )
     session.execute(delete(BackupRun).where(is_open))
-
-
-def _last_success(session: Session, target: str | None) -> BackupRun | None:
-    query = select(BackupRun).where(BackupRun.name.is_not(None)).order_by(BackupRun.id.desc()).limit(1)
-    return session.scalar(query if target is None else query.where(BackupRun.target == target))

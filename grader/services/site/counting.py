@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.orm import Session
 
 from grader.models import Tally
+from grader.text import counted
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -78,13 +79,9 @@ def take_back(session: Session, *, ids: Sequence[int]) -> None:
 
 def when(moment: datetime, now: datetime) -> str:
     """Return a text with the remaining time until `moment` and the time itself."""
-    left = max(1, math.ceil((moment - now).total_seconds()))
-    if left < 120:
-        return f"in {left} second{'s' if left > 1 else ''}"
-    day = "" if moment.date() == now.date() else f"{moment:%Y-%m-%d} "
-    minutes = math.ceil(left / 60)
-    about = f"{minutes} minutes" if minutes < 120 else f"{math.ceil(minutes / 60)} hours"
-    return f"in {about}, at {day}{moment:%H:%M:%S} UTC"
+    minutes = max(1, math.ceil((moment - now) / MINUTE))
+    left = counted(minutes, "minute") if minutes < 120 else counted(math.ceil(minutes / 60), "hour")
+    return f"in {left}, at {moment:%-d %b, %H:%M:%S} UTC"
 
 
 def is_old(now: datetime) -> ColumnElement[bool]:

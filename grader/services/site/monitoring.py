@@ -1,7 +1,7 @@
 """Site state for Prometheus and `fairboard doctor`: queues and counts."""
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -33,18 +33,6 @@ IS_RESCORING = ScoringVersion.state == ScoringVersionState.PREPARING
 IS_SHOWN = OrganizerJob.dismissed_at.is_(None)
 
 
-@dataclass(slots=True)
-class Queue:
-    """The number of rows by state, and the time at which the oldest open row started to wait.
-
-    Only the queue of rescorings counts its finished jobs.
-    """
-
-    name: str
-    states: dict[str, int]
-    oldest_at: datetime | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The current values of one gauge by the values of its labels."""
@@ -55,32 +43,32 @@ class Reading:
     values: Mapping[Any, float] = field(default_factory=dict)
 
 
-def queues(session: Session, *, now: datetime) -> list[Queue]:
-    """Return the queues of jobs by kind, then the queue of e-mails."""
-    return [*_jobs(session), _mail(session, now)]
+Counts = dict[tuple[str, str], int]
+"""The number of rows by queue and state."""
 
 
 def gauges(session: Session, *, now: datetime) -> list[Reading]:
     """Return all gauges that are read from the database."""
-    *jobs, mail = queues(session, now=now)
-    job_ages = {(each.name,): _age(each, now) for each in jobs}
-    by_state = {(each.name, state): count for each in jobs for state, count in each.states.items()}
-    mails = {(state,): count for state, count in mail.states.items()}
-    mail_age = _age(mail, now)
+    counts, oldest = jobs(session)
+    ages = {(kind,): _age(oldest.get(kind), now) for kind in KINDS}
+    mail_counts, oldest_mail = mails(session, now)
+    mail_states = {(state,): count for (_, state), count in mail_counts.items()}
+    mail_age = {(): _age(oldest_mail, now)}
     return [
         _counted(session, "fairboard_submissions", Submission.status, SubmissionStatus),
         _counted(session, "fairboard_competitions", Competition.state, CompetitionState),
-        Reading("fairboard_jobs", "Jobs by kind and state.", ("kind", "state"), by_state),
-        Reading("fairboard_oldest_job_seconds", "Age of the oldest open job, or 0.", ("kind",), job_ages),
-        Reading("fairboard_mail", "Undelivered e-mails by state.", ("state",), mails),
-        Reading("fairboard_mail_oldest_seconds", "Age of the oldest one, or 0.", values={(): mail_age}),
+        Reading("fairboard_jobs", "Jobs by kind and state.", ("kind", "state"), counts),
+        Reading("fairboard_oldest_job_seconds", "Age of the oldest open job, or 0.", ("kind",), ages),
+        Reading("fairboard_mail", "Undelivered e-mails by state.", ("state",), mail_states),
+        Reading("fairboard_mail_oldest_seconds", "Age of the oldest one, or 0.", values=mail_age),
     ]
 
 
-def _jobs(session: Session) -> Iterator[Queue]:
-    """Yield the open and failed jobs by kind, and the finished ones of rescorings."""
-    queues = {kind: Queue(kind, dict.fromkeys(SHOWN_STATES, 0)) for kind in KINDS}
-    queues[RESCORING].states[JobState.DONE] = 0
+def jobs(session: Session) -> tuple[Counts, dict[str, datetime]]:
+    """Count the open and failed jobs, and finished rescorings; also return the oldest open jobs."""
+    counts = {(kind, str(state)): 0 for kind in KINDS for state in SHOWN_STATES}
+    counts[RESCORING, JobState.DONE] = 0
+    oldest = dict[str, datetime]()
     scoring = _job_counts(ScoringJob, literal(SCORING)).join(ScoringVersion)
     rescoring = _job_counts(ScoringJob, literal(RESCORING)).join(ScoringVersion)
     of_organizers = _job_counts(OrganizerJob, OrganizerJob.kind).group_by(OrganizerJob.kind)
@@ -90,25 +78,25 @@ def _jobs(session: Session) -> Iterator[Queue]:
         of_organizers.where(IS_SHOWN, OrganizerJob.state.in_(SHOWN_STATES)),
     ):
         for kind, state, count, since in session.execute(query):
-            queue = queues[kind]
             # A rejected file is a result too.
-            queue.states[state if state in SHOWN_STATES else JobState.DONE] += count
+            counts[kind, state if state in SHOWN_STATES else JobState.DONE] += count
             if state in OPEN_STATES:
-                queue.oldest_at = min(since, queue.oldest_at or since)
-    yield from queues.values()
+                oldest[kind] = min(since, oldest.get(kind, since))
+    return counts, oldest
 
 
 def _job_counts(table: type[ScoringJob] | type[OrganizerJob], kind: Any) -> Select[Any]:
     return select(kind, table.state, func.count(), func.min(table.created_at)).group_by(table.state)
 
 
-def _mail(session: Session, now: datetime) -> Queue:
+def mails(session: Session, now: datetime) -> tuple[Counts, datetime | None]:
+    """Return the undelivered e-mails, and the time of the oldest one that is not given up."""
     is_open, is_retry = Mail.created_at > now - outbox.GIVEN_UP_AFTER, Mail.attempt_count > 1
     states = {"waiting": is_open & ~is_retry, "retried": is_open & is_retry, "failed": ~is_open}
     counts = (func.count().filter(each) for each in states.values())
     oldest = func.min(Mail.created_at).filter(is_open)
     row = session.execute(select(oldest, *counts).where(Mail.sent_at.is_(None))).one()
-    return Queue(MAIL, dict(zip(states, row[1:], strict=True)), row[0])
+    return {(MAIL, state): count for state, count in zip(states, row[1:], strict=True)}, row[0]
 
 
 def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum]) -> Reading:
@@ -117,5 +105,5 @@ def _counted(session: Session, name: str, column: Any, states: type[enum.StrEnum
     return Reading(name, f"{column.class_.__name__}s by {column.key}.", (column.key,), values)
 
 
-def _age(queue: Queue, now: datetime) -> float:
-    return max(0.0, (now - (queue.oldest_at or now)).total_seconds())
+def _age(oldest: datetime | None, now: datetime) -> float:
+    return max(0.0, (now - (oldest or now)).total_seconds())

@@ -33,6 +33,15 @@ def valid(text):
         ("Team 10", "team lO"),
         ("سس\u200cسس", "سسسس"),
         ("क्\u200dष", "क्ष"),
+        ("Team Alpha", "\u00b7Team Alpha"),
+        ("Team Alpha", "Team Alpha."),
+        ("Team Alpha", "Team-Alpha"),
+        ("Team Alpha", "TeamAlpha"),
+        ("Team Alpha", "\u00abTeam Alpha\u00bb"),
+        ("Team Alpha", "~Team Alpha~"),
+        ("Team Alpha", "T\u0435am Alpha"),
+        ("Team Alpha", "Team Alpha \ua4f8"),
+        ("Team Alpha", "Team Alpha\u02d9"),
     ],
 )
 def test_similar_names_and_names_in_another_letter_case_are_the_same(one, other):
@@ -47,6 +56,10 @@ def test_similar_names_and_names_in_another_letter_case_are_the_same(one, other)
         ("Team 1", "Team 2"),
         ("Иван", "Ivan"),
         ("名前", "名刺"),
+        ("C", "C++"),
+        ("C#", "C++"),
+        ("Team", "Team \U0001f680"),
+        ("\u0661", "\u0661\u0660"),
     ],
 )
 def test_different_names_are_distinct(one, other):
@@ -143,38 +156,6 @@ def test_administrator_may_use_the_word_but_not_the_name_of_the_site():
     for name in ("admin", "organizer"):
         assert not names.is_reserved(name, is_admin=True)
     assert names.is_reserved("Organizers", is_admin=True)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        "\u00b7Team Alpha",
-        "Team Alpha.",
-        "Team-Alpha",
-        "TeamAlpha",
-        "\u00abTeam Alpha\u00bb",
-        "~Team Alpha~",
-        "T\u0435am Alpha",  # Cyrillic
-        "Team Alpha \ua4f8",  # a Lisu letter that looks like a dot
-        "Team Alpha\u02d9",
-    ],
-)
-def test_names_that_differ_in_punctuation_and_spaces_are_the_same(other):
-    assert name_key(clean_name(other)) == name_key("Team Alpha")
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("C", "C++"),
-        ("C#", "C++"),
-        ("Team 1", "Team 2"),
-        ("Team", "Team \U0001f680"),
-        ("\u0661", "\u0661\u0660"),
-    ],
-)
-def test_punctuation_that_changes_the_meaning_is_kept(one, other):
-    assert name_key(clean_name(one)) != name_key(clean_name(other))
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=90))

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
 
 import pytest
 
@@ -24,29 +23,6 @@ pytestmark = pytest.mark.both_databases
 SECOND, MOMENT = timedelta(seconds=1), timedelta(microseconds=1)
 LEASE = timedelta(seconds=40)
 DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"
-
-
-class Queue(Protocol):
-    """A queue with one row, accessed through the service that handles it."""
-
-    lease: timedelta
-    pause: timedelta
-    """The pause after the row's first failure."""
-
-    def add(self, service):
-        """Add the row that the other methods use."""
-
-    def claim(self, session, row_id, now):
-        """Claim the row; return None if that is not possible."""
-
-    def succeed(self, session, claim, now):
-        """Record that the work of a claim is done."""
-
-    def fail(self, session, claim, now):
-        """Record that the work of a claim failed."""
-
-    def state(self, session, row_id):
-        """Return the state, which a process without a valid lease must not change."""
 
 
 @dataclass

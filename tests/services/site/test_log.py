@@ -131,12 +131,6 @@ def test_pages_show_one_competition_newest_first(service):
     assert [entry.action for entry in entries(service, other)] == []
 
 
-def test_site_wide_act_is_listed_in_no_competition(service):
-    competition = service.competition()
-    record(service, None, action="administrator.make")
-    assert [entry.action for entry in entries(service, competition)] == []
-
-
 def test_every_act_during_the_competition_and_the_close_is_recorded(service):
     competition = service.competition(closes_at=service.now + WEEK)
     for seed, name in enumerate(("ada", "bob")):
