@@ -126,8 +126,8 @@ def test_second_backup_copies_only_new_content(service, configured):
     names = [each.record.name for each in (first, again, third)]
     assert [record.name for record in store_of(configured).records()[0]] == names
     assert [check(configured, name) for name in names] == [[], [], []]
-    after = status(service)
-    assert after.last_success_at is not None and after.error is after.running_since is None
+    last, failures, is_running = status(service)
+    assert (last.name, failures, is_running) == (names[-1], [], False)
 
 
 @pytest.mark.both_databases

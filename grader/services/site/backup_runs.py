@@ -39,12 +39,12 @@ class BackupStatus(NamedTuple):
 def status(session: Session, *, now: datetime, target: str | None = None) -> BackupStatus:
     """Return the state of the backups in one target or all."""
     last = last_success(session, target)
-    runs = select(BackupRun).where(BackupRun.id > (last.id if last else 0)).order_by(BackupRun.id)
-    later = session.scalars(runs if target is None else runs.where(BackupRun.target == target)).all()
+    later = select(BackupRun).where(BackupRun.id > (last.id if last else 0)).order_by(BackupRun.id)
+    runs = session.scalars(later).all()
     return BackupStatus(
         last,
-        failures=[each for each in later if each.error is not None],
-        is_running=any(each.ended_at is None and each.lease_until > now for each in later),
+        failures=[each for each in runs if each.error is not None and target in (None, each.target)],
+        is_running=any(each.ended_at is None and each.lease_until > now for each in runs),
     )
 
 
