@@ -62,9 +62,6 @@ def missing(state: CloseState) -> Iterator[str]:
         yield f"{_files(state.failed_count)} not scored because of a server error and would not be ranked."
     if state.preparing is not None:
         yield f"Scoring version {state.preparing} is not published. Publish or cancel it."
-    if state.undivided_count:
-        count = formats.counted(state.undivided_count, "team")
-        yield f"{count} with scores {'has' if state.undivided_count == 1 else 'have'} no division."
 
 
 def _files(count: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from grader import db
@@ -219,7 +219,6 @@ class CloseState:
 
     `selection_open_until` is set while a reopened final selection delays the other steps. `waiting_count` and
     `failed_count` are the numbers of submissions that were accepted in time but have no result.
-    `undivided_count` is the number of teams without a division, once leaders can no longer choose it.
     """
 
     stage: Stage
@@ -227,7 +226,6 @@ class CloseState:
     waiting_count: int
     failed_count: int
     preparing: int | None
-    undivided_count: int = 0
 
 
 def state(session: Session, *, competition: Competition, now: datetime) -> CloseState:
@@ -239,17 +237,7 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
         unscored(session, competition=competition, status=SubmissionStatus.PENDING),
         unscored(session, competition=competition, status=SubmissionStatus.FAILED),
         preparing.number if preparing else None,
-        _count_undivided(session, competition, now) if competition.divisions else 0,
     )
-
-
-def _count_undivided(session: Session, competition: Competition, now: datetime) -> int:
-    """Return the number of teams with scores but without a division, or 0 while leaders can choose it."""
-    if phases.takes_divisions(competition, now):
-        return 0
-    has_score = exists().where(Submission.team_id == Team.id, Submission.status == SubmissionStatus.SCORED)
-    mine = Team.competition_id == competition.id, ~Team.is_organizers, Team.disqualified_at.is_(None)
-    return session.scalar(select(func.count()).where(*mine, Team.division.is_(None), has_score)) or 0
 
 
 def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Select, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.crash_points import reach
@@ -103,22 +103,8 @@ def begin_again(act: Act, version: ScoringVersion) -> None:
 
 def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime) -> None:
     """Add the missing jobs of a scoring version, and retry its failed jobs."""
-    has_job = select(ScoringJob.id).where(
-        ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id
-    )
-    same = jobs.waiting_job(now, scoring_version_id=version.id)
-    session.execute(
-        insert(ScoringJob).from_select(
-            ["submission_id", *same],
-            select(Submission.id, *same.values())
-            .where(
-                Submission.competition_id == version.competition_id,
-                Submission.status.in_(RESCORED),
-                ~has_job.exists(),
-            )
-            .order_by(Submission.id),
-        )
-    )
+    is_its = ScoringVersion.id == version.id, Submission.status.in_(RESCORED)
+    session.execute(jobs.missing_jobs(now, *is_its))
     session.execute(
         update(ScoringJob)
         .where(ScoringJob.scoring_version_id == version.id, ScoringJob.state == JobState.FAILED)

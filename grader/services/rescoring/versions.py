@@ -11,7 +11,6 @@ from grader.models import (
     ScoringVersion,
     ScoringVersionState,
     Solution,
-    Submission,
 )
 from grader.services.competitions import drafts, settings
 from grader.services.competitions.acting import Act
@@ -77,10 +76,7 @@ def set_first(act: Act, *, solution: StoredSolution) -> ScoringVersion:
     draft.draft_metric = solution.rules.choice(settings.of(draft).min_class_rows).as_dict()
     session.flush()
     checks.request(**act.parts)
-    for submission_id in session.scalars(
-        select(Submission.id).where(Submission.competition_id == draft.id).order_by(Submission.id)
-    ):
-        jobs.add_job(session, submission_id=submission_id, scoring_version_id=version.id, now=act.now)
+    session.execute(jobs.missing_jobs(act.now, ScoringVersion.id == version.id))
     rules = solution.rules
     facts = {"identities": list(rules.identities)} if rules.identities else {"metric": rules.as_settings()}
     act.record(

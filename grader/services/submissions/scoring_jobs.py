@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, insert, literal, or_, select
+from sqlalchemy import ColumnElement, Insert, Select, func, insert, literal, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from fairboard.interface import MetricResult
@@ -90,38 +90,24 @@ class Claim:
     accepted_at: datetime | None = None  # the time of the job, if it is claimed alone
 
 
-def add_job(session: Session, *, submission_id: int, scoring_version_id: int, now: datetime) -> ScoringJob:
-    """Add a job that scores a submission under a scoring version."""
-    job = ScoringJob(
-        submission_id=submission_id,
-        scoring_version_id=scoring_version_id,
-        state=JobState.WAITING,
-        created_at=now,
-        available_at=now,
-    )
-    session.add(job)
-    session.flush()
-    return job
-
-
 def add_jobs(
     session: Session, *, submission: Submission, competition: Competition, now: datetime
 ) -> tuple[int, ...]:
     """Add jobs under the live version and any version in preparation; return their ids."""
     is_preparing = ScoringVersion.state == ScoringVersionState.PREPARING
-    versions = select(ScoringVersion.id).where(
-        ScoringVersion.competition_id == competition.id,
+    missing = missing_jobs(
+        now,
+        Submission.id == submission.id,
         or_(ScoringVersion.id == lookup.live(competition).id, is_preparing),
     )
-    added = insert(ScoringJob).from_select(
-        ["scoring_version_id", *(same := waiting_job(now, submission_id=submission.id))],
-        versions.add_columns(*same.values()),
+    return tuple(sorted(session.scalars(missing.returning(ScoringJob.id))))
+
+
+def missing_jobs(now: datetime, *conditions: ColumnElement[bool]) -> Insert:
+    """Return the statement that adds the missing jobs of these submissions and versions."""
+    has_job = select(ScoringJob.id).where(
+        ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == ScoringVersion.id
     )
-    return tuple(sorted(session.scalars(added.returning(ScoringJob.id))))
-
-
-def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
-    """Return the column values of a waiting job, for an INSERT that selects the other columns."""
     values = {
         "state": JobState.WAITING,
         "created_at": now,
@@ -130,10 +116,16 @@ def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
         "error_count": 0,
         "problems": [],
         "notes": [],
-        **others,
     }
     columns = ScoringJob.__table__.c
-    return {name: literal(value, columns[name].type) for name, value in values.items()}
+    same = (literal(value, columns[name].type) for name, value in values.items())
+    pairs = (
+        select(Submission.id, ScoringVersion.id, *same)
+        .join(ScoringVersion, ScoringVersion.competition_id == Submission.competition_id)
+        .where(*conditions, ~has_job.exists())
+        .order_by(Submission.id)
+    )
+    return insert(ScoringJob).from_select(["submission_id", "scoring_version_id", *values], pairs)
 
 
 def claim(

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from grader.models import (
-    Competition,
     ScoringVersion,
     ScoringVersionState,
     Submission,
@@ -16,7 +15,6 @@ from grader.services.closing import close
 from grader.services.closing.close import CloseState, ScoringPending
 from grader.services.competitions import lookup
 from grader.services.competitions.phases import Stage
-from grader.services.teams import divisions
 
 # None of these rules depends on the database.
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -52,7 +50,7 @@ def send_more(service, like, *minutes, **values):
 
 
 def test_new_competition_has_nothing_missing(state):
-    assert state() == CloseState(Stage.RUNNING, None, 0, 0, None, 0)
+    assert state() == CloseState(Stage.RUNNING, None, 0, 0, None)
     assert state(after=DAY).stage is Stage.CLOSED
 
 
@@ -79,12 +77,3 @@ def test_a_prepared_version_is_listed(service, competition, state, prepare_versi
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert state().preparing is None
-
-
-def test_ranked_teams_without_a_division_are_counted_after_the_close(service, state, competition):
-    with service.database.write() as session:
-        session.get_one(Competition, competition.id).divisions = "A"
-    for name in ("ada", "bob"):
-        service.score(service.submit(competition, user=name))
-    service.act(divisions.assign_lines, competition=competition, text="ada,A")
-    assert [state(after=after).undivided_count for after in (timedelta(), 2 * DAY)] == [0, 1]
