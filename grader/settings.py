@@ -11,20 +11,14 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from email.headerregistry import Address
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from grader import identity_providers
 from grader.hosts import ascii_host, origin
@@ -41,6 +35,16 @@ EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - this is a comparison, 
 MAX_PORT = 65535
 UNSCHEDULED_BACKUPS = timedelta(days=7)
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
+
+# Patterns and examples of the URLs of services.
+URLS = {
+    "database_url": (
+        r"(postgresql|sqlite)(\+\w+)?://",
+        "postgresql://user:password@host/name or sqlite:////path",
+    ),
+    "broker_url": (r"redis(s|\+socket)?://", "redis://host:6379/0, rediss://… or redis+socket:///path"),
+    "storage_url": (r"s3://[^/]|file://", "s3://bucket/prefix or file:///folder"),
+}
 
 
 class RequiredFactor(enum.StrEnum):
@@ -81,38 +85,6 @@ class LogLevel(enum.StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
-
-
-class _Variable(NamedTuple):
-    """A variable with the settings prefix: its name, its setting, and whether it names a file."""
-
-    name: str
-    setting: str
-    is_file: bool
-
-
-def _variables() -> Iterator[_Variable]:
-    for name in sorted(os.environ, reverse=True):  # X takes precedence over X_FILE, so it comes last
-        if name.upper().startswith(PREFIX):
-            setting = name.upper().removeprefix(PREFIX)
-            yield _Variable(name, setting.removesuffix(_FILE).lower(), setting.endswith(_FILE))
-
-
-class FileVariables(EnvSettingsSource):
-    """A settings source that reads each setting X from the file that FAIRBOARD_X_FILE names."""
-
-    def _load_env_vars(self) -> Mapping[str, str | None]:
-        return {
-            f"{PREFIX}{each.setting}".lower(): _content(os.environ[each.name])
-            for each in _variables()
-            if each.is_file and each.setting in self.settings_cls.model_fields and os.environ[each.name]
-        }
-
-
-def _content(path: str) -> str:
-    if not (text := Path(path).read_text().strip()):
-        raise OSError(errno.ENODATA, "It is empty", path)
-    return text
 
 
 class Settings(BaseSettings):
@@ -272,6 +244,15 @@ class Settings(BaseSettings):
             raise ValueError(not_a_path(str(folder)).rstrip("."))
         return folder
 
+    @field_validator("database_url", "broker_url", "storage_url")
+    @classmethod
+    def _is_known(cls, url: Any, info: ValidationInfo) -> Any:
+        pattern, examples = URLS[info.field_name or ""]
+        text = url.get_secret_value() if isinstance(url, SecretStr) else url
+        if text and not re.match(pattern, text):
+            raise ValueError(f"expected {examples}")
+        return url
+
     @field_validator("base_url")
     @classmethod
     def _is_an_origin(cls, url: str | None) -> str | None:
@@ -327,17 +308,6 @@ class Settings(BaseSettings):
             raise ValueError("smtp_user and smtp_password must be set together")
         self.sender()
         return self
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, FileVariables(settings_cls)
 
     def database(self) -> str:
         """Return the URL of the database."""
@@ -460,26 +430,33 @@ class UnknownVariables(ValueError):
     """The environment contains FAIRBOARD_* variables that are probably mistyped settings."""
 
 
-def unknown_variables() -> Iterator[str]:
-    """Yield a message for each FAIRBOARD_* variable that is probably a mistyped setting.
-
-    Variables that do not resemble any setting have other purposes: Kubernetes sets FAIRBOARD_SERVICE_HOST for
-    a service named fairboard, and a client may use FAIRBOARD_TOKEN.
-    """
-    for each in _variables():
-        if each.setting in Settings.model_fields or each.setting.startswith(_NO_SETTINGS):
-            continue
-        if nearest := difflib.get_close_matches(each.setting, Settings.model_fields, n=1):
-            suffix = _FILE if each.is_file else ""
-            yield f"{each.name} is not a setting. Did you mean {PREFIX}{nearest[0].upper()}{suffix}?"
-
-
 def load(**overrides: Any) -> Settings:
-    """Return the settings from the environment; `overrides` take precedence.
+    """Return the settings from the environment and the files that FAIRBOARD_X_FILE names.
 
-    Raises UnknownVariables if a name is mistyped: if the setting for the database or the key were ignored, a
-    second, empty installation would start and accept files.
+    `overrides` take precedence, and X takes precedence over X_FILE. Raises UnknownVariables if a name is
+    mistyped: if the setting for the database or the key were ignored, a second, empty installation would
+    start and accept files. Variables that do not resemble any setting have other purposes: Kubernetes sets
+    FAIRBOARD_SERVICE_HOST for a service named fairboard, and a client may use FAIRBOARD_TOKEN.
     """
-    if unknown := list(unknown_variables()):
+    from_files, unknown = dict[str, Any](), []
+    for name, value in os.environ.items():
+        if not name.upper().startswith(PREFIX):
+            continue
+        suffix = _FILE if name.upper().endswith(_FILE) else ""
+        setting = name.upper().removeprefix(PREFIX).removesuffix(suffix).lower()
+        if setting in Settings.model_fields:
+            if suffix and value and not os.environ.get(PREFIX + setting.upper()):
+                from_files[setting] = _content(value)
+        elif not setting.startswith(_NO_SETTINGS) and (
+            nearest := difflib.get_close_matches(setting, Settings.model_fields, n=1)
+        ):
+            unknown.append(f"{name} is not a setting. Did you mean {PREFIX}{nearest[0].upper()}{suffix}?")
+    if unknown:
         raise UnknownVariables(" ".join(unknown))
-    return Settings(**overrides)
+    return Settings(**from_files | overrides)
+
+
+def _content(path: str) -> str:
+    if not (text := Path(path).read_text().strip()):
+        raise OSError(errno.ENODATA, "It is empty", path)
+    return text

@@ -2,30 +2,25 @@
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 from pydantic import ValidationError
 
 from grader.logs import observe_command
-from grader.settings import PREFIX, Settings, unknown_variables
+from grader.settings import PREFIX, Settings, UnknownVariables, load
 from grader.storage import disk
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 SMALLEST_RESERVE_MB = 1  # without any space, no process could start
-DATABASES = ("postgresql", "sqlite")
-STORAGES = ("file", "s3")
 UNITS_FILE = Path("/etc/fairboard/environment")  # the systemd units read it
 UNITS_DEFAULTS = {"FAIRBOARD_DATA_DIR": "/var/lib/fairboard", "FAIRBOARD_CACHE_DIR": "/var/cache/fairboard"}
 _ASSIGNMENT = re.compile(
     r"""^[ \t]*(\w+)=[ \t]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\n]*?))[ \t]*$""", re.MULTILINE | re.DOTALL
 )
-BROKERS = ("redis", "rediss", "redis+socket")
 
 
 def make_data_folder(settings: Settings) -> None:
@@ -90,20 +85,16 @@ def installed_settings() -> Settings:
 
 def load_settings(**overrides: Any) -> Settings:
     """Return the settings with `overrides`; raise ClickException with all invalid variables."""
-    problems = list(unknown_variables())
     try:
-        settings = Settings(**overrides)
+        settings = load(**overrides)
+    except UnknownVariables as error:
+        raise _unusable([str(error)]) from error
     except ValidationError as error:
-        problems += [_sentence(problem) for problem in error.errors(include_url=False)]
-        raise _unusable(problems) from error
+        raise _unusable([_sentence(problem) for problem in error.errors(include_url=False)]) from error
     except OSError as error:  # if a variable names a file that cannot be read
         variables = _variable_of(error.filename)
-        problems += [
-            f"The file {error.filename}, specified by {variables}, cannot be read: {error.strerror}."
-        ]
-        raise _unusable(problems) from error
-    if problems := [*problems, *_unusable_urls(settings)]:
-        raise _unusable(problems)
+        problem = f"The file {error.filename}, specified by {variables}, cannot be read: {error.strerror}."
+        raise _unusable([problem]) from error
     observe_command(settings)
     return settings
 
@@ -124,18 +115,6 @@ def _variable_of(file_name: object) -> str:
         name for name, value in os.environ.items() if name.startswith(PREFIX) and value == str(file_name)
     ]
     return " and ".join(names)
-
-
-def _unusable_urls(settings: Settings) -> Iterator[str]:
-    backend, separator, _ = settings.database().partition("://")
-    if not separator or backend.partition("+")[0] not in DATABASES:
-        yield f"{PREFIX}DATABASE_URL: expected postgresql://user:password@host/name or sqlite:////path."
-    storage = urlsplit(settings.storage())
-    if storage.scheme not in STORAGES or (storage.scheme == "s3" and not storage.hostname):
-        yield f"{PREFIX}STORAGE_URL: expected s3://bucket/prefix or file:///folder."
-    broker = settings.broker_url.get_secret_value() if settings.broker_url else None
-    if broker and urlsplit(broker).scheme not in BROKERS:
-        yield f"{PREFIX}BROKER_URL: expected redis://host:6379/0, rediss://… or redis+socket:///path."
 
 
 def _unusable(problems: list[str]) -> click.ClickException:

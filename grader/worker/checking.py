@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from grader.files import FileRejected, RowIds
 from grader.scored_files import read_for_settings
 from grader.worker import isolated
-from grader.worker.isolated import CallDied, Crowded, OpenFile
+from grader.worker.isolated import Busy, CallDied, OpenFile
 
 SECONDS = 10
 _BIAS: Mapping[str, Any] = {"identities": (), "metric": {}}
@@ -34,9 +34,8 @@ def check(
     memory_mb: int,
     metric_settings: Mapping[str, Any] | None = None,
     other_labels: Sequence[str] = (),
-    who: str | int,
 ) -> CheckerResult | None:
-    """Return the problems and notes of a file, or None if it was not checked; raise Busy for a second file.
+    """Return the problems and notes of a file, or None if it was not checked.
 
     The file is for the metric with these settings or, without any, for the bias metric; it may then have
     columns with the names in `other_labels`. A file that takes too long is checked only when it is scored.
@@ -49,9 +48,8 @@ def check(
                 *(*sent, metric_settings, other_labels),
                 seconds=SECONDS,
                 memory_mb=memory_mb,
-                who=who,
             )
-        except (CallDied, Crowded) as error:
+        except (CallDied, Busy) as error:
             logger.warning("A file was not checked: %r.", error)
             return None
     return CheckerResult(*found) if found else None

@@ -7,8 +7,7 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from multiprocessing import connection, context, forkserver, get_context
 from multiprocessing.reduction import DupFd
@@ -26,23 +25,16 @@ PRELOADED = ["grader.worker.checking", "grader.prose.markdown"]
 
 _lock = threading.Lock()
 _free = threading.BoundedSemaphore(AT_ONCE)
-_present: set[Hashable] = set()
 _server: list[int] = []  # the process that started the server of this process
 
 
 class Busy(ParticipantError):
-    """Another call for the same user is in progress."""
+    """Other calls are in progress."""
 
     public_name = "share_used"
     kind = ErrorKind.LIMITED
-    message = "Another of your files or texts is being checked. Try again in 1 second."
+    message = "Other files or texts are being checked. Try again in 1 second."
     retry_after = timedelta(seconds=1)
-
-
-class Crowded(Busy):
-    """Calls for other users are in progress."""
-
-    message = "Other users' files or texts are being checked. Try again in 1 second."
 
 
 class CallDied(Exception):
@@ -64,60 +56,39 @@ class OpenFile:
 
 
 def call(
-    function: Callable[..., Any],
-    *arguments: Any,
-    seconds: float,
-    cpu_seconds: float = 0,
-    memory_mb: int,
-    who: Hashable = None,
+    function: Callable[..., Any], *arguments: Any, seconds: float, cpu_seconds: float = 0, memory_mb: int
 ) -> Any:
-    """Return the result of a call in another process; raise Busy, CallDied or the exception of the call.
-
-    A few calls run at once, one for each user.
-    """
-    with _place(who):
-        processes = _context()
-        ours, theirs = processes.Pipe(duplex=False)
-        process = processes.Process(
-            target=_run,
-            args=(theirs, logs.environment(), (seconds, cpu_seconds, memory_mb), function, arguments),
-        )
-        with ours:
-            with theirs:
-                process.start()
-            answer: tuple[Any, Exception | None] | None = None
-            try:
-                # The process ends itself after its time; then, this end of the pipe closes.
-                answer = ours.recv() if ours.poll(seconds + START_SECONDS) else None
-            except (OSError, EOFError):
-                process.join(END_SECONDS)
-            finally:
-                process.kill()
-                process.join()
-        if answer is None:
-            raise CallDied(process.exitcode)
-        result, error = answer
-        if error is not None:
-            raise error
-        return result
-
-
-@contextmanager
-def _place(who: Hashable) -> Iterator[None]:
-    with _lock:
-        if who is not None and who in _present:
-            raise Busy
-        _present.add(who)
+    """Return the result of a call in another process; raise Busy, CallDied or the exception of the call."""
+    if not _free.acquire(timeout=WAIT_SECONDS):
+        raise Busy
     try:
-        if not _free.acquire(timeout=WAIT_SECONDS):
-            raise Crowded
-        try:
-            yield
-        finally:
-            _free.release()
+        return _call(function, arguments, (seconds, cpu_seconds, memory_mb))
     finally:
-        with _lock:
-            _present.discard(who)
+        _free.release()
+
+
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...], limits: tuple[float, float, int]) -> Any:
+    processes = _context()
+    ours, theirs = processes.Pipe(duplex=False)
+    process = processes.Process(target=_run, args=(theirs, logs.environment(), limits, function, arguments))
+    with ours:
+        with theirs:
+            process.start()
+        answer: tuple[Any, Exception | None] | None = None
+        try:
+            # The process ends itself after its time; then, this end of the pipe closes.
+            answer = ours.recv() if ours.poll(limits[0] + START_SECONDS) else None
+        except (OSError, EOFError):
+            process.join(END_SECONDS)
+        finally:
+            process.kill()
+            process.join()
+    if answer is None:
+        raise CallDied(process.exitcode)
+    result, error = answer
+    if error is not None:
+        raise error
+    return result
 
 
 def _context() -> context.ForkServerContext:

@@ -62,10 +62,8 @@ def test_a_new_user_signs_up_uploads_a_file_once_and_sees_its_score_appear(
 def test_submit_during_the_check_waits_for_its_end(live, page, predictions, monkeypatch):
     live.competition()
     _logged_in(live, page)
-    is_pressed, check = threading.Event(), uploads.check_if_free
-    monkeypatch.setattr(
-        uploads, "check_if_free", lambda *sent: is_pressed.wait(HANG_SECONDS) and check(*sent)
-    )
+    is_pressed, check = threading.Event(), uploads.check
+    monkeypatch.setattr(uploads, "check", lambda *sent: is_pressed.wait(HANG_SECONDS) and check(*sent))
     page.goto(live.address + SUBMIT)
     page.get_by_label("Drop a file here").set_input_files(predictions)
     page.get_by_role("button", name="Submit", exact=True).click()

@@ -1,4 +1,4 @@
-"""Isolated calls: checks of files and formatting of texts, limits, one call per user."""
+"""Isolated calls: checks of files and formatting of texts, limits, number at once."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ import pytest
 from grader.files import RowIds
 from grader.worker import isolated
 from grader.worker.checking import CheckerResult, check
-from grader.worker.isolated import Busy, Crowded
+from grader.worker.isolated import Busy
 from tests.fixtures.patience import eventually
 
 pytestmark = pytest.mark.system
@@ -24,7 +24,7 @@ LOG_LOSS = {"name": "multi_class_log_loss", "classes": ["cat", "dog"]}
 @pytest.fixture
 def checked():
     def run(file: bytes, **options) -> CheckerResult | None:
-        return check(BytesIO(file), BytesIO(IDS.to_bytes()), memory_mb=1024, who=1, **options)
+        return check(BytesIO(file), BytesIO(IDS.to_bytes()), memory_mb=1024, **options)
 
     return run
 
@@ -64,13 +64,13 @@ def test_file_on_disk_is_read_from_its_start(tmp_path):
     with (tmp_path / "clean.csv").open("rb") as file:
         file.read()
         ids = BytesIO(IDS.to_bytes())
-        assert check(file, ids, memory_mb=1024, who=1) == CheckerResult([], [])
+        assert check(file, ids, memory_mb=1024) == CheckerResult([], [])
 
 
 def test_file_that_exhausts_the_memory_is_not_checked():
     ids = BytesIO(RowIds.of(str(place) for place in range(1_000_000)).to_bytes())
     huge = b"id,prediction\n" + b"0,0.123456789012345678901234567890\n" * 1_400_000
-    assert check(BytesIO(huge), ids, memory_mb=300, who=1) is None
+    assert check(BytesIO(huge), ids, memory_mb=300) is None
 
 
 def test_call_has_no_settings_of_the_installation(monkeypatch, tmp_path):
@@ -86,19 +86,14 @@ def test_call_has_no_settings_of_the_installation(monkeypatch, tmp_path):
     assert tempfile.gettempdir().endswith("long")
 
 
-def test_user_has_one_call_and_does_not_block_others(monkeypatch):
-    slow = [threading.Thread(target=call, args=(time.sleep, 8), kwargs={"who": who}) for who in (1, 2)]
-    call(fill, 1)
-    slow[0].start()
-    eventually(lambda: 1 in isolated._present, "the first call")
-    with pytest.raises(Busy):
-        call(fill, 1, who=1)
-    assert call(fill, 2, who=2) == 2
-    slow[1].start()
-    eventually(lambda: not isolated._free._value, "the second call")
+def test_few_calls_run_at_once(monkeypatch):
+    slow = [threading.Thread(target=call, args=(time.sleep, 5)) for _ in range(isolated.AT_ONCE)]
+    for thread in slow:
+        thread.start()
+    eventually(lambda: not isolated._free._value, "the last call")
     monkeypatch.setattr(isolated, "WAIT_SECONDS", 0.1)
-    with pytest.raises(Crowded):
-        call(fill, 1, who=3)
+    with pytest.raises(Busy):
+        call(fill, 1)
     for thread in slow:
         thread.join()
-    assert call(fill, 1, who=1) == 1
+    assert call(fill, 1) == 1

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from flask import g, url_for
+from flask import url_for
 from markupsafe import Markup
 
 from grader.models import Announcement, Competition
@@ -41,7 +41,7 @@ class Texts(NamedTuple):
 
     def preview(self, text: str) -> Drawn:
         """Return a text as HTML; raise Busy."""
-        drawn = formatting.format_text(text, self.figures, who=g.user.id)
+        drawn = formatting.format_text(text, self.figures)
         return drawn._replace(html=_with_addresses(drawn.html, self.slug))
 
 
@@ -55,7 +55,7 @@ def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
 def format_saved(slug: str) -> None:
     """Format saved texts after the commit; the sweeper formats any that are left over."""
     with suppress(Busy):
-        formatting.format_waiting(current_site().database, slug=slug, who=g.user.id)
+        formatting.format_waiting(current_site().database, slug=slug)
 
 
 def figure_url(slug: str, figure: FigureSource) -> str:

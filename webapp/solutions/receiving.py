@@ -84,7 +84,7 @@ def baseline(slug: str) -> NamedBlob:
     with reading() as session:
         competition = competition_of(session, slug)
     sent = uploads.arrived()
-    checked = uploads.check_if_free(competition, sent)
+    checked = uploads.check(competition, sent)
     if checked is not None and checked.problems:
         raise Refusal("baseline_refused", ErrorKind.MISMATCH, problems=checked.problems)
     sent.stream.seek(0)

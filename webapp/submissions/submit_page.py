@@ -138,7 +138,7 @@ def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
     refused = refusal.refusal(state)
     if refused is not None and not isinstance(refused, refusal.IdenticalFile):
         raise refused
-    checked = uploads.check_if_free(state.competition, upload)
+    checked = uploads.check(state.competition, upload)
     html = render_template(
         "submissions/check.html",
         checked=checked,

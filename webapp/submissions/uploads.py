@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -33,7 +32,6 @@ from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing
 from grader.worker import checking
 from grader.worker.checking import CheckerResult
-from grader.worker.isolated import Busy
 from webapp.http import auth, middleware
 from webapp.http.bodies import FairboardRequest, sha256_of
 from webapp.http.context import competition_of, reading, situation_in, writing
@@ -281,7 +279,7 @@ def hinted(accepted: AcceptedUpload) -> AcceptedUpload:
 def check(competition: Competition, upload: Upload) -> CheckerResult | None:
     """Return all problems and notes of a file, or None if there was no time to check it.
 
-    Scoring finds the problems of unchecked files. Raises Busy during another check of the same user.
+    Scoring finds the problems of unchecked files.
     """
     site = current_site()
     with reading() as session:
@@ -295,12 +293,4 @@ def check(competition: Competition, upload: Upload) -> CheckerResult | None:
             memory_mb=site.settings.scoring_memory_mb,
             metric_settings=rules.as_settings(),
             other_labels=names,
-            who=g.user.id,
         )
-
-
-def check_if_free(competition: Competition, upload: Upload) -> CheckerResult | None:
-    """Return the result of `check`, or None during another check of the same user."""
-    with suppress(Busy):
-        return check(competition, upload)
-    return None
