@@ -113,7 +113,7 @@ def assert_verified(receipt, task, team, published):
     assert terms <= {each.what for each in checks}
 
 
-def opened(arena, task, *, feedback="open", **chosen):
+def opened(arena, task, **chosen):
     """Return an organizer and three participants of a competition, and the ids of their scored files."""
     olga = Desk(arena.person("Olga", is_admin=True))
     olga("POST", f"{API}/competitions", json={"slug": "any", "title": "Any"}, expect=201)
@@ -122,7 +122,6 @@ def opened(arena, task, *, feedback="open", **chosen):
         "closes_at": "2030-02-01T00:00:00Z",
         "contact": "a@b.org",
     }
-    settings["feedback"] = feedback
     settings["metric"] = {"name": task.metric, **chosen}
     olga("PATCH", f"{DESK}/settings", json=settings)
     check = checked(olga, task)
