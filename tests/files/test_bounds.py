@@ -38,16 +38,13 @@ HOSTILE = {
     "one-long-line": filled(b"x"),
     "commas": filled(b","),
     "quotes": filled(b'"'),
-    "lines-of-quotes": filled(b'"' * 99 + b"\n"),
     "open-quotes": filled(b'"a\n'),
     "nul-bytes": bytes(SIZE),
-    "lines-of-nul": filled(b"\0\n"),
     "no-utf8": filled(b"\xff\n"),
     "long-fields": filled(b"1" * 3000 + b"x\n"),
     "random": HEADER + random.Random(0).randbytes(SIZE),
     "headers": filled(HEADER),
     "header-of-commas": b"," * SIZE,
-    "header-of-quotes": b'"' * SIZE,
     "trailing-blank-lines": filled(b" \n"),
     "one-id-for-ever": filled(b"7000000,0.5\n"),
 }
@@ -129,7 +126,7 @@ def test_decompression_bomb_is_stopped_at_the_size_limit():
     assert peak < 80_000_000
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 65_535, 65_536, 65_537, 200_000])
+@pytest.mark.parametrize("size", [1, 7, 65_536, 200_000])
 def test_gzip_members_may_end_anywhere(size):
     data = HEADER + b"".join(f"{name},{number / ROWS!r}\n".encode() for number, name in enumerate(IDS))
     # This produces members of every size and chunk boundaries inside members.

@@ -9,7 +9,7 @@ import pytest
 from grader.files.reading.containers import CHUNK_BYTES, open_content
 from grader.files.reading.row_ids import as_integer
 from grader.files.reading.text import split_fields
-from grader.files.submission.remarks import remarks_on
+from grader.files.submission.submission import remarks_on
 
 
 def test_integral_decimal_is_an_id_within_the_exact_range_of_floats():

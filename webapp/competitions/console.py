@@ -16,7 +16,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services.closing import close, tables
-from grader.services.competitions import pauses, phases
+from grader.services.competitions import lifecycle, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.site import activity, organizer_jobs
@@ -127,13 +127,13 @@ def console(ask: Ask) -> Console:
 )
 def pause_submissions(act: Act, sent: PauseRequest) -> None:
     """Pause submissions or change the message shown to uploaders."""
-    pauses.pause(act, message=sent.message)
+    lifecycle.pause(act, message=sent.message)
 
 
 @CONSOLE.act("/resume", back=console, form="resume", done="Submissions are open again.")
 def resume_submissions(act: Act) -> None:
     """Resume submissions."""
-    pauses.resume(act)
+    lifecycle.resume(act)
 
 
 def _tasks(

@@ -14,9 +14,9 @@ from grader.files.reading.row_ids import RowIds, fault_of_id, hint_on_id, place_
 from grader.files.reading.text import Text, invalid_utf8, invisible_in, lines_of, split_fields
 from grader.files.submission.columns import ONE_NUMBER, PredictedColumn, SubmissionColumns
 from grader.files.submission.header import Layout
-from grader.files.submission.remarks import FIRST_LINE
 from grader.text import counted, listed, named, quoted
 
+FIRST_LINE = 2
 _LONGEST_LINE = 4096
 _SPARE_ROWS = 1000
 _SPARE_FIELDS = 8

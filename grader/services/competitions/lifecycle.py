@@ -1,13 +1,15 @@
-"""Publication, archiving and unarchiving of competitions; missing items of a draft.
+"""Publication, pauses and archiving of competitions; missing items of a draft.
 
-The phases scheduled, open and closed depend only on the time. For the reveal, see `closing`.
+The phases scheduled, open and closed depend only on the time. For the reveal, see `closing`. During a pause,
+all pages stay available, accepted submissions are scored, and selections can be changed.
 """
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from grader.errors import ErrorKind, OrganizerRefusal
+from grader.errors import ErrorKind, OrganizerRefusal, ParticipantError
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import boards, settings_warnings
 from grader.services.competitions import settings as competition_settings
@@ -16,6 +18,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.competitions.phases import Archived
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems
 from grader.services.solutions import data_files as files
+from grader.text import one_line
 
 SOLUTION = "solution"
 
@@ -116,3 +119,51 @@ def suggestions(
     if lacks_baseline:
         faults.append(Fault("The only baseline is the sample submission.", (files.DATA,)))
     return faults
+
+
+MESSAGE_MAX_LENGTH = 500
+
+
+class SubmissionsPaused(ParticipantError):
+    """Submissions are paused."""
+
+    public_name = "submissions_paused"
+    kind = ErrorKind.FORBIDDEN
+    message = "Submissions are paused: {competition.pause_message} The leaderboard stays available."
+
+
+def pause(act: Act, *, message: str) -> Competition:
+    """Pause submissions or change the message of a pause; raise OrganizerRefusal."""
+    message, competition = _pause_message(message), act.competition
+    before = _pause_of(competition)
+    competition.paused_at = competition.paused_at or act.now
+    competition.pause_message = message
+    _record_pause(act, "submissions.pause", before, f"Submissions were paused: {message}")
+    return competition
+
+
+def resume(act: Act) -> Competition:
+    """Resume submissions; raise OrganizerRefusal."""
+    competition = act.competition
+    if competition.paused_at is None:
+        raise OrganizerRefusal("not_paused", ErrorKind.CONFLICT, "Submissions are not paused.")
+    before = _pause_of(competition)
+    competition.paused_at, competition.pause_message = None, ""
+    _record_pause(act, "submissions.resume", before, "Submissions were resumed.")
+    return competition
+
+
+def _pause_message(message: str) -> str:
+    message = one_line(message, MESSAGE_MAX_LENGTH)
+    if not message:
+        needed = "The message is missing. Write the message that participants see during the pause."
+        raise OrganizerRefusal("message_needed", ErrorKind.CONFLICT, needed)
+    return message if message.endswith((".", "!", "?", "。")) else f"{message}."
+
+
+def _record_pause(act: Act, action: str, before: dict[str, Any], sentence: str) -> None:
+    act.record(action, "submissions", before=before, after=_pause_of(act.competition), public_text=sentence)
+
+
+def _pause_of(competition: Competition) -> dict[str, Any]:
+    return {"paused_at": competition.paused_at, "pause_message": competition.pause_message}

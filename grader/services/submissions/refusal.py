@@ -10,7 +10,7 @@ from typing import Any
 from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import Competition, CompetitionState, Submission, SubmissionKind, SubmissionStatus, Team
 from grader.services.competitions import phases
-from grader.services.competitions.pauses import SubmissionsPaused
+from grader.services.competitions.lifecycle import SubmissionsPaused
 from grader.services.submissions.situation import KEY_MAX_LENGTH, Repeats, SentFile, Situation
 from grader.services.teams import limits, participations
 from grader.visibility import Phase

@@ -3,12 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
 from grader.errors import OrganizerRefusal
-from grader.models import Competition, CompetitionState
+from grader.models import AuditEntry, Competition, CompetitionState
 from grader.services.closing import close
 from grader.services.competitions import acting, lifecycle, lookup, phases
-from grader.services.competitions.lifecycle import NotReady
+from grader.services.competitions.lifecycle import NotReady, SubmissionsPaused
 from grader.services.competitions.phases import Archived
 from grader.services.site.log import Actor
 from grader.services.submissions import refusal
@@ -52,35 +53,47 @@ def test_publishing_reports_all_missing_items_at_once(service, draft):
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.REVEALED])
-def test_archived_competition_is_over_and_is_restored_unchanged(service, phase):
+def test_archived_competition_is_over_accepts_no_files_and_is_restored_unchanged(service, phase):
     competition = service.competition()
     if phase is Phase.REVEALED:
         service.reveal(competition)
     before = service.reload(competition).state
     service.act(lifecycle.archive, competition=competition, reason="It is old.")
     archived = service.reload(competition)
-    assert archived.state is CompetitionState.ARCHIVED
     expected = Phase.REVEALED if phase is Phase.REVEALED else Phase.CLOSED
     assert phases.phase(archived, service.now) is expected
-    service.act(lifecycle.unarchive, competition=competition)
-    found = service.reload(competition)
-    assert found.state is before
-    assert phases.phase(found, service.now) is phase
-
-
-@pytest.mark.parametrize("is_revealed", [False, True])
-def test_archived_competition_accepts_no_files(service, is_revealed):
-    competition = service.competition()
-    if is_revealed:
-        service.reveal(competition)
-    assert refusal.of_phase(service.reload(competition), service.now) is None
-    service.act(lifecycle.archive, competition=competition)
-    assert refusal.of_phase(service.reload(competition), service.now)
+    assert refusal.of_phase(archived, service.now)
     with pytest.raises(CompetitionArchived):
         service.submit(competition)
     service.act(lifecycle.unarchive, competition=competition)
-    assert refusal.of_phase(service.reload(competition), service.now) is None
+    found = service.reload(competition)
+    assert (found.state, phases.phase(found, service.now)) == (before, phase)
     service.submit(competition)
+
+
+def test_uploaders_see_the_public_pause_message_until_the_competition_is_resumed(service):
+    competition = service.competition()
+    for act, given in ((lifecycle.pause, {"message": " \n"}), (lifecycle.resume, {})):
+        with pytest.raises(OrganizerRefusal):
+            service.act(act, competition=competition, **given)
+    service.act(lifecycle.pause, competition=competition, message="The labels are being checked")
+    began = service.reload(competition).paused_at
+    with pytest.raises(SubmissionsPaused, match=r"paused: The labels are being checked\."):
+        service.submit(competition)
+    service.now += DAY
+    service.act(lifecycle.pause, competition=competition, message="It takes until tomorrow!")
+    assert service.reload(competition).paused_at == began
+    service.act(lifecycle.resume, competition=competition)
+    service.submit(competition)
+    with service.database.read() as session:
+        entries = session.scalars(
+            select(AuditEntry).where(AuditEntry.action.startswith("submissions.")).order_by(AuditEntry.id)
+        ).all()
+    assert [entry.public_text for entry in entries] == [
+        "Submissions were paused: The labels are being checked.",
+        "Submissions were paused: It takes until tomorrow!",
+        "Submissions were resumed.",
+    ]
 
 
 def test_archived_competition_cannot_be_revealed(service):

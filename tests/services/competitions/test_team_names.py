@@ -90,7 +90,7 @@ def test_teams_merge_by_alias_and_learn_names_from_the_merger(service, make, act
         act(mergers.request, competition, "bob", name="ada")
     asked = act(mergers.request, competition, "bob", name=known["ada"].lower())
     with service.database.read() as session:
-        (item,) = waiting.for_person(session, user=service.user("ada"), now=service.now).requests
+        (item,) = waiting.requests(session, user=service.user("ada"), now=service.now)
         assert (item.team, item.person) == (known["bob"], "")
         letter = session.scalars(select(Mail).where(Mail.key.contains("merge-asked"))).one()
         assert "bob" not in f"{letter.subject}{letter.body}"

@@ -102,17 +102,6 @@ def test_split_of_a_row_does_not_depend_on_the_order_of_the_file():
     assert np.array_equal(shuffled, usage[order])
 
 
-def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(store, solution_csv):
-    lines = solution_csv().decode().splitlines()
-    rare = [lines[0] + ",rare"] + [f"{line},{int(number < 60)}" for number, line in enumerate(lines[1:])]
-    stored = store("\n".join(rare).encode())
-    assert stored.rules.identities == ("female", "muslim")
-    listed = {line["name"]: line for line in stored.report["identities"]}
-    assert not listed["rare"]["in_score"] and listed["female"]["in_score"]
-    assert sum(listed["rare"]["public"].values()) == 30
-    assert stored.report["splits"]["public"]["rows"] == 200
-
-
 def test_named_identities_are_used_even_if_they_are_rare(store, solution_csv):
     stored = store(solution_csv(rows=60), identities=["muslim"])
     assert stored.rules == Rules(identities=("muslim",), metric=MetricSettings())

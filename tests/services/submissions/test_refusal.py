@@ -19,7 +19,7 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services.competitions.pauses import SubmissionsPaused
+from grader.services.competitions.lifecycle import SubmissionsPaused
 from grader.services.submissions.refusal import (
     CompetitionArchived,
     CompetitionClosed,

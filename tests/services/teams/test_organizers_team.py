@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Organizer, Role, Standing, SubmissionKind, Team, User
-from grader.services.competitions import organizers, pauses
+from grader.services.competitions import lifecycle, organizers
 from grader.services.site.paging import FIRST
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import UnknownSubmission
@@ -48,7 +48,7 @@ def test_organizers_can_test_before_the_opening_and_during_a_pause_and_share_fil
     competition = service.competition(opens_at=service.now + HOUR)
     make_organizer(service, competition, "rosa")
     make_organizer(service, competition, "other")
-    service.act(pauses.pause, competition=competition, message="Wait.")
+    service.act(lifecycle.pause, competition=competition, message="Wait.")
     accepted = service.submit(competition, user="rosa")
     with service.database.read() as session:
         for name in ("rosa", "other"):
