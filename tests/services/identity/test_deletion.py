@@ -11,7 +11,7 @@ from grader.services.identity import accounts, api_tokens, logins, one_time_link
 from grader.services.leaderboards.board import board_of
 from grader.services.site import outbox
 from tests.fixtures.races import race
-from tests.fixtures.refusals import is_refusal, refused
+from tests.fixtures.refusals import is_refusal
 
 pytestmark = pytest.mark.both_databases
 
@@ -71,14 +71,6 @@ def test_name_of_a_deleted_account_can_be_used_again(service):
     service.score(service.submit(competition, user="Ada", seed=9))
     with service.database.read() as session:
         assert {team.name for team in session.scalars(select(Team))} >= {"Ada"}
-
-
-def test_last_administrator_cannot_be_deleted(service):
-    service.user("root", is_admin=True)
-    with refused("last_administrator"):
-        delete(service, "root")
-    service.user("second", is_admin=True)
-    assert delete(service, "root").is_admin is False
 
 
 def test_one_of_the_last_two_administrators_stays_if_both_delete_their_accounts(service):

@@ -238,4 +238,7 @@ def test_notices_are_sent_once_to_a_confirmed_address_and_only_for_enabled_kinds
         session.get_one(User, ada.id).unwanted_notices = ["scored"]
     assert notify(ada, "scored", "scored:2") == 1
     assert notify(ada, "team", "team:1") == 2
+    with service.database.write() as session:
+        session.get_one(User, ada.id).suspended_at = service.now
+    assert notify(ada, "team", "team:2") == 2
     assert outbox(service)[-1].body.endswith("{site}/account\n")

@@ -19,9 +19,7 @@ from grader.services.identity import (
     one_time_links,
     suspensions,
 )
-from grader.services.site import outbox
 from grader.services.site.log import Actor
-from grader.services.site.outbox import Notice
 from grader.services.submissions import uploads
 from grader.services.teams import invitations, teams
 from grader.worker.scheduled_tasks import forget_records
@@ -160,16 +158,6 @@ def test_suspended_user_cannot_become_an_administrator(service):
         service.act(administrators.change, user=ada, is_admin=True, actor=OPERATOR)
     with refused("last_administrator"):
         service.act(accounts.delete_account, user=root, secret=SECRET)
-
-
-def test_suspended_user_receives_no_e_mail_about_competitions(service):
-    verify(service, "ada", "ada@example.org")
-    for is_suspended in (False, True):
-        if is_suspended:
-            suspend(service, "ada")
-        with service.database.read() as session:
-            user = session.get_one(User, service.user("ada").id)
-            assert outbox.is_wanted(user, Notice.SCORED) is not is_suspended
 
 
 def test_another_member_leads_the_team_of_a_suspended_leader(service, act):

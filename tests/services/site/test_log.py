@@ -155,11 +155,8 @@ def test_every_act_during_the_competition_and_the_close_is_recorded(service):
         "team.reinstate",
         "team.disqualify",
     ]
-    assert found["team.disqualify"].reason == "Two accounts."
     assert found["competition.change"].after == {"max_daily_submissions": 7}
     assert found["competition.change"].reason == "A quiet week."
-    assert found["competition.reveal"].before["state"] == "published"
-    assert found["competition.reveal"].after["state"] == "revealed"
     assert public_texts(service, competition) == [
         "The private leaderboard was revealed.",
         "The daily submission limit changed from none to 7.",

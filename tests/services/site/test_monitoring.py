@@ -6,16 +6,8 @@ from grader.models import JobState, Mail, OrganizerJob, OrganizerJobKind, Scorin
 from grader.services.site import monitoring, outbox
 from tests.fixtures.rescorings import prepare
 from tests.fixtures.service import NOON, write_solution
-from tests.fixtures.statements import recorded
 
 LATER = NOON + timedelta(seconds=90)
-STATEMENTS = """read
-select scoring_job, scoring_version
-select scoring_job, scoring_version
-select organizer_job
-select mail
-select submission
-select competition"""
 
 
 def state(service, now=LATER):
@@ -99,9 +91,3 @@ def test_undelivered_mails_count_until_they_are_given_up(service):
     found = state(service)
     assert [found[f"mail/{state}"] for state in ("waiting", "retried", "failed")] == [1, 1, 1]
     assert found["mail_oldest_seconds"] == 3600
-
-
-def test_number_of_statements_does_not_depend_on_the_data(service):
-    with recorded(service.database) as sent, service.database.read() as session:
-        monitoring.gauges(session, now=NOON)
-    assert str(sent) == STATEMENTS

@@ -21,20 +21,10 @@ def division_of(service, name):
         return session.scalars(select(Team.division).where(Team.name == name)).one()
 
 
-@pytest.mark.parametrize(
-    ("name", "lines", "faults"),
-    [
-        (
-            "divisions",
-            ["A", "", "B: C", "a"],
-            ["line 2", "'B: C'", "line 3"],
-        ),
-    ],
-)
-def test_all_faults_are_reported_with_their_lines(service, name, lines, faults):
+def test_all_faults_are_reported_with_their_lines(service):
     with pytest.raises(InvalidCompetition) as error:
-        service.competition(**({"divisions": "A"} | {name: "\n".join(lines)}))
-    assert [fault for fault in faults if fault not in error.value.message] == []
+        service.competition(divisions="A\n\nB: C\na")
+    assert all(fault in error.value.message for fault in ("line 2", "'B: C'", "line 3"))
 
 
 def test_leaders_choose_until_the_close(service, act):

@@ -140,14 +140,6 @@ def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
         assert "It insults." in session.scalars(select(Mail.body)).one()
     with refused("unknown_team"):
         service.act(moderation.rename, competition=competition, team="Offensive", name="X", reason="y")
-
-
-def test_a_renamed_team_cannot_change_its_name(service):
-    competition = service.competition()
-    service.submit(competition, user="Offensive")
-    given = {"competition": competition, "team": "Offensive", "name": "Team 7", "reason": "It insults."}
-    service.act(moderation.rename, **given)
-    user = service.user("Offensive")
     with service.database.write() as session, refused("name_fixed"):
         here = lookup.get(session, slug=competition.slug)
         teams.rename(acting.as_person(session, here, user, now=service.now), name="A better one")
