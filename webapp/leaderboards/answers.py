@@ -40,15 +40,14 @@ class BoardQuery(Sized):
         MAIN_BOARD
     )
 
-    def asked(self, *, own_team_id: int | None, page_size: int = PAGE_SIZE) -> BoardRequest:
-        """Return the requested rows, with those of the user's team."""
+    def asked(self, *, page_size: int = PAGE_SIZE) -> BoardRequest:
+        """Return the requested rows."""
         return BoardRequest(
             page=self.page,
             page_size=page_size,
             sort=self.sort,
             descending=None if self.order is None else self.order == "desc",
             search=self.q.strip(),
-            own_team_id=own_team_id,
             division=self.division or None,
             board=self.board,
         )

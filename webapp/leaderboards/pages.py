@@ -49,8 +49,7 @@ PODIUM = 3
 @LEADERBOARDS.read("/leaderboard", BoardPage)
 def leaderboard(ask: Ask, query: BoardQuery) -> BoardPage:
     """Return a page of the public leaderboard, or of the private one with `split=private`."""
-    team = _own_team(ask.session, ask.competition)
-    wanted = query.asked(own_team_id=team.id if team else None, page_size=query.page_size)
+    wanted = query.asked(page_size=query.page_size)
     board = _board(ask.session, ask.competition, query.split, wanted, ask.now)
     following = None
     if board.page < board.page_count:
@@ -131,6 +130,7 @@ def _board(
     session: Any, competition: Competition, split: Split, wanted: BoardRequest, now: datetime
 ) -> Board:
     """Return a page of a leaderboard with the parts visible to the current user."""
+    team = _own_team(session, competition)
     return board_of(
         session,
         competition=competition,
@@ -139,6 +139,7 @@ def _board(
         viewer=lookups.viewer(),
         now=now,
         request=wanted,
+        own_team_id=team.id if team else None,
         keep=lookups.keep(session, competition, now),
     )
 
@@ -157,7 +158,7 @@ def _board_page(slug: str, split: Split) -> str:
         view = CompetitionView(competition, now)
         team = _own_team(session, competition)
         own_id = team.id if team else None
-        wanted = query_of(BoardQuery).asked(own_team_id=own_id)
+        wanted = query_of(BoardQuery).asked()
         board = _board(session, competition, split, wanted, now)
         steps = _steps(session, competition, board, own_id, now) if board.is_start else None
         has_cloud = board.is_start and views.has_frontier(board)
@@ -171,7 +172,7 @@ def _board_page(slug: str, split: Split) -> str:
         keep = lookups.keep(session, competition, now)
         # A row takes a tenth of a millisecond, so teams share the rows of a page.
         shared = tuple((row.rank, row.submission_id) for row in board.shared)
-        key = "lines", split, replace(wanted, own_team_id=None), shared
+        key = "lines", split, wanted, shared
         lines = list(keep(key, lambda: [_line(slug, board, bars, row) for row in board.shared]))
         for place, row in enumerate(board.rows):
             if row.team_id == own_id and not row.is_benchmark:

@@ -83,9 +83,8 @@ class Sort(enum.StrEnum):
 class BoardRequest:
     """The requested rows of a leaderboard and their order, which does not affect ranks.
 
-    If `descending` is None, the column's usual order applies. The row of the team `own_team_id` is pinned if
-    it is on another page. If `division` is set, the rows and ranks are those of this division. A key selects
-    a named leaderboard.
+    If `descending` is None, the column's usual order applies. If `division` is set, the rows and ranks are
+    those of this division. A key selects a named leaderboard.
     """
 
     page: int = 1
@@ -93,7 +92,6 @@ class BoardRequest:
     sort: str = Sort.RANK
     descending: bool | None = None
     search: str = ""
-    own_team_id: int | None = None
     division: str | None = None
     board: str = MAIN_BOARD
 
@@ -197,12 +195,13 @@ def board_of(
     viewer: Viewer = Viewer.PUBLIC,
     now: datetime | None = None,
     request: BoardRequest | None = None,
+    own_team_id: int | None = None,
     keep: Keep = lambda _key, read, _is_fresh: read(),
 ) -> Board:
     """Return a page of a leaderboard, from the cache if possible; a page past the end is empty.
 
-    The viewer's own row is always read, and the page again if it shows an earlier one. Raises Refusal or
-    BoardNotRevealed.
+    The row of the viewer's team is always read, and the page again if it shows an earlier one. It is pinned
+    if it is on another page. Raises Refusal or BoardNotRevealed.
     """
     request = request or BoardRequest()
     phase = phase or phases.phase(competition, now or db.now(session))
@@ -226,25 +225,25 @@ def board_of(
         terms=tuple(term.name for term in about.terms) if has_terms else (),
         has_groups=bool(version.metric_settings.get("groups")) and _GROUPS[split] in seen,
     )
-    own_id, page = request.own_team_id, replace(request, own_team_id=None)
-    own = None if own_id is None else source.own(own_id)
+    own = None if own_team_id is None else source.own(own_team_id)
 
     def shown_in(board: Board) -> ShownRow | None:
-        return next((row for row in board.shared if row.team_id == own_id and not row.is_benchmark), None)
+        return next(
+            (row for row in board.shared if row.team_id == own_team_id and not row.is_benchmark), None
+        )
 
     def is_fresh(board: Board) -> bool:
         shown = shown_in(board)
         return not (own and shown) or (shown.rank, shown.submission_id) == (own.rank, own.submission_id)
 
     # The rows of all teams take megabytes, so they are not kept.
-    is_large = request.page_size > PAGE_SIZE
-    board = (
-        source.page(page) if is_large else keep(("board", split, page), lambda: source.page(page), is_fresh)
-    )
+    if request.page_size > PAGE_SIZE:
+        board = source.page(request)
+    else:
+        board = keep(("board", split, request), lambda: source.page(request), is_fresh)
     shown = shown_in(board)
     return replace(
         board,
-        request=request,
         rows=tuple(own if own and row is shown else row for row in board.shared),
         pinned=None if shown else own,
         named=named,

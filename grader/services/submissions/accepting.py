@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -100,25 +101,44 @@ def accept(
         raise refused
     if state.repeated is not None:
         return AcceptedUpload(state.repeated, (), state.allowance, is_new=False)
-    submission = Submission(
-        competition_id=state.competition.id,
+    made = create(
+        session,
+        competition=state.competition,
         team=_team(session, state, user),
         user_id=user.id,
-        sha256=file.sha256,
-        size_bytes=file.size_bytes,
-        file_name=_plain_file_name(file_name),
+        file=file,
+        now=state.now,
+        file_name=plain_file_name(file_name),
         description=description,
-        status=SubmissionStatus.PENDING,
         kind=kind(state),
         idempotency_key=file.idempotency_key,
-        submitted_at=state.now,
+    )
+    left = state.allowance if made.submission.slot_day is None else state.allowance.with_one_more()
+    return AcceptedUpload(made.submission, made.job_ids, left)
+
+
+def create(
+    session: Session,
+    *,
+    competition: Competition,
+    file: SentFile,
+    now: datetime,
+    **values: Any,
+) -> NewSubmission:
+    """Create a submission with these values, and its jobs."""
+    submission = Submission(
+        competition_id=competition.id,
+        sha256=file.sha256,
+        size_bytes=file.size_bytes,
+        status=SubmissionStatus.PENDING,
+        submitted_at=now,
+        **values,
     )
     limits.update_slot(submission)
     session.add(submission)
     session.flush()
-    job_ids = scoring.add_jobs(session, submission=submission, competition=state.competition, now=state.now)
-    left = state.allowance if submission.slot_day is None else state.allowance.with_one_more()
-    return AcceptedUpload(submission, job_ids, left)
+    job_ids = scoring.add_jobs(session, submission=submission, competition=competition, now=now)
+    return NewSubmission(submission, job_ids)
 
 
 def team_of(session: Session, *, competition: Competition, user: User, role: Role | None) -> Team | None:
@@ -226,6 +246,6 @@ def _checked_description(description: str) -> str:
     return one_line(description, DESCRIPTION_MAX_LENGTH)
 
 
-def _plain_file_name(file_name: str) -> str:
-    name = one_line(file_name.replace("\\", "/").rpartition("/")[2], FILE_NAME_MAX_LENGTH)
-    return name or "submission.csv"
+def plain_file_name(file_name: str, default: str = "submission.csv") -> str:
+    """Return the name of a file without its folder, as one line."""
+    return one_line(file_name.replace("\\", "/").rpartition("/")[2], FILE_NAME_MAX_LENGTH) or default

@@ -5,12 +5,13 @@ import os
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
+from grader.models import Competition, Submission, SubmissionKind
 from grader.services.competitions import lifecycle, lookup
 from grader.services.competitions.acting import Act
-from grader.services.submissions import scoring_jobs as scoring
+from grader.services.submissions import accepting
 from grader.services.submissions.accepting import NewSubmission
 from grader.services.submissions.refusal import NothingToScore
+from grader.services.submissions.situation import SentFile
 from grader.services.teams import rosters
 from grader.storage.stores import Storage, StoredBlob
 from grader.text import one_line
@@ -48,27 +49,24 @@ def add(act: Act, *, blob: StoredBlob, file_name: str, name: str = "") -> NewSub
     session, competition, now = act.session, act.competition, act.now
     if competition.live_scoring_version is None:
         raise NothingToScore
-    submission = Submission(
-        competition_id=competition.id,
+    made = accepting.create(
+        session,
+        competition=competition,
         team=rosters.require_organizers_team(session, competition=competition, now=now),
         user_id=act.user.id,
-        sha256=blob.sha256,
-        size_bytes=blob.size,
-        file_name=one_line(file_name.replace("\\", "/").rpartition("/")[2], 255) or "baseline.csv",
+        file=SentFile(blob.sha256, blob.size),
+        now=now,
+        file_name=accepting.plain_file_name(file_name, "baseline.csv"),
         description=one_line(name, DESCRIPTION_MAX_LENGTH) or BASELINE_NAME,
-        status=SubmissionStatus.PENDING,
         kind=SubmissionKind.BENCHMARK,
-        submitted_at=now,
     )
-    session.add(submission)
-    session.flush()
-    job_ids = scoring.add_jobs(session, submission=submission, competition=competition, now=now)
+    submission = made.submission
     act.record(
         "submission.benchmark",
         f"submission {submission.id}",
         after={"name": submission.description, "file": submission.file_name, "sha256": blob.sha256},
     )
-    return NewSubmission(submission, job_ids)
+    return made
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Submission]:

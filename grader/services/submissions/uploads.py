@@ -11,12 +11,11 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError, Refusal
 from grader.models import AnnouncedUpload, Competition, User
 from grader.services.site import counting
+from grader.services.submissions.accepting import plain_file_name
 from grader.storage.stores import StoredBlob
-from grader.text import one_line
 
 KEPT = timedelta(days=7)  # the kaggle command asks for uploads for 6 days
 IDLE_AFTER = timedelta(minutes=15)  # if disk space is low
-NAME_MAX_LENGTH = 255
 FORGOTTEN_AT_ONCE = 100
 # The maximum number and total size of a person's unused files.
 MOST_UNUSED = 50
@@ -53,7 +52,7 @@ def announce(
             token_sha256=_hash(token),
             user_id=user.id,
             competition_id=competition.id,
-            name=one_line(name.replace("\\", "/").rpartition("/")[2], NAME_MAX_LENGTH) or "file",
+            name=plain_file_name(name, "file"),
             size_bytes=size_bytes,
             sha256=sha256,
             created_at=now,

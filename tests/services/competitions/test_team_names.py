@@ -42,8 +42,8 @@ def aliases(service):
 def rows(service, competition, viewer=Viewer.PUBLIC, own="", **options):
     with service.database.read() as session:
         own_id = session.scalar(select(Team.id).where(Team.name == own)) if own else None
-        request = BoardRequest(own_team_id=own_id, **options)
-        found = board_of(session, competition=competition, viewer=viewer, now=service.now, request=request)
+        who = {"viewer": viewer, "own_team_id": own_id, "now": service.now}
+        found = board_of(session, competition=competition, request=BoardRequest(**options), **who)
         return [(row.team, row.alias, row.members) for row in found.rows]
 
 

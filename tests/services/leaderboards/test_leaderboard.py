@@ -32,10 +32,10 @@ def competition(service):
     return service.reload(competition)
 
 
-def public(service, competition, **options):
+def public(service, competition, own_team_id=None, **options):
     with service.database.read() as session:
-        asked = BoardRequest(**options)
-        return board_of(session, competition=competition, now=service.now, request=asked)
+        asked = {"request": BoardRequest(**options), "own_team_id": own_team_id}
+        return board_of(session, competition=competition, now=service.now, **asked)
 
 
 def private(service, competition, phase, *, viewer=Viewer.PUBLIC, **options):
