@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.client.errors import NotScoredInTime, Unusable
-from grader.client.files import CountedFile, OnProgress, as_file, download
+from grader.client.files import OnProgress, as_file, download
 from grader.client.organizer import Organizer, quoted
 from grader.client.records import ApiRecord, Leaderboard, Submission, Submissions
-from grader.client.transport import BINARY, OnQuestion, Transport, read_json
+from grader.client.transport import KEY_HEADER, OnQuestion, Transport, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,10 +60,6 @@ class Client(Transport):
         super().__init__(server, token, **options)
         self._competition = competition
 
-    def call(self, method: str, path: str, *, json: Any = None, **query: Any) -> dict[str, Any]:
-        """Send a request below ``/api/v1/`` and return the JSON response; omit parameters that are None."""
-        return self.send(method, path, json=json, query=query)
-
     def organize(self, competition: str | None = None, *, confirm: bool | OnQuestion = False) -> Organizer:
         """Return the client for organizers of a competition; requires the scope ``organize``.
 
@@ -103,7 +99,7 @@ class Client(Transport):
         """
         sent = {"accepted_rules_version": accepted_rules_version, "code": code}
         fields = {name: value for name, value in sent.items() if value is not None}
-        return self.send("POST", f"{self._place(competition)}/join", json=fields)
+        return self.call("POST", f"{self._place(competition)}/join", fields)
 
     def team(self, competition: str | None = None) -> ApiRecord:
         """Return your entry, team, limits and selection."""
@@ -146,7 +142,9 @@ class Client(Transport):
         on_progress: OnProgress | None = None,
     ) -> ApiRecord:
         """Return all problems of a file, without using a submission."""
-        return ApiRecord(self._upload(f"{self._place(competition)}/check", submission, on_progress))
+        with as_file(submission) as path:
+            address = f"{self._place(competition)}/check"
+            return ApiRecord(self.call("POST", address, {"file": path}, on_progress=on_progress))
 
     def submit(
         self,
@@ -174,9 +172,11 @@ class Client(Transport):
             Receives the bytes sent and the size.
         """
         fields = {"description": description} | ({"again": "true"} if again else {})
-        sent = {"key": key or str(uuid.uuid4()), "data": fields}
         address = f"{self._place(competition)}/submissions"
-        return Submission(self._upload(address, submission, on_progress, **sent))
+        headers = {KEY_HEADER: key or str(uuid.uuid4())}
+        with as_file(submission) as path:
+            sent = {**fields, "file": path}
+            return Submission(self.call("POST", address, sent, headers=headers, on_progress=on_progress))
 
     def wait(self, submission: ApiRecord | int, *, timeout_seconds: float = 600) -> Submission:
         """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""
@@ -221,7 +221,7 @@ class Client(Transport):
         """
         address = f"{self._place(competition)}/comparisons"
         sent = {"submission": _number(submission), "baseline": _number(baseline)}
-        comparison: Mapping[str, Any] = self.send("POST", address, json=sent)
+        comparison: Mapping[str, Any] = self.call("POST", address, sent)
         for _ in _pauses(timeout_seconds):
             if comparison["is_final"]:
                 break
@@ -230,8 +230,7 @@ class Client(Transport):
 
     def select(self, submission: ApiRecord | int, *, selected: bool = True) -> Mapping[str, Any]:
         """Select a submission for the private leaderboard, or deselect it; return the selection."""
-        address = f"submissions/{_number(submission)}/select"
-        return self.send("POST", address, json={"selected": selected})
+        return self.call("POST", f"submissions/{_number(submission)}/select", {"selected": selected})
 
     def leaderboard(
         self,
@@ -259,16 +258,6 @@ class Client(Transport):
         page = Leaderboard(self.get(f"{self._place(competition)}/leaderboard", split=split))
         named = (row for row in page.rows if row.team == team and not row.is_benchmark)
         return page.own or next(named, None)
-
-    def _upload(
-        self,
-        address: str,
-        submission: "pd.DataFrame | Path | str",
-        on_progress: OnProgress | None,
-        **sent: Any,
-    ) -> dict[str, Any]:
-        with as_file(submission) as path, CountedFile(path, on_progress) as stream:
-            return self.send("POST", address, files={"file": (path.name, stream, BINARY)}, **sent)
 
     def _place(self, competition: str | None) -> str:
         """Return the path of a competition relative to the API's root."""

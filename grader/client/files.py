@@ -88,7 +88,7 @@ def _attempt(
 ) -> None:
     part = path.with_name(f"{path.name}.part")
     done = part.stat().st_size if part.is_file() else 0
-    headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
+    headers = {"Accept-Encoding": "identity"}
     headers |= {"Range": f"bytes={done}-"} if done else {}
     headers |= {"If-None-Match": f'"{_sha256(path)}"'} if path.is_file() else {}
     try:

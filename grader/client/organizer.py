@@ -32,12 +32,9 @@ class Organizer:
         self.slug = slug
         self._confirm = confirm
 
-    def call(self, method: str, path: str = "", *, json: Json | None = None, **query: Any) -> Json:
+    def call(self, method: str, path: str = "", fields: Mapping[str, Any] | None = None) -> Json:
         """Send a request below the organizers' endpoints of the competition, and confirm its questions."""
-        answer: Json = self._client.request(
-            method, self._at(path), fields=json or query, confirm=self._confirm
-        )
-        return answer
+        return self._client.call(method, self._at(path), fields, confirm=self._confirm)
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as ``settings.toml`` or an export."""
@@ -45,8 +42,7 @@ class Organizer:
 
     def download(self, path: str, to: Path) -> Path:
         """Download a file, such as a results bundle."""
-        answer = self._client.ask("GET", self._at(path), headers={"Accept": "*/*"})
-        to.write_bytes(answer.content)
+        to.write_bytes(self._client.ask("GET", self._at(path)).content)
         return to
 
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
@@ -66,7 +62,7 @@ class Organizer:
         `sample` is the sample submission of a metric.
         """
         files = {"file": Path(file)} | ({} if sample is None else {"sample": Path(sample)})
-        return self.call("POST", path, json={**(fields or {}), **files})
+        return self.call("POST", path, {**(fields or {}), **files})
 
     def ended(self, path: str, *, job: str = "job", timeout_seconds: float = 3600) -> Json:
         """Wait until a job has finished and return the response; raise `Unusable` after the timeout.
@@ -90,7 +86,7 @@ class Organizer:
 
         Dates of a published competition that have passed or are less than a day away must be confirmed.
         """
-        return self.call("PATCH", "settings", json=changes)
+        return self.call("PATCH", "settings", changes)
 
     def check_solution(self, file: Path | str) -> Json:
         """Upload a solution, wait for its check, and return the check with its report.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self, TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -18,8 +19,7 @@ from grader.client.errors import (
     Unreachable,
     Unusable,
 )
-from grader.client.files import CountedFile
-from grader.hosts import ascii_host
+from grader.client.files import CountedFile, OnProgress
 
 PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
@@ -58,7 +58,7 @@ class Transport:
         self.server = site_address(server)
         self._patience_seconds = patience_seconds
         self._on_pause = on_pause
-        headers = {"User-Agent": "fairboard-client", "Accept": "application/json", "Accept-Encoding": "gzip"}
+        headers = {"User-Agent": "fairboard-client", "Accept-Encoding": "gzip"}
         if token and not token.isascii():
             raise Unusable("The token contains characters that are not ASCII. Copy the API token again.")
         if token:
@@ -83,53 +83,18 @@ class Transport:
 
     def get(self, path: str, **query: Any) -> Json:
         """Return the JSON at a path below ``/api/v1/``; raise Refused or Unreachable."""
-        return self.send("GET", path, query=query)
+        return self.call("GET", path, query)
 
-    def send(
-        self, method: str, path: str, *, query: Json | None = None, key: str | None = None, **sent: Any
-    ) -> Json:
-        """Send a request and return the JSON of its response; empty if there is none."""
-        headers = {KEY_HEADER: key} if key else {}
-        return read_json(self.ask(method, path, params=_given(query), headers=headers, **sent))
+    def call(self, method: str, path: str, fields: Mapping[str, Any] | None = None, **options: Any) -> Json:
+        """Send a request below ``/api/v1/`` and return the JSON of its response; empty if there is none.
 
-    def request(
-        self, method: str, path: str, *, fields: Mapping[str, Any], confirm: "bool | OnQuestion" = False
-    ) -> Any:
-        """Send any request below ``/api/v1/`` and return its response as JSON or, if it is not JSON, as text.
-
-        The fields become the query of a GET request and the body of other requests. A `Path` is sent as a
-        file. `confirm` is that of `organize`.
+        The parameters are those of `ask`.
         """
-        files = {name: value for name, value in fields.items() if isinstance(value, Path)}
-        with ExitStack() as stack:
-            if method == "GET":
-                sent: Json = {"params": _given(fields)}
-            elif files:
-                opened = {
-                    name: (file.name, stack.enter_context(CountedFile(file, None)), BINARY)
-                    for name, file in files.items()
-                }
-                sent = {"data": {name: fields[name] for name in fields.keys() - files}, "files": opened}
-            else:
-                sent = {"json": fields or None}
-            while True:
-                try:
-                    answer = self.ask(method, path, headers={"Accept": "*/*"}, **sent)
-                    break
-                except Refused as error:
-                    body, token = "data" if files else "json", error.details.get("confirm")
-                    before = sent.get(body) or {}
-                    if error.name != "unconfirmed" or before.get("confirm") == token:
-                        raise
-                    if not (all(map(confirm, error.details["questions"])) if callable(confirm) else confirm):
-                        raise
-                    sent[body] = {**before, "confirm": token}
-        is_json = answer.headers.get("Content-Type", "application/json").startswith("application/json")
-        return read_json(answer) if is_json or not answer.content else answer.text
+        return read_json(self.ask(method, path, fields, **options))
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text resource, such as a settings file, a table or a receipt."""
-        return self.ask("GET", path, params=_given(query), headers={"Accept": "*/*"}).text
+        return self.ask("GET", path, query).text
 
     def pages_of(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of an API list by following ``next``; omit parameters that are None."""
@@ -140,16 +105,51 @@ class Transport:
                 return
             path, query = urljoin(self.server, page["next"]), {}
 
-    def ask(self, method: str, path: str, **sent: Any) -> httpx.Response:
-        """Send a request with retries and return the response; raise Refused or Unreachable."""
+    def ask(
+        self,
+        method: str,
+        path: str,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        confirm: "bool | OnQuestion" = False,
+        on_progress: OnProgress | None = None,
+    ) -> httpx.Response:
+        """Send a request with retries and return the response; raise Refused or Unreachable.
 
-        def once() -> httpx.Response:
-            with self.streamed(method, path, **sent) as response:
-                response.read()
-                return response
+        The fields become the query of a GET request, without those that are None, and the body of other
+        requests. A `Path` is sent as a file. `confirm` is that of `organize`.
+        """
+        fields = fields or {}
+        files = {name: value for name, value in fields.items() if isinstance(value, Path)}
+        body = "data" if files else "json"
+        sent: Json = {body: {name: value for name, value in fields.items() if name not in files} or None}
+        if method == "GET":
+            # For an empty mapping, httpx would remove the query of a URL.
+            sent = {"params": {name: value for name, value in fields.items() if value is not None} or None}
+        with ExitStack() as stack:
+            if files:
+                sent["files"] = {
+                    name: (file.name, stack.enter_context(CountedFile(file, on_progress)), BINARY)
+                    for name, file in files.items()
+                }
 
-        is_repeatable = method == "GET" or KEY_HEADER in (sent.get("headers") or {})
-        return self.persistently(once, is_repeatable=is_repeatable)
+            def once() -> httpx.Response:
+                with self.streamed(method, path, headers=headers, **sent) as response:
+                    response.read()
+                    return response
+
+            while True:
+                try:
+                    is_repeatable = method == "GET" or KEY_HEADER in headers
+                    return self.persistently(once, is_repeatable=is_repeatable)
+                except Refused as error:
+                    token, before = error.details.get("confirm"), sent.get(body) or {}
+                    if error.name != "unconfirmed" or before.get("confirm") == token:
+                        raise
+                    if not (all(map(confirm, error.details["questions"])) if callable(confirm) else confirm):
+                        raise
+                    sent[body] = {**before, "confirm": token}
 
     @contextmanager
     def streamed(self, method: str, path: str, **sent: Any) -> Iterator[httpx.Response]:
@@ -199,21 +199,14 @@ def site_address(text: str) -> str:
     'https://fairboard.example.org/'
     """
     try:
-        parts = urlsplit(text.strip())
-        host, port = ascii_host(parts.hostname or ""), parts.port
-    except ValueError:
-        parts, host, port = urlsplit(""), "", None
-    if parts.scheme not in ("http", "https") or parts.username or parts.query:
+        url = httpx.URL(text.strip())
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query:
         raise Unusable(
             f"{text.strip()!r} is not the address of a site, such as https://fairboard.example.org."
         )
-    place = host if port is None else f"{host}:{port}"
-    return f"{parts.scheme}://{place}{parts.path.rstrip('/')}/"
-
-
-def _given(query: Mapping[str, Any] | None) -> Json | None:
-    """Return the parameters with a value, or None: for an empty mapping, httpx removes the URL's query."""
-    return {name: value for name, value in (query or {}).items() if value is not None} or None
+    return f"{str(url).rstrip('/')}/"
 
 
 def read_json(response: httpx.Response) -> Json:

@@ -267,9 +267,9 @@ def test_other_site_is_reported(live_site, body, headers, status):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "board", "ftp://x", "http://", "https://a:b@c", "http://[x", "http://x:y"]
+    "text", ["", "board", "ftp://x", "http://", "https://a:b@c", "http://x:y"]
 )
 def test_invalid_site_address_is_rejected(text, database_url):
     with pytest.raises(Unusable):
         site_address(text)
-    assert site_address("http://[::1]:80/fair/") == "http://[::1]:80/fair/"
+    assert site_address("http://[::1]:81/fair") == "http://[::1]:81/fair/"

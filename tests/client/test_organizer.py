@@ -47,7 +47,7 @@ def test_whole_competition_needs_only_the_client(
     (tmp_path / "solution.csv").write_bytes(solution_csv())
     (tmp_path / "train.csv").write_bytes(b"id,text\n1,hello\n")
     with live_site.client_of(olga) as client:
-        client.call("POST", "competitions", json={"slug": "hate", "title": "Hate"})
+        client.call("POST", "competitions", {"slug": "hate", "title": "Hate"})
         desk = client.organize("hate", confirm=True)
         desk.change_settings(
             contact="a@b.org", opens_at="2030-01-01T00:00:00Z", closes_at="2030-02-01T00:00:00Z"
@@ -66,12 +66,12 @@ def test_whole_competition_needs_only_the_client(
         (tmp_path / "corrected.csv").write_text("\n".join(lines))
         check = desk.check_solution(tmp_path / "corrected.csv")
         version = desk.call(
-            "POST", "rescoring", json={"solution": check["job"]["id"], "reason": "One label was wrong."}
+            "POST", "rescoring", {"solution": check["job"]["id"], "reason": "One label was wrong."}
         )
         desk.rescored(version["number"])
         assert desk.call("GET", f"rescoring/{version['number']}/difference")["unfinished"] == 0
         assert client.leaderboard("hate").scoring_version == 1
-        desk.call("POST", f"rescoring/{version['number']}/publish", json={"notice": "One label was wrong."})
+        desk.call("POST", f"rescoring/{version['number']}/publish", {"notice": "One label was wrong."})
         assert client.leaderboard("hate").scoring_version == 2
         clock.append(clock[0] + timedelta(days=32))
         with service.database.write() as session:
@@ -114,7 +114,7 @@ def test_every_list_and_file_of_a_class_of_60_is_complete(olga, service, live_si
         crowds.fill(session, competition=here, teams=CLASS, files=CLASS, start=now - timedelta(9), end=now)
     with live_site.client_of(olga) as client:
         desk = client.organize("toxicity", confirm=True)
-        desk.call("POST", "students", json={"students": lines})
+        desk.call("POST", "students", {"students": lines})
         for path in ("teams", "submissions"):
             assert sum(len(page[path]) for page in desk.pages(path)) == CLASS, path
         for kind in ("submissions", "standings", "grades"):

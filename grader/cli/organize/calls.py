@@ -76,7 +76,7 @@ class Call:
                     raise Unusable(f"There is no {place} with the name {given[place]!r}.")
             fields = {key: value for key, value in given.items() if key not in ids and value is not None}
             path, confirm = self.path.format(**ids), asking(yes=yes) if self.asks else True
-            answer = client.request(self.method, path, fields=fields, confirm=confirm)
+            answer = client.call(self.method, path, fields, confirm=confirm)
             answer = answer or ({"name": given["person"]} if "person" in given else {})
             done = self.done
             return CommandOutput(
@@ -274,7 +274,8 @@ def api(client: Client, method: str, path: str, fields: dict[str, Any], yes: boo
 
     /api/openapi.json on the site describes all requests.
     """
-    answer = client.request(method, path, fields=fields, confirm=asking(yes=yes))
-    if isinstance(answer, str):
-        return CommandOutput({"text": answer}, text=answer)
-    return CommandOutput(answer, [json.dumps(answer, indent=2, ensure_ascii=False)] if answer else [])
+    response = client.ask(method, path, fields, confirm=asking(yes=yes))
+    if not response.headers.get("Content-Type", "").startswith("application/json"):
+        return CommandOutput({"text": response.text}, text=response.text)
+    answer = response.json()
+    return CommandOutput(answer, [json.dumps(answer, indent=2, ensure_ascii=False)])

@@ -149,7 +149,7 @@ def bundle(client: Client, slug: str, out: Path | None) -> CommandOutput:
 def publish_solution(client: Client, slug: str, reason: str) -> CommandOutput:
     """Publish the solution of SLUG, and show each team its complete receipts."""
     desk = client.organize(slug, confirm=True)
-    desk.call("POST", "close/solution", json={"reason": reason})
+    desk.call("POST", "close/solution", {"reason": reason})
     return CommandOutput(desk.call("GET", "close"), [f"The solution of {slug} is public."])
 
 

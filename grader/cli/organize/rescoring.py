@@ -88,8 +88,8 @@ def _begin(
         in_use = desk.call("GET", "rescoring/settings")
         changes = read_change(settings or Path(), in_use).changes
         wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
-        sent = {"settings": _checked(desk, desk.call("POST", "rescoring/settings", json=wanted))}
-    return int(desk.call("POST", "rescoring", json={**sent, "reason": reason})["number"])
+        sent = {"settings": _checked(desk, desk.call("POST", "rescoring/settings", wanted))}
+    return int(desk.call("POST", "rescoring", {**sent, "reason": reason})["number"])
 
 
 def _checked(desk: Organizer, job: Mapping[str, Any]) -> int:
@@ -119,7 +119,7 @@ def _publish(desk: Organizer, number: int, act: str, sent: dict[str, Any]) -> di
     desk.data()
     while True:
         try:
-            return desk.call("POST", f"rescoring/{number}/{act}", json=sent)
+            return desk.call("POST", f"rescoring/{number}/{act}", sent)
         except Refused as error:
             if error.name != "rescoring_incomplete":
                 raise

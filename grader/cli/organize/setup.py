@@ -53,7 +53,7 @@ def create(
     read = read_new(path) if from_jigsaw is None else of_jigsaw(file)
     slug, folder = read.slug or path.stem, (from_jigsaw or path).parent
     sent = {"slug": slug, "title": read.changes.get("title", ""), "owner": owner}
-    made = client.call("POST", "competitions", json=sent)
+    made = client.call("POST", "competitions", sent)
     desk = client.organize(slug, confirm=True)
     try:
         lines = [f"{slug} is a draft.", *_apply(client, desk, read, folder)[1]]
@@ -120,7 +120,7 @@ def _apply(client: Client, desk: Organizer, read: Any, folder: Path) -> tuple[di
     for file in desk.data()["files"]:
         if file["state"] == "held" and file["name"] in read.allowed:
             sent = {"reason": "Allowed in the competition file."}
-            certain.call("POST", f"data/{quoted(file['name'])}/allow", json=sent)
+            certain.call("POST", f"data/{quoted(file['name'])}/allow", sent)
             lines.append(f"{file['name']} is released. Participants get {file['consequence']}.")
     if read.baseline:
         path = folder / read.baseline
@@ -211,7 +211,7 @@ def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
         if label not in roles:
             raise Unusable(f"The solution has no column {label!r}.")
         sent = {name: "unused" for name, role in roles.items() if role == "label"} | {label: "label"}
-        job = desk.call("POST", f"solution/{checked['job']['id']}/roles", json={"roles": sent})
+        job = desk.call("POST", f"solution/{checked['job']['id']}/roles", {"roles": sent})
         checked = desk.ended(f"solution/{job['id']}")
     require_acceptable(checked)
     desk.accept_solution(checked)
