@@ -88,6 +88,31 @@ def _cell(name: str, value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
+def solution_lines(report: Mapping[str, Any]) -> list[str]:
+    """Return the report on a solution as lines."""
+    splits = ", ".join(f"{name} {each['rows']:,} rows" for name, each in report["splits"].items())
+    if "targets" in report:
+        lines = [f"Target: {', '.join(each['column'] for each in report['targets'])}."]
+        table = [{**each, **each["rows"]} for each in report["groups"]]
+        names = ["column", "value", *report["splits"], "in_score", "why_not"]
+    else:
+        lines = [*report["summary"], f"Label: {report['label']}."]
+        cells = [(split, kind) for split in report["splits"] for kind in ("positives", "negatives")]
+        table = [
+            {"identity": each["name"]} | {f"{split} {kind}": each[split][kind] for split, kind in cells}
+            for each in report["identities"]
+        ]
+        names = list(table[0]) if table else []
+    return [
+        *lines,
+        f"Columns not used: {', '.join(report['unused_columns']) or 'none'}.",
+        f"{report['rows']:,} rows, split by {report['split_by']}: {splits}; "
+        f"{report['ignored_rows']:,} ignored.",
+        *(table_of(table, names) if table else []),
+        *(f"{each['level'].capitalize()}: {each['message']}" for each in report["findings"]),
+    ]
+
+
 @dataclass(frozen=True)
 class CommandOutput:
     """The output of a command (JSON, or lines on stdout and stderr), and its exit code.

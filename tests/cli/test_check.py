@@ -48,7 +48,7 @@ def ids(rows):
 def test_a_valid_solution_is_described(check, solution_csv):
     code, text = check(solution_csv(), test=ids(400))
     assert code == 0, text
-    assert "400 rows, split by the column Usage: public 200 rows" in text
+    assert "400 rows, split by usage: public 200 rows" in text
     assert "2 identities are in the score: female, muslim." in text
     assert "test.csv has exactly the 400 ids of the solution." in text
     assert not Path("var").exists()
@@ -57,7 +57,7 @@ def test_a_valid_solution_is_described(check, solution_csv):
 def test_a_solution_with_problems_exits_with_2(check, solution_csv):
     code, text = check(solution_csv(), test=ids(399))
     assert code == 2
-    assert "Problems to fix:\n  - The file test.csv lacks 1 id of the solution: 'r399';" in text
+    assert "Stop: The file test.csv lacks 1 id of the solution: 'r399';" in text
 
 
 def test_roles_can_be_specified(check, solution_csv):

@@ -89,7 +89,7 @@ def test_the_output_names_the_metric_and_its_columns(score):
 @pytest.mark.parametrize(
     ("prediction", "arguments", "message"),
     [
-        ("1", "--metric rmsex", "Metrics: bias, accuracy, "),
+        ("1", "--metric rmsex", "Metrics: accuracy, "),
         ("1", "--metric rmse", "no column is called target, label or toxicity; choose"),
         ("1", "--metric rmse --label cost", "The table has no column 'cost'"),
         ("1", "--metric rmse --label kind", "the target 'kind' is 'a', which is not a number"),

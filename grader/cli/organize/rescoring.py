@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import asking, organizers, yes_option
-from grader.cli.organize.setup import described, require_acceptable
-from grader.cli.output import CommandOutput
+from grader.cli.organize.setup import require_acceptable
+from grader.cli.output import CommandOutput, solution_lines
 from grader.cli.parameters import FILE, fields_option, with_texts
 from grader.client import Client, Refused, Unusable
 from grader.client.organizer import Organizer
@@ -78,7 +78,7 @@ def _begin(
     if solution is not None:
         checked = desk.check_solution(solution)
         require_acceptable(checked)
-        click.echo(described(checked["report"]))
+        click.echo("\n".join(solution_lines(checked["report"])))
         sent = {"solution": checked["job"]["id"]}
     elif metric_file is not None:
         sent = {"settings": _checked(desk, desk.upload("metric-file", metric_file)["job"])}

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import FileRefused, asking, organizers, yes_option
-from grader.cli.output import CommandOutput, table_of
+from grader.cli.output import CommandOutput, solution_lines, table_of
 from grader.cli.parameters import FILE, fields_of, from_jigsaw_option, with_texts
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted
@@ -113,7 +113,7 @@ def _apply(client: Client, desk: Organizer, read: Any, folder: Path) -> tuple[di
         desk.upload("metric-file", folder / read.metric_file, sample=sample, fields=fields)
         lines.append(f"{read.metric_file} is the metric.")
     if read.solution:
-        lines.append(_set_solution(desk, folder / read.solution, read.label))
+        lines += _set_solution(desk, folder / read.solution, read.label)
     for name in read.data:
         desk.upload("data", folder / name)
         lines.append(f"{Path(name).name} was added as a data file.")
@@ -203,7 +203,7 @@ def metric_file(client: Client, slug: str, source: Path, sample: Path | None, **
     return CommandOutput(stored, [line, advice])
 
 
-def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
+def _set_solution(desk: Organizer, path: Path, label: str | None) -> list[str]:
     """Check a solution, set it as the draft's solution, and return its report."""
     checked = desk.check_solution(path)
     roles = {column["name"]: column["role"] for column in checked["columns"]}
@@ -215,7 +215,7 @@ def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
         checked = desk.ended(f"solution/{job['id']}")
     require_acceptable(checked)
     desk.accept_solution(checked)
-    return described(checked["report"])
+    return solution_lines(checked["report"])
 
 
 def require_acceptable(checked: Mapping[str, Any]) -> None:
@@ -229,15 +229,6 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
     if any("line" in each for each in checked["problems"]):
         raise FileRefused("\n".join(["The solution is rejected:", *problems, *stops]))
     raise Unusable("\n".join([checked["why_not"], *problems, *stops]))
-
-
-def described(report: Mapping[str, Any]) -> str:
-    """Return a solution's report as text; if `server` is not installed, only its size and label."""
-    try:
-        from grader.cli.metric.check import describe_report
-    except ModuleNotFoundError:
-        return f"{report['rows']:,} rows, label {report['label']}."
-    return describe_report(report)
 
 
 COMMANDS = (create, list_all, settings, apply, change, data, metric_file)
