@@ -124,17 +124,19 @@ def test_a_data_file_that_discloses_labels_stops_publishing_unless_it_is_allowed
     competition, service, folder
 ):
     service.user("ada")
-    (folder / "test.csv").write_bytes((folder / "solution.csv").read_bytes().replace(b"toxicity", b"x"))
-    made = competition("create", folder / "competition.toml", "--owner", "ada", "--publish")
-    assert (made.exit_code, "test.csv is held back" in made.stderr) == (3, True), made.output
+    file = folder / "competition.toml"
+    file.write_text(file.read_text().replace("test.csv", "train.csv"))
+    (folder / "train.csv").write_bytes((folder / "solution.csv").read_bytes().replace(b"toxicity", b"x"))
+    made = competition("create", file, "--owner", "ada", "--publish")
+    assert (made.exit_code, "train.csv is held back" in made.stderr) == (3, True), made.output
     held = competition("data", "toxic")
-    assert (held.exit_code, "organize/data/test.csv/allow" in held.stderr) == (1, True)
+    assert (held.exit_code, "organize/data/train.csv/allow" in held.stderr) == (1, True)
     assert competition("publish", "toxic").exit_code == 3
-    with (folder / "competition.toml").open("a") as file:
-        file.write('allow = ["test.csv"]\n')
-    applied = competition("apply", "toxic", folder / "competition.toml")
+    with file.open("a") as opened:
+        opened.write('allow = ["train.csv"]\n')
+    applied = competition("apply", "toxic", file)
     assert applied.exit_code == 0, applied.output
-    assert competition("data", "toxic").stdout.startswith("test.csv: released anyway.")
+    assert competition("data", "toxic").stdout.startswith("train.csv: released anyway.")
 
 
 def test_settings_are_changed_by_their_names(competition, service, tmp_path):
