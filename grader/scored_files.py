@@ -258,12 +258,9 @@ def _unknown_classes(
     name: str, categories: Categories, allowed: PredictedColumn, table: Columns
 ) -> FileProblem:
     assert table.row_ids is not None  # noqa: S101 (an id column was read)
-    faults = [
-        [] if allowed.codes_in(text.encode()) is not None else [allowed.culprit(text.encode())]
-        for text in categories.values
-    ]
-    unknown = sorted({each.decode() for names in faults for each in names})
-    rows = np.flatnonzero(np.array([bool(names) for names in faults])[categories.codes]).tolist()
+    is_unknown = [allowed.codes_in(text.encode()) is None for text in categories.values]
+    unknown = [text for text, is_so in zip(categories.values, is_unknown, strict=True) if is_so]
+    rows = np.flatnonzero(np.array(is_unknown)[categories.codes]).tolist()
     ids = listed([named(each) for each in table.row_ids.smallest(rows, 5)], total=len(rows))
     return FileProblem.of(
         "unknown_class",

@@ -4,9 +4,9 @@ import itertools
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
@@ -49,27 +49,19 @@ MAX_LENGTH = 170
 _SENTENCE_ENDS = (". ", "? ", "! ", "。")
 
 
-class Formula(NamedTuple):
-    """A formula as MathML, or the reason why it cannot be converted."""
-
-    mathml: str
-    fault: str = ""
-
-
-def convert_formula(latex: str, *, is_block: bool) -> Formula:
-    """Convert LaTeX to MathML; if that is not possible, return the fault of the formula."""
+def convert_formula(latex: str, *, is_block: bool) -> str:
+    """Convert LaTeX to MathML; raise ValueError with the fault of the formula."""
     if len(latex) > MAX_FORMULA_LENGTH:
-        return Formula(
-            "", f"A formula may have at most {MAX_FORMULA_LENGTH:,} characters; this one has {len(latex):,}."
-        )
+        most, length = f"{MAX_FORMULA_LENGTH:,}", f"{len(latex):,}"
+        raise ValueError(f"A formula may have at most {most} characters; this one has {length}.")
     if _depth(latex) > MAX_DEPTH:
-        return Formula("", f"Braces may be nested at most {MAX_DEPTH} deep.")
+        raise ValueError(f"Braces may be nested at most {MAX_DEPTH} deep.")
     converter, refusal = _converter()
     try:
-        return Formula(converter.convert_with_local_state(latex, displaystyle=is_block))
+        return str(converter.convert_with_local_state(latex, displaystyle=is_block))
     except refusal as error:
         reason = _REASON.search(_COLOUR.sub("", str(error)))
-        return Formula("", reason[1].strip() if reason else "This is not a supported formula.")
+        raise ValueError(reason[1].strip() if reason else "This is not a supported formula.") from error
 
 
 @cache
@@ -88,39 +80,32 @@ def _depth(latex: str) -> int:
     return deepest
 
 
-class _Text(NamedTuple):
-    """The figures and faults of a rendered text."""
-
-    figures: dict[str, FigureSource]
-    faults: list[str]
-
-
-def _formula(content: str, text: _Text, *, is_block: bool) -> str:
-    formula = convert_formula(content, is_block=is_block)
-    if not formula.fault:
-        return formula.mathml
-    shown = content if len(content) <= SHOWN_FORMULA else f"{content[:SHOWN_FORMULA]}…"
-    text.faults.append(f"The formula {shown} cannot be rendered: {formula.fault}")
-    return f"<code>{escape(content)}</code>"
+def _formula(content: str, env: Any, *, is_block: bool) -> str:
+    try:
+        return convert_formula(content, is_block=is_block)
+    except ValueError as fault:
+        shown = content if len(content) <= SHOWN_FORMULA else f"{content[:SHOWN_FORMULA]}…"
+        env["faults"].append(f"The formula {shown} cannot be rendered: {fault}")
+        return f"<code>{escape(content)}</code>"
 
 
 def _inline_formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
-    return _formula(tokens[place].content.strip(), env["text"], is_block=False)
+    return _formula(tokens[place].content.strip(), env, is_block=False)
 
 
 def _block_formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
-    drawn = _formula(tokens[place].content.strip(), env["text"], is_block=True)
+    drawn = _formula(tokens[place].content.strip(), env, is_block=True)
     # The focusable element lets keyboard users scroll a wide formula.
     return f'<div role="group" aria-label="Formula" tabindex="0">{drawn}</div>\n'
 
 
 def _image(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
     """Render an uploaded figure; an external picture would disclose the readers to its server."""
-    token, text = tokens[place], env["text"]
+    token = tokens[place]
     name = str(token.attrGet("src") or "")
-    figure, alt = text.figures.get(name), escape(token.content)
+    figure, alt = env["figures"].get(name), escape(token.content)
     if figure is None:
-        text.faults.append(f"The figure {quoted(name)} does not exist. Upload it, or correct its name.")
+        env["faults"].append(f"The figure {quoted(name)} does not exist. Upload it, or correct its name.")
         return alt
     return f'<img src="{escape(figure.url)}" alt="{alt}" width="{figure.width}" height="{figure.height}">'
 
@@ -137,23 +122,17 @@ def _parser() -> MarkdownIt:
 MARKDOWN = _parser()
 
 
-@lru_cache(maxsize=256)
-def render(text: str, figures: tuple[FigureSource, ...] = ()) -> Markup:
-    """Return trusted Markdown as safe HTML without first-level headings."""
-    return drawn(text, figures).html
-
-
 def drawn(text: str, figures: tuple[FigureSource, ...] = ()) -> Drawn:
     """Return Markdown as safe HTML, with the faults in its figures and formulas."""
-    about = _Text({figure.name: figure for figure in figures}, [])
+    env: dict[str, Any] = {"figures": {figure.name: figure for figure in figures}, "faults": []}
     tokens = list(_with_captions(MARKDOWN.parse(text)))
     for token in tokens:
         token.tag = "h2" if token.tag == "h1" else token.tag
-    html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {"text": about})
+    html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, env)
     # HTML entities can contain direction marks.
     clean = without_directions(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))
     safe = Markup(clean)  # noqa: S704 - cleaned
-    return Drawn(safe, tuple(dict.fromkeys(about.faults)))
+    return Drawn(safe, tuple(dict.fromkeys(env["faults"])))
 
 
 def bounded(text: str, figures: tuple[FigureSource, ...]) -> Drawn:

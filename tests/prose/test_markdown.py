@@ -17,7 +17,7 @@ PLOT = FigureSource("plot.png", "/competitions/x/figures/plot.png?version=1", 64
 
 
 def html(text):
-    return str(markdown.render(text, (PLOT,)))
+    return str(markdown.drawn(text, (PLOT,)).html)
 
 
 def test_formulas_become_inline_and_block_mathml():

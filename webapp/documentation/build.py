@@ -114,8 +114,10 @@ def _address(target: str) -> str:
 
 def _formula(latex: str, options: dict[str, bool]) -> str:
     """Return a formula as MathML, or as its LaTeX source if the conversion fails."""
-    found = convert_formula(latex.strip(), is_block=options["display_mode"])
-    return f"<code>{escape(latex)}</code>" if found.fault else found.mathml
+    try:
+        return convert_formula(latex.strip(), is_block=options["display_mode"])
+    except ValueError:
+        return f"<code>{escape(latex)}</code>"
 
 
 def _image(_self: object, tokens: list[Token], place: int, *_: object) -> str:

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
@@ -96,9 +95,10 @@ def connected(site: str | None, *, competition: str | None = None) -> Iterator[C
     login = read_login() if site is None or not token else None
     if site is None and login is None:
         raise click.UsageError(f"No site is set. Run `fairboard login`, specify --site, or set {SITE}.")
-    address = site_address(site if login is None or site is not None else login.server)  # type: ignore[arg-type]
-    if not token and login is not None and login.server == address:
-        token = login.token
+    stored = login or {"server": "", "token": ""}
+    address = site_address(stored["server"] if site is None else site)
+    if not token and stored["server"] == address:
+        token = stored["token"]
     if not token:
         raise click.UsageError(
             f"There is no token for {address}. Run `fairboard login {address}`, or set {TOKEN}."
@@ -157,20 +157,12 @@ def asking(*, yes: bool) -> OnQuestion:
     return is_confirmed
 
 
-@dataclass(frozen=True)
-class StoredLogin:
-    """A server and the token for it."""
-
-    server: str
-    token: str
-
-
 def login_path() -> Path:
     """Return the path of the stored login."""
     return Path(click.get_app_dir("fairboard")) / "login.json"
 
 
-def read_login() -> StoredLogin | None:
+def read_login() -> dict[str, str] | None:
     """Return the stored login, or None if there is none; reject a file that other users can read."""
     path = login_path()
     try:
@@ -178,10 +170,11 @@ def read_login() -> StoredLogin | None:
             raise click.ClickException(
                 f"Other users can read {path}. Run `chmod 600 {path}` or log in again."
             )
-        return StoredLogin(**json.loads(path.read_text(encoding="utf-8")))
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return {name: stored[name] for name in ("server", "token")}
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise click.ClickException(f"{path} is damaged. Log in again.") from error
 
 
