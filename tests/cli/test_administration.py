@@ -78,7 +78,7 @@ def test_accounts_are_listed_suspended_reinstated_and_deleted(host, service):
     assert len(host("user", "list").stdout.splitlines()[1].split()) > len(listed[1].split())
     assert "is reinstated" in host("user", "reinstate", "ada", "--yes").stdout
     assert "is deleted" in host("user", "delete", "ada", "--reason", "Left", "--yes").stdout
-    assert len(set(host("user", "invite", "--count", "3").stdout.split())) == 3
+    assert host("user", "invite").stdout.startswith("http")
 
 
 def test_the_operator_resets_the_second_factors_of_anyone(admin, service):

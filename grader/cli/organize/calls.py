@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,31 +12,32 @@ from grader.cli.client.connection import asking, organizers, yes_option
 from grader.cli.output import CommandOutput, table_of
 from grader.cli.parameters import FILE, fields_option, roster_lines, text_of
 from grader.client import Client, Unusable
-from grader.client.organizer import Organizer, quoted
+from grader.client.organizer import quoted
 from grader.text import csv_lines
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ROLES = ("owner", "editor", "viewer")
 SECTIONS = ("nothing", "divisions", "teams")
 ORGANIZE = "competitions/{slug}/organize"
+ACCOUNT = ("name", "is_admin", "email", "email_verified_at", "created_at", "suspended_at")
 
 
-def people(client: Client, search: str) -> list[dict[str, Any]]:
-    """Return the accounts with this text in their name or address."""
-    pages = client.pages_of("people", q=search or None)
-    return [person for page in pages for person in page["people"]]
-
-
-def _teams(_client: Client, desk: Organizer, name: str) -> list[dict[str, Any]]:
-    return [team for page in desk.pages("teams", q=name) for team in page["teams"]]
-
-
-# The key of the id of a thing, and how the things are found among which one has the name.
-_FOUND: Mapping[str, tuple[str, Callable[[Client, Organizer, str], list[dict[str, Any]]]]] = {
-    "team": ("id", _teams),
-    "organizer": ("user_id", lambda _client, desk, _name: desk.call("GET", "organizers")["organizers"]),
-    "person": ("id", lambda client, _desk, name: people(client, name)),
+# For each thing that arguments name: the path and key of its list, and the key of its id.
+_FOUND: Mapping[str, tuple[str, str, str]] = {
+    "team": (f"{ORGANIZE}/teams", "teams", "id"),
+    "organizer": (f"{ORGANIZE}/organizers", "organizers", "user_id"),
+    "person": ("people", "people", "id"),
 }
+
+
+def _found(client: Client, place: str, name: str, ids: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the id and the exact name of a thing; raise Unusable if there is none."""
+    path, key, id_key = _FOUND[place]
+    for page in client.pages_of(path.format(**ids), q=name):
+        for thing in page[key]:
+            if thing["name"].casefold() == name.casefold():
+                return thing[id_key], thing["name"]
+    raise Unusable(f"There is no {place} with the name {name!r}.")
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,16 @@ class Call:
 
     `path` may contain arguments of the command, such as a `{slug}` or the id of a `{team}`; the other
     parameters are the fields of the body. `done` is the text to print: a template of the parameters and the
-    `answer`, or a function that returns the lines. `before` runs before the request. The request confirms
-    itself unless the command `asks`.
+    `answer`, or a function that returns the lines. With `table`, all pages of the list with this key are read
+    instead, and these fields of its items printed. The request confirms itself unless the command `asks`.
     """
 
     method: str
     path: str
     summary: str
-    done: str | Callable[[Any], list[str]]
+    done: str | Callable[[Any], list[str]] = ""
     parameters: tuple[Callable[[Any], Any], ...] = ()
-    before: Callable[[Organizer], Any] = lambda _desk: None
+    table: tuple[str, Sequence[str]] | None = None
     asks: bool = False
 
     def command(self, name: str) -> click.Command:
@@ -62,26 +63,19 @@ class Call:
         places = re.findall(r"{(\w+)}", self.path)
 
         def act(client: Client, yes: bool = True, **given: Any) -> CommandOutput:
-            desk = client.organize(given.get("slug", "-"))
-            self.before(desk)
             ids = {place: quoted(given[place]) for place in places}
             for place in _FOUND.keys() & ids.keys():
-                key, find = _FOUND[place]
-                wanted = given[place].casefold()
-                for thing in find(client, desk, given[place]):
-                    if thing["name"].casefold() == wanted:
-                        ids[place], given[place] = thing[key], thing["name"]
-                        break
-                else:
-                    raise Unusable(f"There is no {place} with the name {given[place]!r}.")
+                ids[place], given[place] = _found(client, place, given[place], ids)
             fields = {key: value for key, value in given.items() if key not in ids and value is not None}
             path, confirm = self.path.format(**ids), asking(yes=yes) if self.asks else True
+            if self.table:
+                key, names = self.table
+                rows = [each for page in client.pages_of(path, **fields) for each in page[key]]
+                return CommandOutput({key: rows}, table_of(rows, names))
             answer = client.call(self.method, path, fields, confirm=confirm)
-            answer = answer or ({"name": given["person"]} if "person" in given else {})
             done = self.done
-            return CommandOutput(
-                answer, done(answer) if callable(done) else [done.format(answer=answer, **given)]
-            )
+            lines = done(answer) if callable(done) else [done.format(answer=answer, **given)]
+            return CommandOutput(answer, lines)
 
         act.__doc__ = self.summary
         view: Any = organizers(act)
@@ -99,14 +93,6 @@ def _imported(answer: Any) -> list[str]:
     values = ("student", "student_id", "section", "url")
     rows = [[each[name] for name in values] for each in answer["invitations"]]
     return [csv_lines([["name", "student id", "section", "link"], *rows], line_end="\n").rstrip()]
-
-
-def _organizers(answer: Any) -> list[str]:
-    return table_of(answer["organizers"], ("name", "role", "added_at"))
-
-
-def _tokens(answer: Any) -> list[str]:
-    return table_of(answer["tokens"], ("id", "name", "begins_with", "scopes", "expires_at"))
 
 
 def _role_option(**options: Any) -> Callable[[Any], Any]:
@@ -140,12 +126,17 @@ CALLS = {
         "{answer[name]} is disqualified in {slug}: {answer[disqualified_because]}",
         (click.option("--reason", required=True, help="The reason; only the team and organizers see it."),),
     ),
+    "list": Call(
+        "GET",
+        "competitions",
+        "List all competitions, newest first.",
+        table=("competitions", ("slug", "state", "opens_at", "closes_at", "title")),
+    ),
     "publish": Call(
         "POST",
         f"{ORGANIZE}/state/publish",
         "Publish the draft SLUG; afterwards, only a rescoring can change its metric or solution.",
         "{slug} is published.",
-        before=Organizer.data,
     ),
     "reinstate": Call(
         "POST",
@@ -214,7 +205,10 @@ ORGANIZERS = {
         (click.argument("name"), _role_option(default="editor", show_default=True)),
     ),
     "list": Call(
-        "GET", f"{ORGANIZE}/organizers", "List the organizers of SLUG and their roles.", _organizers
+        "GET",
+        f"{ORGANIZE}/organizers",
+        "List the organizers of SLUG and their roles.",
+        table=("organizers", ("name", "role", "added_at")),
     ),
     "remove": Call(
         "DELETE",
@@ -234,6 +228,21 @@ ACCOUNTS = {
     "delete": _of_account(
         "Delete", "DELETE", "", "deleted", "it is anonymized, and teams keep their results"
     ),
+    "invite": Call(
+        "POST",
+        "invitations",
+        "Print an invitation link, which creates one account and expires after 14 days.",
+        "{answer[url]}",
+    ),
+    "list": Call(
+        "GET",
+        "people",
+        "List the accounts.",
+        parameters=(
+            click.option("--search", "q", help="Show only accounts with this text in their name or address."),
+        ),
+        table=("people", ACCOUNT),
+    ),
     "reinstate": _of_account("Reinstate", "POST", "/reinstate", "reinstated", "the user can log in again"),
     "reset-link": Call(
         "POST",
@@ -246,7 +255,12 @@ ACCOUNTS = {
     ),
 }
 TOKENS = {
-    "list": Call("GET", "tokens", "List your own API tokens or, with --as, those of USER.", _tokens),
+    "list": Call(
+        "GET",
+        "tokens",
+        "List your own API tokens or, with --as, those of USER.",
+        table=("tokens", ("id", "name", "begins_with", "scopes", "expires_at")),
+    ),
     "revoke": Call(
         "DELETE",
         "tokens/{token_id}",

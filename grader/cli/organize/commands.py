@@ -12,8 +12,8 @@ import click
 from grader.cli.client.connection import organizers
 from grader.cli.group import CliEntry, CommandGroup
 from grader.cli.organize import setup
-from grader.cli.organize.calls import ACCOUNTS, CALLS, ORGANIZERS, TOKENS, people
-from grader.cli.output import CommandOutput, table_of
+from grader.cli.organize.calls import ACCOUNTS, CALLS, ORGANIZERS, TOKENS
+from grader.cli.output import CommandOutput
 from grader.cli.parameters import OUTPUT_FILE
 from grader.client import Client, Unusable
 from grader.client.organizer import quoted
@@ -164,22 +164,3 @@ def receipt(client: Client, slug: str, submission: int, number: int | None) -> C
         raise Unusable(f"There is no submission #{submission} in {slug}.")
     text = client.text(f"submissions/{submission}/receipt", version=number)
     return CommandOutput({"receipt": text}, text=text)
-
-
-@user.command("list")
-@click.option("--search", default="", help="Show only accounts with this text in their name or address.")
-@organizers
-def list_(client: Client, search: str) -> CommandOutput:
-    """List the accounts, sorted by name."""
-    accounts = sorted(people(client, search), key=lambda each: str(each["name"]).casefold())
-    names = ("name", "is_admin", "email", "email_verified_at", "created_at", "suspended_at")
-    return CommandOutput({"people": accounts}, table_of(accounts, names))
-
-
-@user.command()
-@click.option("--count", default=1, show_default=True, type=click.IntRange(1, 1000), help="The number.")
-@organizers
-def invite(client: Client, count: int) -> CommandOutput:
-    """Print invitation links; each creates one account and expires after 14 days."""
-    made = [client.call("POST", "invitations") for _ in range(count)]
-    return CommandOutput({"invitations": made}, [each["url"] for each in made])

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import FileRefused, asking, organizers, yes_option
-from grader.cli.output import CommandOutput, solution_lines, table_of
+from grader.cli.output import CommandOutput, solution_lines
 from grader.cli.parameters import FILE, fields_of, from_jigsaw_option, with_texts
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted
@@ -20,15 +20,6 @@ STATES = {
     "held": "held back",
     "allowed": "released anyway",
 }
-
-
-@click.command("list")
-@organizers
-def list_all(client: Client) -> CommandOutput:
-    """List all competitions, newest first."""
-    found = client.competitions()
-    names = ("slug", "state", "opens_at", "closes_at", "title")
-    return CommandOutput({"competitions": found}, table_of(found, names))
 
 
 @click.command()
@@ -231,4 +222,4 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
     raise Unusable("\n".join([checked["why_not"], *problems, *stops]))
 
 
-COMMANDS = (create, list_all, settings, apply, change, data, metric_file)
+COMMANDS = (create, settings, apply, change, data, metric_file)
