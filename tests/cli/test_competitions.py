@@ -136,7 +136,7 @@ def test_a_data_file_that_discloses_labels_stops_publishing_unless_it_is_allowed
         opened.write('allow = ["train.csv"]\n')
     applied = competition("apply", "toxic", file)
     assert applied.exit_code == 0, applied.output
-    assert competition("data", "toxic").stdout.startswith("train.csv: released anyway.")
+    assert competition("data", "toxic").stdout.startswith("train.csv: allowed.")
 
 
 def test_settings_are_changed_by_their_names(competition, service, tmp_path):

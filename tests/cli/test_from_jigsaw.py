@@ -110,4 +110,4 @@ def test_a_competition_gets_the_identities_the_splits_and_the_texts(folder, host
     shown = host("competition", "settings", "jigsaw-2019").stdout
     assert jigsaw.TITLE in shown
     assert all(name in shown for name in jigsaw.IDENTITIES)
-    assert host("competition", "data", "jigsaw-2019").stdout.startswith("test.csv: checked")
+    assert host("competition", "data", "jigsaw-2019").stdout.startswith("test.csv: passed")

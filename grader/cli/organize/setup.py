@@ -14,13 +14,6 @@ from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted
 from grader.errors import FairboardError
 
-STATES = {
-    "waiting": "waiting for its check",
-    "passed": "checked",
-    "held": "held back",
-    "allowed": "released anyway",
-}
-
 
 @click.command()
 @click.argument("file", metavar="FILE.toml|SLUG")
@@ -157,7 +150,7 @@ def data(client: Client, slug: str) -> CommandOutput:
     desk = client.organize(slug)
     found, lines, errors = desk.data(), list[str](), list[str]()
     for file in found["files"]:
-        lines.append(f"{file['name']}: {STATES.get(file['state'], file['state'])}.")
+        lines.append(f"{file['name']}: {file['state']}.")
         sentences = [*file["discloses"], *file["unopened"]]
         lines += [f"- {sentence}." for sentence in sentences]
         if file["state"] == "held":
@@ -210,16 +203,11 @@ def _set_solution(desk: Organizer, path: Path, label: str | None) -> list[str]:
 
 
 def require_acceptable(checked: Mapping[str, Any]) -> None:
-    """Raise FileRefused or Unusable, with all problems, if the check of a solution failed."""
-    if not checked["why_not"]:
-        return
-    problems = [f"- {each['message']}" for each in checked["problems"]]
-    findings = checked["report"]["findings"] if checked["report"] else ()
-    stops = [f"- {each['message']}" for each in findings if each["level"] == "stop"]
-    # The file readers use the same wording.
-    if any("line" in each for each in checked["problems"]):
-        raise FileRefused("\n".join(["The solution is rejected:", *problems, *stops]))
-    raise Unusable("\n".join([checked["why_not"], *problems, *stops]))
+    """Raise FileRefused, with all problems, if the check of a solution failed."""
+    if checked["why_not"]:
+        findings = checked["report"]["findings"] if checked["report"] else ()
+        reasons = [*checked["problems"], *(each for each in findings if each["level"] == "stop")]
+        raise FileRefused("\n".join([checked["why_not"], *(f"- {each['message']}" for each in reasons)]))
 
 
 COMMANDS = (create, settings, apply, change, data, metric_file)
