@@ -72,24 +72,24 @@ def test_a_backup_is_created_verified_and_restored_by_commands(admin, service, m
         outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
     made = admin("backup", target)
     assert made.exit_code == 0, made.output
-    assert re.search(r"backup \w+ with the database as of \S+ and 4 blobs \(.* new bytes\)", made.stdout)
+    assert re.search(r"backup \w+ with the database as of \S+ and 5 blobs \(.* new bytes\)", made.stdout)
     assert (
         "Not in the backup, but needed for a restore:\n- the secret key, FAIRBOARD_SECRET_KEY" in made.stdout
     )
     monkeypatch.setenv("FAIRBOARD_BACKUP_TARGET", str(target))
     assert admin("backup").exit_code == 0
     listed = json.loads(admin("backup", "list", "--json").stdout)["backups"]
-    assert [(each["blobs"], each["missing_objects"]) for each in listed] == [(4, 0)] * 2
-    assert re.fullmatch(r".+\n(\S+ +\d+ +4 +0\n){2}", admin("backup", "list").stdout)
+    assert [(each["blobs"], each["missing_objects"]) for each in listed] == [(5, 0)] * 2
+    assert re.fullmatch(r".+\n(\S+ +\d+ +5 +0\n){2}", admin("backup", "list").stdout)
     verified = admin("backup", "verify", "--backup", listed[0]["name"])
-    assert re.match(r"The backup as of \S+ is complete: all tables and 4 blobs match\.", verified.stdout)
+    assert re.match(r"The backup as of \S+ is complete: all tables and 5 blobs match\.", verified.stdout)
     assert "not empty" in admin("restore", target).stderr
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "other"))
     monkeypatch.delenv("FAIRBOARD_DATABASE_URL")
     monkeypatch.setenv("FAIRBOARD_SECRET_KEY", "another key")
     restored = admin("backup", "restore")
     assert restored.exit_code == 0, restored.output
-    assert re.match(rf"Restored the state as of \S+: 4 blobs, schema {schema.head()}\.", restored.stdout)
+    assert re.match(rf"Restored the state as of \S+: 5 blobs, schema {schema.head()}\.", restored.stdout)
     assert "copy that key into FAIRBOARD_SECRET_KEY." in restored.stdout
     assert "e-mails that will not be sent, because they may have been sent already: 1." in restored.stdout
 
@@ -141,7 +141,7 @@ def test_the_doctor_reports_no_problem_in_a_sound_installation(admin, service):
     service.score(service.submit(service.competition()))
     result = admin("doctor", "--read-all")
     assert (result.exit_code, "ALARM" in result.stdout) == (0, False), result.output
-    assert "ok       storage: The storage contains all 4 required blobs, and all of them are" in result.stdout
+    assert "ok       storage: The storage contains all 5 required blobs, and all of them are" in result.stdout
 
 
 @on_sqlite

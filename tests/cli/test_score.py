@@ -167,7 +167,10 @@ def test_a_rejected_submission_lists_all_problems_as_json_with_exit_code_2(solut
 
 
 def test_the_notes_of_an_accepted_file_are_shown(solution, submission, run, run_json):
-    submission.write_bytes(b"\r".join(submission.read_bytes().splitlines()) + b"\r")
+    header, *rows = submission.read_text().splitlines()
+    submission.write_text(
+        "\n".join([header, *(f"{row.partition(',')[0]},{n}" for n, row in enumerate(rows))])
+    )
     assert "Note: " in run("score", solution, submission).stderr
     code, answer = run_json("score", solution, submission)
     assert (code, bool(answer["notes"])) == (0, True)
