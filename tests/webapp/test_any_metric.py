@@ -216,25 +216,6 @@ def grouped(task, team, rows, weight):
     return weight * task.score(team, rows) + (1 - weight) * mean
 
 
-def test_exports_contain_the_terms_and_groups_of_another_metric(arena, clock):
-    task = Classes()
-    olga, _, numbers = opened(arena, task)
-    rows = list(csv.DictReader(olga("GET", f"{DESK}/exports/scores.csv").text.splitlines()))
-    scores = {int(row["submission"]): row for row in rows if row["split"] == "public"}
-    south = IS_PUBLIC & (REGIONS == "south")
-    for team, number in enumerate(numbers):
-        row, truth, guesses = scores[number], task.truth[IS_PUBLIC], task.guesses[team][IS_PUBLIC]
-        expected = dict(zip(CLASSES, f1_score(truth, guesses, average=None, labels=CLASSES), strict=True))
-        expected = {f"f1_{name}": value for name, value in expected.items()} | {
-            "score": task.score(team, IS_PUBLIC),
-            "rows": IS_PUBLIC.sum(),
-            "region = south: score": task.score(team, south),
-            "region = south: rows": south.sum(),
-        }
-        assert {name: float(row[name]) for name in expected} == pytest.approx(expected, rel=1e-12)
-        assert "positives" not in row
-
-
 PAGES = (
     "", "/evaluation", "/data", "/log", "/kaggle", "/leaderboard",
     "/leaderboard?sort=score&order=asc", "/leaderboard?sort={term}", "/leaderboard?q=a", "/leaderboard.csv",

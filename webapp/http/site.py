@@ -18,6 +18,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import counters
 from grader.db import Database
+from grader.hosts import origin
 from grader.services.identity.passwords import BoundedHasher
 from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
@@ -140,13 +141,11 @@ def passkey_origin(*, is_anywhere: bool = False) -> str | None:
 
     Passkeys need a host name, and HTTPS except on localhost. If `is_anywhere`, the browser may be elsewhere.
     """
-    address = urlsplit(base_url())  # may have capital letters or a default port, which origins never have
-    host, port = address.hostname or "", address.port
-    is_secure = address.scheme == "https" or host == "localhost" or host.endswith(".localhost")
-    is_default = port in (None, {"http": 80, "https": 443}.get(address.scheme))
-    origin = f"{address.scheme}://{host}" if is_default else f"{address.scheme}://{host}:{port}"
-    is_here = is_anywhere or origin == f"{request.scheme}://{request.host}".lower()
-    return origin if is_secure and is_here and not _is_address(host) else None
+    site = origin(base_url())
+    host = urlsplit(site).hostname or ""
+    is_secure = site.startswith("https://") or host == "localhost" or host.endswith(".localhost")
+    is_here = is_anywhere or site == f"{request.scheme}://{request.host}".lower()
+    return site if is_secure and is_here and not _is_address(host) else None
 
 
 def _host() -> str:

@@ -106,17 +106,10 @@ def changes_of(entry: AuditEntry) -> list[tuple[str, str, str]]:
 
 def _words(value: Any, *, is_time: bool) -> str:
     """Return a stored value in human-readable form."""
-    match value:
-        case None | "" | []:
-            return "none"
-        case bool():
-            return "yes" if value else "no"
-        case int():
-            return formats.count(value)
-        case str():
-            text = formats.moment(datetime.fromisoformat(value)) if is_time else value
-        case list() if all(isinstance(each, str | int | float) for each in value):
-            text = ", ".join(map(str, value))
-        case _:
-            text = json.dumps(value, ensure_ascii=False)
+    if value in (None, "", []):
+        return "none"
+    if isinstance(value, str):
+        text = formats.moment(datetime.fromisoformat(value)) if is_time else value
+    else:
+        text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"

@@ -1,5 +1,7 @@
 """Pagination: pages past the end, cursors, and errors for invalid page numbers."""
 
+from itertools import product
+
 import pytest
 
 HERE = "/competitions/toxicity"
@@ -11,7 +13,6 @@ PAGES = (
     f"{HERE}/leaderboard?q=n&sort=team&order=asc",
     f"{HERE}/leaderboard/private",
 )
-NO_PAGES = ("x", "0", "-1", "1.5", "1e3", "2147483648", "9" * 5000, "1%00")
 
 
 @pytest.fixture
@@ -30,13 +31,20 @@ def with_page(address, page):
     return f"{address}{'&' if '?' in address else '?'}page={page}"
 
 
-def test_an_invalid_page_number_returns_400_and_names_the_parameter(people):
+def test_invalid_parameters_return_400_and_are_named(people):
     ann, root = people
-    api = ann.arena.app.test_client()
-    for page in NO_PAGES:
-        answer = api.get(with_page(LISTS[0], page), headers=ann.bearer)
-        assert (answer.status_code, answer.json.get("error")) == (400, "unreadable"), page
-        assert answer.json["message"].startswith("`page` must be "), page
+    api, lists = ann.arena.app.test_client(), [f"{API}/competitions", f"{API}{HERE}/submissions"]
+    numbers = ("x", "-1", "1.5", "2147483648", "9" * 5000, "1%00")
+    for addresses, name, values in (
+        (LISTS, "page", (*numbers, "0", "1e3")),
+        (lists, "cursor", numbers),
+        (lists, "page", ("2",)),
+        ([*LISTS, *lists, f"{API}{HERE}/log"], "per_page", ("0", "201", "-1", "x", "1.5", "true")),
+    ):
+        for address, value in product(addresses, values):
+            answer = api.get(f"{address}{'&' if '?' in address else '?'}{name}={value}", headers=ann.bearer)
+            assert (answer.status_code, answer.json["error"]) == (400, "unreadable"), (address, value)
+            assert answer.json["message"].startswith(f"`{name}`"), (address, value)
     for address in PAGES:
         assert root.browser.get(with_page(address, "x")).status_code == 400, address
 
@@ -70,18 +78,6 @@ def test_an_api_list_neither_repeats_nor_skips_rows_while_rows_are_added(people)
     assert seen == sorted(numbers, reverse=True)
 
 
-def test_a_cursor_list_rejects_page_numbers_and_invalid_cursors(people):
-    ann, _ = people
-    api = ann.arena.app.test_client()
-    for address in (f"{API}/competitions", f"{API}{HERE}/submissions"):
-        for value in ("x", "-1", "1.5", "2147483648", "9" * 5000):
-            answer = api.get(f"{address}?cursor={value}", headers=ann.bearer)
-            assert (answer.status_code, answer.json["error"]) == (400, "unreadable"), value
-            assert answer.json["message"].startswith("`cursor`"), value
-        answer = api.get(with_page(address, 2), headers=ann.bearer)
-        assert (answer.status_code, answer.json["message"]) == (400, "`page` is not a field of this request.")
-
-
 def test_the_parts_of_a_page_are_those_of_its_operation(people):
     ann, root = people
     arena = ann.arena
@@ -97,16 +93,3 @@ def test_the_parts_of_a_page_are_those_of_its_operation(people):
     assert parts == [["Nan", "Jan"], ["Ben", "Ann"]]
     assert "Start of the list" in root.browser.get(f"{HERE}/organize/teams?cursor=2").text
     assert root.browser.get(f"{HERE}/organize/teams?cursor=x").status_code == 400
-
-
-def test_a_page_size_out_of_range_returns_400_and_names_the_parameter(people):
-    ann, _ = people
-    api = ann.arena.app.test_client()
-    for address in (*LISTS, f"{API}/competitions", f"{API}{HERE}/submissions", f"{API}{HERE}/log"):
-        query = "&" if "?" in address else "?"
-        for size in ("0", "201", "-1", "x", "1.5", "true"):
-            answer = api.get(f"{address}{query}per_page={size}", headers=ann.bearer)
-            assert (answer.status_code, answer.json["error"]) == (400, "unreadable"), (address, size)
-            assert "`per_page`" in answer.json["message"]
-        for asked, size in (("", 50), (f"{query}per_page=200", 200)):
-            assert api.get(address + asked, headers=ann.bearer).json["page_size"] == size, address
