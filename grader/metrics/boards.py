@@ -8,7 +8,7 @@ import hashlib
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -82,15 +82,7 @@ class BoardRule:
         return None if others or abs(weight) != 1 else value
 
     def value(self, score: float, terms: Mapping[str, float], groups: Mapping[str, Any]) -> float | None:
-        """Return the value of a submission on one split, or None if a part of it is undefined.
-
-        Parameters
-        ----------
-        score : float
-            The score.
-        terms, groups : mapping
-            The terms and the values of groups, as in a `MetricResult`.
-        """
+        """Return the value for the values of a `MetricResult`, or None if a part of it is undefined."""
         parts = []
         for weight, value in self.parts:
             found = value.of(score, terms, groups)
@@ -100,90 +92,51 @@ class BoardRule:
         return math.fsum(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The values by which leaderboards can rank, by name and title, with the decimals of sums and terms."""
-
-    values: Mapping[str, BoardValue]
-    decimals: int
-    term_decimals: int
-
-    @classmethod
-    def of(cls, about: Description, *, has_groups: bool, term_decimals: int) -> "Vocabulary":
-        """Return the values of a metric, the worst group only if it has groups."""
-        score = BoardValue(SCORE, SCORE, about.direction)
-        values = {SCORE: score}
-        if has_groups:
-            values[WORST_GROUP] = BoardValue(WORST_GROUP, WORST_GROUP, about.direction)
-        terms = [(each, BoardValue(each.name, each.title, each.direction, True)) for each in about.terms]
-        for kind in ("name", "title", "heading"):
-            for term, value in terms:
-                if name := getattr(term, kind):
-                    values.setdefault(_folded(name), value)
-        values.setdefault(OVERALL, score)
-        return cls(values, about.decimals, term_decimals)
-
-    def parts(self, text: str) -> Iterator[tuple[float, BoardValue]]:
-        """Yield the weights and values of a sum whose signs are surrounded by spaces; raise ValueError."""
-        first = text[0] if text[:1] in ("+", "-") else "+"
-        signs = [first, *_OPERATOR.split(text.removeprefix(first).strip())]
-        for sign, part in zip(signs[::2], signs[1::2], strict=True):
-            found = _WEIGHTED.fullmatch(part)
-            if not found:
-                raise ValueError(f"a value is missing in {text!r}")
-            weight = float(f"{sign}{found[1] or 1}")
-            if not 0 < abs(weight) <= LARGEST_WEIGHT:
-                raise ValueError(f"a weight must be above 0 and at most {LARGEST_WEIGHT:,.0f}")
-            if found[2] not in self.values:
-                names = list(dict.fromkeys(each.name for each in self.values.values()))
-                known = listed(names, most=_SHOWN_NAMES)
-                raise ValueError(f"{found[2]!r} is not a value of this metric, which has {known}")
-            yield weight, self.values[found[2]]
-
-
-class ParsedBoards(NamedTuple):
-    """The valid rules in a setting, and the faults of the other lines."""
-
-    rules: tuple[BoardRule, ...]
-    faults: tuple[str, ...]
-
-
-def parse(text: str, vocabulary: Vocabulary | None) -> ParsedBoards:
+def parse(
+    text: str, about: Description | None, *, has_groups: bool = False
+) -> tuple[list[BoardRule], list[str]]:
     """Parse the lines of the setting.
 
     Parameters
     ----------
     text : str
         One leaderboard per line.
-    vocabulary : Vocabulary or None
-        The values of the metric. Without it, there are no rules, and only names are checked.
+    about : Description or None
+        The metric. Without it, only names are checked.
+    has_groups : bool
+        Whether leaderboards can rank by the worst group.
 
     Returns
     -------
-    ParsedBoards
-        The rules, and one sentence for each other line, with its number.
+    list of BoardRule, list of str
+        The valid rules, and one sentence for each other line, with its number.
     """
-    rules, faults, keys = list[BoardRule](), list[str](), dict[str, int]()
+    rules, faults, lines_of = list[BoardRule](), list[str](), dict[str, int]()
+    values = _values(about, has_groups=has_groups) if about else {}
     for number, line in enumerate(text.splitlines(), 1):
         name, equals, value = (_spaced(part) for part in line.partition("="))
-        key = key_of(name)
-        fault = ""
-        if not (name and equals and value):
-            fault = "write a name, an equals sign and a value, such as Fairness = worst group."
-        elif len(name) > NAME_MAX_LENGTH:
-            fault = f"the name must have at most {NAME_MAX_LENGTH} characters."
-        elif keys.setdefault(key, number) != number:
-            fault = f"line {keys[key]} has the same address, {key}. Choose another name."
-        elif number > MOST_BOARDS:
-            fault = f"there can be at most {MOST_BOARDS} named leaderboards."
-        elif vocabulary:
-            try:
-                rules.append(_rule(name, key, value, vocabulary))
-            except ValueError as error:
-                fault = f"{error}."
-        if fault:
-            faults.append(f"Named leaderboards, line {number}{f' ({name})' if name else ''}: {fault}")
-    return ParsedBoards(tuple(rules), tuple(faults))
+        try:
+            key = _key(name, value if equals else "", number, lines_of)
+            if about:
+                rules.append(_rule(name, key, value, about, values))
+        except ValueError as error:
+            where = f"line {number} ({name})" if name else f"line {number}"
+            faults.append(f"Named leaderboards, {where}: {error}.")
+    return rules, faults
+
+
+def _key(name: str, value: str, number: int, lines_of: dict[str, int]) -> str:
+    """Return the key of a line's name; raise ValueError. `lines_of` are the lines by key so far."""
+    if not (name and value):
+        raise ValueError("write a name, an equals sign and a value, such as Fairness = worst group")
+    if len(name) > NAME_MAX_LENGTH:
+        raise ValueError(f"the name must have at most {NAME_MAX_LENGTH} characters")
+    key = key_of(name)
+    if (first := lines_of.setdefault(key, number)) != number:
+        raise ValueError(f"line {first} has the same address, {key}. Choose another name")
+    if number > MOST_BOARDS:
+        raise ValueError(f"there can be at most {MOST_BOARDS} named leaderboards")
+    return key
 
 
 def key_of(name: str) -> str:
@@ -193,23 +146,50 @@ def key_of(name: str) -> str:
     return key or f"board-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _rule(name: str, key: str, text: str, vocabulary: Vocabulary) -> BoardRule:
-    text = _folded(text.translate(_SIGNS))
+def _values(about: Description, *, has_groups: bool) -> dict[str, BoardValue]:
+    """Return the values by which leaderboards can rank, by name, title and heading."""
+    score = BoardValue(SCORE, SCORE, about.direction)
+    values = {SCORE: score}
+    if has_groups:
+        values[WORST_GROUP] = BoardValue(WORST_GROUP, WORST_GROUP, about.direction)
+    for kind in ("name", "title", "heading"):
+        for each in about.terms:
+            term = BoardValue(each.name, each.title, each.direction, is_term=True)
+            values.setdefault(_folded(getattr(each, kind)) or term.name, term)
+    values.setdefault(OVERALL, score)
+    return values
+
+
+def _rule(name: str, key: str, text: str, about: Description, values: Mapping[str, BoardValue]) -> BoardRule:
+    """Return the rule of a line; raise ValueError."""
+    text = _folded(text)
     rest, _, last = text.rpartition(" ")
-    chosen = Direction(last) if last in list(Direction) and text not in vocabulary.values else None
-    parts = tuple(vocabulary.parts(rest if chosen else text))
-    direction = chosen or _direction(parts)
-    rule = BoardRule(name, key, parts, direction, vocabulary.decimals)
-    is_term = rule.single is not None and rule.single.is_term
-    return replace(rule, decimals=vocabulary.term_decimals) if is_term else rule
-
-
-def _direction(parts: Sequence[tuple[float, BoardValue]]) -> Direction:
-    """Return the common direction of the parts; a negative weight reverses one. Raise ValueError."""
+    chosen = Direction(last) if last in list(Direction) and text not in values else None
+    parts = tuple(_parts(rest if chosen else text, values))
     highest = {(each.direction is Direction.HIGHEST) is (weight > 0) for weight, each in parts}
-    if len(highest) > 1:
+    if not chosen and len(highest) > 1:
         raise ValueError("the values have different directions, so add lowest or highest at the end")
-    return Direction.HIGHEST if highest.pop() else Direction.LOWEST
+    direction = chosen or (Direction.HIGHEST if highest.pop() else Direction.LOWEST)
+    rule = BoardRule(name, key, parts, direction, about.decimals)
+    is_term = rule.single is not None and rule.single.is_term
+    return replace(rule, decimals=about.decimals_of_terms) if is_term else rule
+
+
+def _parts(text: str, values: Mapping[str, BoardValue]) -> Iterator[tuple[float, BoardValue]]:
+    """Yield the weights and values of a sum whose signs are surrounded by spaces; raise ValueError."""
+    first = text[0] if text[:1] in ("+", "-") else "+"
+    signs = [first, *_OPERATOR.split(text.removeprefix(first).strip())]
+    for sign, part in zip(signs[::2], signs[1::2], strict=True):
+        found = _WEIGHTED.fullmatch(part)
+        if not found:
+            raise ValueError(f"a value is missing in {text!r}")
+        weight = float(f"{sign}{found[1] or 1}")
+        if not 0 < abs(weight) <= LARGEST_WEIGHT:
+            raise ValueError(f"a weight must be above 0 and at most {LARGEST_WEIGHT:,.0f}")
+        if found[2] not in values:
+            known = listed(list(dict.fromkeys(each.name for each in values.values())), most=_SHOWN_NAMES)
+            raise ValueError(f"{found[2]!r} is not a value of this metric, which has {known}")
+        yield weight, values[found[2]]
 
 
 def _spaced(text: str) -> str:
@@ -217,4 +197,4 @@ def _spaced(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    return _spaced(text).casefold()
+    return _spaced(text.translate(_SIGNS)).casefold()

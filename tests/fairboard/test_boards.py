@@ -4,31 +4,30 @@ import pytest
 
 from fairboard.interface import Direction, Options
 from grader.metrics import boards, registry
-from grader.metrics.boards import Vocabulary
 
-BIAS = Vocabulary.of(registry.default(), has_groups=False, term_decimals=4)
-RMSE = Vocabulary.of(registry.metric("rmse", Options()).describe(), has_groups=True, term_decimals=5)
+BIAS = registry.default(), False
+RMSE = registry.metric("rmse", Options()).describe(), True
 # Classes may be called anything.
-F1 = Vocabulary.of(
-    registry.metric("macro_f1", Options(classes=("a-b", "c+d", "lowest"))).describe(),
-    has_groups=True,
-    term_decimals=5,
-)
+F1 = registry.metric("macro_f1", Options(classes=("a-b", "c+d", "lowest"))).describe(), True
 GROUPS = {
     "region": {"north": {"score": 0.7}, "south": {"score": 0.4}},
     "age": {"old": {"score": 0.9}},
 }
 
 
-def only(text, vocabulary=BIAS):
-    parsed = boards.parse(text, vocabulary)
-    assert parsed.faults == ()
-    (rule,) = parsed.rules
+def parsed(text, metric):
+    about, has_groups = metric
+    return boards.parse(text, about, has_groups=has_groups)
+
+
+def only(text, metric=BIAS):
+    (rule,), faults = parsed(text, metric)
+    assert faults == []
     return rule
 
 
 @pytest.mark.parametrize(
-    ("line", "vocabulary", "expression", "direction", "decimals"),
+    ("line", "metric", "expression", "direction", "decimals"),
     [
         ("A = overall_auc", BIAS, "Overall AUC", "highest", 4),
         ("A = subgroup", BIAS, "Subgroup AUC", "highest", 4),
@@ -49,10 +48,10 @@ def only(text, vocabulary=BIAS):
         ("A = F1 of lowest lowest", F1, "F1 of lowest", "lowest", 5),
     ],
 )
-def test_line_becomes_a_rule(line, vocabulary, expression, direction, decimals):
-    rule = only(line, vocabulary)
+def test_line_becomes_a_rule(line, metric, expression, direction, decimals):
+    rule = only(line, metric)
     assert (rule.expression, rule.direction, rule.decimals) == (expression, Direction(direction), decimals)
-    assert only(f"A = {rule.expression} {direction}", vocabulary).parts == rule.parts
+    assert only(f"A = {rule.expression} {direction}", metric).parts == rule.parts
 
 
 def test_all_faults_are_reported_with_their_lines():
@@ -69,23 +68,23 @@ def test_all_faults_are_reported_with_their_lines():
         f"{'x' * 41} = score",
         "One too many = score",
     ]
-    parsed = boards.parse("\n".join(lines), BIAS)
-    assert [rule.name for rule in parsed.rules] == ["Good"]
-    assert [each.partition("line ")[2].split()[0].strip(":") for each in parsed.faults] == [
+    rules, faults = parsed("\n".join(lines), BIAS)
+    assert [rule.name for rule in rules] == ["Good"]
+    assert [each.partition("line ")[2].split()[0].strip(":") for each in faults] == [
         str(number) for number in range(2, 12)
     ]
-    assert "line 1 has the same address" in parsed.faults[3]
-    assert "which has score, overall_auc, subgroup_auc," in parsed.faults[4]
+    assert "line 1 has the same address" in faults[3]
+    assert "which has score, overall_auc, subgroup_auc," in faults[4]
 
 
 def test_values_with_different_directions_need_a_direction():
     mixed = "A = score + worst group - 2 * overall"
-    assert "different directions" in boards.parse(mixed, RMSE).faults[0]
+    assert "different directions" in parsed(mixed, RMSE)[1][0]
     assert only(f"{mixed} highest", RMSE).direction is Direction.HIGHEST
 
 
 @pytest.mark.parametrize(
-    ("line", "vocabulary", "value"),
+    ("line", "metric", "value"),
     [
         ("A = overall_auc", BIAS, 0.8),
         ("A = 0.5 * score + 0.5 * overall_auc", BIAS, 0.7),
@@ -95,8 +94,8 @@ def test_values_with_different_directions_need_a_direction():
         ("A = 1000000 * score", BIAS, 600_000.0),
     ],
 )
-def test_value_is_the_weighted_sum_or_undefined(line, vocabulary, value):
-    assert only(line, vocabulary).value(0.6, {"overall_auc": 0.8}, GROUPS) == value
+def test_value_is_the_weighted_sum_or_undefined(line, metric, value):
+    assert only(line, metric).value(0.6, {"overall_auc": 0.8}, GROUPS) == value
 
 
 def test_value_without_groups_or_of_an_extreme_size_is_undefined():

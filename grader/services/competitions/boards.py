@@ -25,12 +25,12 @@ def of(competition: Competition, version: ScoringVersion) -> tuple[BoardRule, ..
 
 def rules(text: str, version: ScoringVersion) -> tuple[BoardRule, ...]:
     """Return the named leaderboards that the setting defines under a scoring version."""
-    return boards.parse(text, _vocabulary(Rules.of(version))).rules if text else ()
+    return tuple(_parsed(text, Rules.of(version))[0]) if text else ()
 
 
-def faults(text: str, metric: Rules) -> tuple[str, ...]:
+def faults(text: str, metric: Rules) -> list[str]:
     """Return a sentence for each invalid line of the setting."""
-    return boards.parse(text, _vocabulary(metric)).faults if text else ()
+    return _parsed(text, metric)[1]
 
 
 def require(competition: Competition, metric: Rules) -> None:
@@ -63,7 +63,5 @@ def scale(rule: BoardRule) -> Scale:
     return Scale(rule.decimals, rule.direction is Direction.LOWEST)
 
 
-def _vocabulary(metric: Rules) -> boards.Vocabulary:
-    decimals = metric.about.decimals_of_terms
-    has_groups = bool(metric.as_settings().get("groups"))
-    return boards.Vocabulary.of(metric.about, has_groups=has_groups, term_decimals=decimals)
+def _parsed(text: str, metric: Rules) -> tuple[list[BoardRule], list[str]]:
+    return boards.parse(text, metric.about, has_groups=bool(metric.as_settings().get("groups")))

@@ -71,7 +71,7 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
     settings = CompetitionSettings().changed(**values)
     faults += [*_class_problems(settings), *_entry_problems(settings)]
     faults += [Fault(sentence, ("metric",)) for sentence in settings.metric_choice.metric.problems()]
-    faults += [Fault(sentence, ("boards",)) for sentence in boards.parse(settings.boards, None).faults]
+    faults += [Fault(sentence, ("boards",)) for sentence in boards.parse(settings.boards, None)[1]]
     wrong = {name for fault in faults for name in fault.names}
     if settings.opens_at is None and not is_draft and "opens_at" not in wrong:
         faults.append(Fault("A published competition needs an opening time.", ("opens_at",)))
