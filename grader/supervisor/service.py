@@ -17,6 +17,7 @@ from grader.supervisor.supervisor import Program, Supervisor
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
 SETUP_PATH = "/setup/"
+WAIT_VARIABLE = "WEB_WAITS_FOR"  # a file that webapp.wsgi reads to its end before requests are accepted
 # The class is given by name rather than imported, because grader must not depend on webapp.
 WEB_WORKER = "webapp.server.worker.Worker"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -44,8 +45,7 @@ def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
             f"{PREFIX}HOST": host,
             f"{PREFIX}PORT": str(port),
         }
-        setup_path = _prepare_database(environment, announce)
-        supervisor = Supervisor()
+        supervisor, (waiting, waited_for) = Supervisor(), os.pipe()
         with supervisor.stopping_on_signals():
             broker_url = settings.broker_url and settings.broker_url.get_secret_value()
             if broker_url is None and (server := valkey.find_server()):
@@ -53,10 +53,18 @@ def serve(settings: Settings, *, announce: Callable[[str], None]) -> None:
                 broker_url = f"redis+socket://{valkey_socket}"
             if broker_url:
                 environment[f"{PREFIX}BROKER_URL"] = broker_url
-                supervisor.add(_worker_program(settings, environment))
             else:
                 log.warning(WITHOUT_VALKEY)
-            supervisor.add(web_program(settings, listener=listener.fileno(), environment=environment))
+            # The web server imports its modules while the database is prepared, which takes as long.
+            inherited = listener.fileno(), waiting
+            web_environment = {**environment, WAIT_VARIABLE: str(waiting)}
+            supervisor.add(web_program(settings, inherited=inherited, environment=web_environment))
+            try:
+                setup_path = _prepare_database(environment, announce)
+            finally:
+                os.close(waited_for)
+            if broker_url:
+                supervisor.add(_worker_program(settings, environment))
             sweeper = (*PYTHON, "grader.cli", "sweeper")
             supervisor.add(Program("sweeper", sweeper, {**environment, **ONE_THREAD}))
             announce(f"Fairboard serves {data_dir} at {address} (press Ctrl-C to stop).")
@@ -107,13 +115,13 @@ def _prepare_database(environment: Mapping[str, str], announce: Callable[[str], 
 def web_program(
     settings: Settings,
     *,
-    listener: int,
+    inherited: tuple[int, ...],
     environment: Mapping[str, str],
     application: str = "webapp.wsgi:app",
 ) -> Program:
-    """Return the web server program; it inherits its socket, which stays open at restarts."""
+    """Return the web server program; the first inherited file is its socket, which stays open at restarts."""
     options = {
-        "bind": f"fd://{listener}",
+        "bind": f"fd://{inherited[0]}",
         "worker-class": WEB_WORKER,
         "workers": settings.web_workers,
         "threads": settings.web_threads,
@@ -123,7 +131,7 @@ def web_program(
     flags = tuple(part for name, value in options.items() for part in (f"--{name}", str(value)))
     # The application is imported once, before the workers are forked, so that they share its memory.
     command = (*PYTHON, "gunicorn", application, *flags, "--preload", "--no-control-socket")
-    return Program("web", command, environment, pass_fds=(listener,), grace_seconds=WEB_GRACE_SECONDS + 2)
+    return Program("web", command, environment, pass_fds=inherited, grace_seconds=WEB_GRACE_SECONDS + 2)
 
 
 def _worker_program(settings: Settings, environment: Mapping[str, str]) -> Program:

@@ -28,6 +28,7 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker import python_turns
 from grader.worker.processes import end_process_after, keep_freed_memory, limit_memory
+from grader.worker.python_turns import PythonTurns
 from grader.worker.retrying import log_error
 from grader.worker.scheduled_tasks import check_storage, forget_records, forget_uploads, run_calendar
 from grader.worker.scorer import Scorer
@@ -95,7 +96,8 @@ class Lane:
     """Work of one kind, done in turns by forked processes.
 
     `run` returns whether there may be more work. `is_due` is a condition of one statement for all lanes, or a
-    value. Some lanes have subjects: `take` chooses one that is not `busy`.
+    value. Some lanes have subjects: `take` chooses one that is not `busy`,
+    and `end` is called with the exit code of its turn.
     """
 
     name: str
@@ -106,11 +108,12 @@ class Lane:
     at_once: int = 1
     niceness: int = 0
     take: Callable[..., Any] = lambda *_, busy: True  # noqa: ARG005
+    end: Callable[[Any, int], None] = lambda *_: None
 
 
 def all_lanes(settings: Settings) -> list[Lane]:
     """Return the lanes of an installation."""
-    pause = settings.sweep_interval_seconds()
+    pause, turns = settings.sweep_interval_seconds(), PythonTurns()
     patience = timedelta(seconds=settings.sweep_after_seconds)
     soon = min(1.0, pause)
 
@@ -126,7 +129,8 @@ def all_lanes(settings: Settings) -> list[Lane]:
             _when(python_turns.are_waiting),
             soon,
             at_once=python_turns.AT_ONCE,
-            take=python_turns.next_subject,
+            take=turns.take,
+            end=turns.end,
         ),
         Lane("rescoring", rescore, _when(jobs.are_unattended), soon, niceness=NICENESS),
         organizers("checks"),
@@ -164,18 +168,24 @@ def score_overdue(turn: Turn) -> int:
 
 
 def score_python(turn: Turn) -> int:
-    """Score some files of a competition, or run the next check of a user."""
+    """Score some files of a competition, or run the next check of a user; return whether it was slow."""
     kind, subject_id = turn.subject
+    start, end = time.monotonic(), time.monotonic() + PYTHON_TURN_SECONDS
+    allowed = python_turns.SLOW_SECONDS + python_turns.START_SECONDS
     if kind == "user":
-        return _organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
-    scorer, count, end = turn.scorer(), 0, time.monotonic() + PYTHON_TURN_SECONDS
+        code = _organize(turn, turn.next(organizer_jobs.next_check, user_id=subject_id or None))
+        return python_turns.SLOW if time.monotonic() - start > allowed else code
+    scorer, count = turn.scorer(), 0
     while not turn.is_over() and time.monotonic() < end:
         job_id = turn.next(python_turns.next_job, competition_id=subject_id)
+        start = time.monotonic()
         end_process_after(turn.settings.scoring_time_limit_seconds + PYTHON_SECONDS)
         if job_id is None or not scorer.run(job_id, is_python=True):
             break
-        count += 1
-    return min(count, 1)
+        if time.monotonic() - start > allowed:
+            return python_turns.SLOW
+        count, allowed = count + 1, python_turns.SLOW_SECONDS
+    return min(count, python_turns.SLOW - 1)
 
 
 def rescore(turn: Turn) -> int:

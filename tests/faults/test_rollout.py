@@ -93,7 +93,7 @@ def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
     with _half_sent(web, make_token("eve"), content) as finish, traffic:
         traffic.wait_for_more()
         web.start()
-        process = psutil.Process(old.pid)
+        process = psutil.Process(old.process.pid)
         old.request_stop()
         time.sleep(0.5)
         # The server waits for the upload in progress.

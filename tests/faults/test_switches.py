@@ -212,7 +212,7 @@ def test_rescoring_continues_from_a_backup_made_halfway(
     settings = make_settings(data_dir=folder, database_url=SecretStr(f"sqlite:///{folder / 'fairboard.db'}"))
     database, storage = Database(settings.database()), open_storage(settings.storage())
     backup = backups.open_backup(str(tmp_path / "backup"))
-    backups.restore(settings, database, storage, backup)
+    backups.restore(database, storage, backup)
     restored = replace(service, database=database, storage=storage, settings=settings)
     assert board(restored) == before and states(restored) == [LIVE, PREPARING]
     # The original installation still exists, and the two do not depend on each other.

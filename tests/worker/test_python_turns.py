@@ -15,6 +15,7 @@ from grader.services.submissions import scoring_jobs as jobs
 from grader.services.submissions import scoring_queue
 from grader.worker import calculator, lanes, python_turns
 from grader.worker.lanes import Turn
+from grader.worker.python_turns import PythonTurns
 from tests.fixtures.python_metrics import LEAKY, MEAN, use_python_metric
 from tests.fixtures.service import write_predictions
 
@@ -111,20 +112,34 @@ def test_only_the_lanes_of_python_metrics_claim_their_jobs(service, prepare_vers
         assert jobs.next_version(session, now=service.now) is None
 
 
-def next_subject(service, *busy):
+def take(service, turns, *busy):
     with service.database.read() as session:
-        return python_turns.next_subject(session, service.now, busy=busy)
+        return turns.take(session, service.now, busy=busy)
 
 
-def test_each_competition_has_one_turn_at_a_time_and_the_oldest_job_comes_first(service):
-    first, second = (use_python_metric(service, service.competition(name), MEAN) for name in ("a", "b"))
-    for competition in (first, second, first):
+def test_slow_metric_delays_no_other_until_several_of_its_files_were_fast(service):
+    slow, other, fast = (
+        ("competition", use_python_metric(service, service.competition(name), MEAN).id)
+        for name in ("slow", "other", "fast")
+    )
+    for slug in ("slow", "other", "fast"):
+        with service.database.read() as session:
+            competition = lookup.get(session, slug=slug)
         service.submit(competition)
-        service.now += timedelta(seconds=1)
-    subjects = [("competition", each.id) for each in (first, second)]
-    assert next_subject(service) == subjects[0]
-    assert next_subject(service, subjects[0]) == subjects[1]
-    assert next_subject(service, *subjects) is None
+    turns = PythonTurns()
+    assert take(service, turns) == slow
+    assert take(service, turns, slow) == other  # Each has one turn at a time.
+    turns.end(slow, python_turns.SLOW)
+    turns.end(other, -9)  # A killed turn was slow.
+    assert take(service, turns) == fast
+    turns.end(fast, 1)
+    assert take(service, turns) == slow  # This one has waited longest.
+    assert take(service, turns, slow) == fast
+    assert take(service, turns, slow, fast) is None
+    turns.end(slow, python_turns.FAST_FILES - 1)
+    assert take(service, turns, slow, fast) is None
+    turns.end(slow, 1)
+    assert take(service, turns, slow, fast) == other
 
 
 def test_checks_of_one_user_take_turns_with_those_of_others(service):
@@ -143,22 +158,24 @@ def test_checks_of_one_user_take_turns_with_those_of_others(service):
             ).id
             for user in (ada, ada, ada, bob)
         ]
-    assert next_subject(service) == ("user", ada.id)
-    assert next_subject(service, ("user", ada.id)) == ("user", bob.id)
-    assert next_subject(service, ("user", ada.id), ("user", bob.id)) is None
+    turns = PythonTurns()
+    assert take(service, turns) == ("user", ada.id)
+    assert take(service, turns, ("user", ada.id)) == ("user", bob.id)
+    assert take(service, turns, ("user", ada.id), ("user", bob.id)) is None
     with service.database.read() as session:
         assert organizer_jobs.next_check(session, user_id=ada.id, now=service.now) == added[0]
         assert organizer_jobs.next_check(session, user_id=bob.id, now=service.now) == added[3]
         assert organizer_jobs.waiting(session, lane="checks", now=service.now) is None
 
 
-def test_turn_scores_the_files_of_a_competition(service, monkeypatch):
+def test_turn_reports_a_slow_file(service, monkeypatch):
     competition = use_python_metric(service, service.competition(), MEAN)
     for seed in range(2):
         service.submit(competition, seed=seed)
     turn = Turn(service.settings, ("competition", competition.id))
     monkeypatch.setattr(lanes, "limit_memory", lambda _: None)
     monkeypatch.setattr(lanes, "end_process_after", lambda _: None)
+    monkeypatch.setattr(python_turns, "START_SECONDS", -5.0)
+    assert lanes.score_python(turn) == python_turns.SLOW
+    monkeypatch.setattr(python_turns, "START_SECONDS", 60.0)
     assert [lanes.score_python(turn) for _ in range(2)] == [1, 0]
-    with service.database.read() as session:
-        assert {job.state for job in session.scalars(select(ScoringJob))} == {JobState.DONE}
