@@ -55,7 +55,6 @@ PAGES = (
     ("API: first page", f"/api/v1{BOARD}", VISITOR, 60),
     ("API: sorted by a term", f"/api/v1{BOARD}?sort=bpsn_auc", VISITOR, 60),
     ("API: search", f"/api/v1{BOARD}?q=team 77", VISITOR, 60),
-    ("polled version", f"{BOARD}/version", VISITOR, 60),
     ("CSV of all teams", f"{BOARD}.csv", VISITOR, 1000),
     ("Home", HERE, VISITOR, 100),
     ("Home for a team", HERE, MEMBER, 100),

@@ -1,5 +1,5 @@
-// The interactive leaderboard: typing filters the rows, and "/" focuses the search. Without JavaScript, the form
-// provides the same function.
+// The interactive leaderboard: typing filters the rows, "/" focuses the search, and a button announces new scores.
+// Without JavaScript, the form and a reload provide the same functions.
 const FILTER_WAIT_MS = 250;
 const field = document.querySelector("#q");
 const region = () => document.querySelector("#leaderboard");
@@ -56,3 +56,20 @@ if (field && region()) {
     field.select();
   });
 }
+
+// New scores: the leaderboard of the API is polled with its ETag.
+async function follow(address) {
+  let etag;
+  for (let wait = 15_000; ; wait = Math.min(wait * 1.25, 60_000)) {
+    const headers = etag ? { "If-None-Match": etag } : {};
+    const answer = document.hidden ? null : await fetch(address, { headers }).catch(() => null);
+    if (answer?.ok) {
+      document.querySelector("#new-scores").hidden = !etag;
+      etag = answer.headers.get("ETag");
+    }
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}
+
+const polled = region()?.dataset.poll;
+if (polled) follow(polled);
