@@ -14,7 +14,6 @@ from grader.models import Competition, ScoringVersion
 from grader.services.rescoring import publication
 from grader.visibility import Feedback, Step
 from tests.fixtures.arena import main_text
-from webapp.presentation.formats import color_class
 
 HERE = "/competitions/toxicity"
 
@@ -98,14 +97,3 @@ def test_the_front_page_shows_the_top_of_a_running_leaderboard_as_visitors_may_s
         assert [(team, float(score)) for team, score in shown] == [
             (row["team"], row["score"]) for row in rows.json["rows"][:5]
         ]
-
-
-def test_every_page_of_a_competition_has_its_color(arena, ann):
-    arena.competition("chosen", title="Chosen", color="plum")
-    derived = color_class("toxicity")
-    for path in (HERE, f"{HERE}/leaderboard", f"{HERE}/evaluation", f"{HERE}/data", f"{HERE}/team"):
-        banner = ann.browser.get(path).text.partition('<section class="banner ')[2]
-        assert banner.startswith(f'{derived}"'), path
-    page = arena.app.test_client().get("/competitions/chosen").text
-    assert '<section class="banner color-4"' in page
-    assert '<li class="color-4">' in arena.app.test_client().get("/").text

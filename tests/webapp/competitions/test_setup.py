@@ -257,18 +257,6 @@ def test_owners_but_not_editors_delete_a_draft(arena, root):
     assert make(root).status_code == 303
 
 
-def test_pages_show_saved_links_and_names_of_the_classes(arena, root):
-    arena.competition()
-    names = {"positive_name": "toxic", "negative_name": "not toxic"}
-    texts = {"contact": "ask@example.org", "evaluation": "Mind the **gap**."}
-    assert save(root, **texts, **names).status_code == 303
-    page = arena.app.test_client().get("/competitions/toxicity").text
-    assert 'href="mailto:ask@example.org"' in page
-    page = arena.app.test_client().get("/competitions/toxicity/evaluation").text
-    assert "oxic rows that mention the identity against not toxic rows that do not" in page
-    assert "<strong>gap</strong>" in page
-
-
 def test_actions_read_the_time_after_they_have_waited_for_the_lock(arena, root, monkeypatch):
     make(root)
     page = form_of(root.browser.get(PAGE).text)

@@ -13,6 +13,7 @@ from grader.models import Score, Split, Standing, Submission, Team
 from grader.ranking.order import error_text
 from grader.services.competitions import lookup
 from grader.visibility import Feedback
+from tests.fixtures import crowds
 
 HERE = "/competitions/toxicity"
 BOARD = f"{HERE}/leaderboard"
@@ -21,66 +22,21 @@ API = f"/api/v1{BOARD}"
 
 @pytest.fixture
 def crowd(arena):
-    """Sixty teams with one scored submission each, inserted directly for speed; Ann is last."""
-    arena.competition()
-    ann = arena.person("Ann")
+    """Sixty teams with one scored submission each, of which 59 are inserted directly; Ann is last."""
+    competition, ann, start = arena.competition(), arena.person("Ann"), arena.now()
     arena.submit(ann, arena.truth.predictions(noise=9, seed=1))
     arena.score_all()
     with arena.database.write() as session:
-        own = session.scalars(select(Standing)).one()
-        entry = session.get_one(Submission, own.submission_id)
-        own.score_units = 1
-        _copy(session, own, entry)
+        crowds.fill(session, competition=competition, teams=59, files=59, start=start, end=start)
+        session.execute(update(Score).values(terms=session.scalars(select(Score.terms)).first()))
+        session.execute(update(Standing).values(score_units=1))
+        others = select(Team, Standing, Submission).join(Standing, Standing.team_id == Team.id)
+        others = others.join(Submission, Standing.submission_id == Submission.id).order_by(Team.id)
+        for number, (team, standing, entry) in enumerate(session.execute(others.where(Team.name != "Ann"))):
+            team.name, team.name_key = f"Team {number}", f"team {number}"
+            standing.score_units = 90000 - number
+            standing.submitted_at = entry.submitted_at = start + timedelta(seconds=number)
     return ann
-
-
-def _copy(session, own, entry):
-    """Copy the submission and its scores to 59 other teams."""
-    scores = session.scalars(select(Score)).all()
-    teams = [
-        Team(
-            competition_id=entry.competition_id,
-            name=f"Team {number}",
-            name_key=f"team {number}",
-            created_at=entry.submitted_at,
-        )
-        for number in range(59)
-    ]
-    session.add_all(teams)
-    session.flush()
-    columns = {name: getattr(entry, name) for name in ("user_id", "sha256", "size_bytes", "file_name")}
-    copies = [
-        Submission(
-            competition_id=entry.competition_id,
-            team_id=team.id,
-            status=entry.status,
-            submitted_at=entry.submitted_at + timedelta(seconds=number),
-            **columns,
-        )
-        for number, team in enumerate(teams)
-    ]
-    session.add_all(copies)
-    session.flush()
-    values = [
-        {
-            name: getattr(score, name)
-            for name in list(Score.__mapper__.attrs.keys())
-            if name not in ("id", "submission_id")
-        }
-        for score in scores
-    ]
-    for number, copy in enumerate(copies):
-        session.add_all(Score(submission_id=copy.id, **each) for each in values)
-        session.add(
-            Standing(
-                scoring_version_id=own.scoring_version_id,
-                split=own.split,
-                team_id=copy.team_id,
-                submission_id=copy.id,
-                score_units=90000 - number,
-                submitted_at=copy.submitted_at,
-            )
-        )
 
 
 def _json(arena, path, **headers):

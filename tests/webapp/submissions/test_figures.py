@@ -98,20 +98,6 @@ SAME = (0.9, 0.9, 0.9)
             "BPSN AUC ({} of the score): false alarms. The weakest identity is b (BPSN AUC 0.70, 0.20 behind "
             "the best identity, public rows): the model scores harmless rows that mention b too high.",
         ),
-        (
-            "bnsp_auc",
-            (0.9, 0.9, 0.7),
-            "BNSP AUC ({} of the score): harmful rows are missed. The weakest identity is b (BNSP AUC "
-            "0.70, 0.20 behind the best identity, public rows): the model scores harmful rows that "
-            "mention b too low.",
-        ),
-        (
-            "subgroup_auc",
-            (0.7, 0.9, 0.9),
-            "Subgroup AUC ({} of the score): the model cannot separate the two classes there. The weakest "
-            "identity is b (Subgroup AUC 0.70, 0.20 behind the best identity, public rows): the model "
-            "confuses harmful and harmless rows that mention b.",
-        ),
     ],
 )
 def test_the_sentence_the_first_bar_the_first_row_and_the_weakest_term_agree(cell, row, words):

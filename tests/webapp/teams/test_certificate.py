@@ -4,9 +4,6 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Team
-from grader.services.competitions import acting, lookup
-from grader.services.site.log import Actor
-from grader.services.submissions import decisions
 
 HERE = "/competitions/toxicity"
 
@@ -33,13 +30,3 @@ def test_a_certificate_shows_the_private_rank_after_the_reveal(arena, get):
     page = get("<b>Ann</b>").text
     assert '<p class="place">1st <small>of 2 teams</small></p>' in page
     assert "<bdi>&lt;b&gt;Ann&lt;/b&gt;</bdi>" in page and f"{HERE}/leaderboard/private" in page
-
-
-def test_a_disqualified_team_has_no_certificate_and_the_others_move_up(arena, get):
-    arena.reveal()
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
-        decisions.disqualify(act, team="<b>Ann</b>", reason="Two accounts.")
-    assert get("<b>Ann</b>").status_code == 404
-    assert "1st <small>of 1 team</small>" in get("Bob").text

@@ -19,16 +19,6 @@ def ann(arena):
     return person
 
 
-def test_a_visitor_sees_team_competition_and_inviting_user(arena, ann):
-    path = link_of(ann)
-    page = arena.app.test_client().get(path).text
-    assert "<bdi>Duo</bdi>" in page and "<bdi>Ann</bdi> invites you" in page and "Toxicity" in page
-    onward = path.replace("/", "%2F")
-    assert f"/sign-up?next={path}" in page or f"/sign-up?next={onward}" in page
-    assert f"/login?next={path}" in page or f"/login?next={onward}" in page
-    assert "Join the team" not in page
-
-
 def test_all_invalid_links_have_the_same_response(arena, ann):
     replaced, revoked = link_of(ann), link_of(ann)
     ann.post(f"{TEAM}/link/revoke-link")
