@@ -1,7 +1,6 @@
 """Close (page and API): open items, shake-up, close now, reveal, publish the solution."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 from flask import Blueprint
@@ -142,32 +141,19 @@ def closing_state(ask: Ask) -> CloseAnswer:
     )
 
 
-def _close_now(act: Act) -> Question:
-    """Return the question for closing a competition early. Call this before the close."""
-    view = CompetitionView(act.competition, act.now)
-    count = closing.unscored(act.session, competition=act.competition, status=SubmissionStatus.PENDING)
-    until = f"It closes on {formats.moment(view.closes_at)}." if view.closes_at else "It has no closing date."
-    waiting = f"{formats.counted(count, 'submission')} accepted in time will still be scored and will count."
-    return Question(
-        heading=f"Close {view.title} now?",
-        sentences=(
-            f"{until} After the close, participants can no longer join, merge teams or submit files that "
-            "count.",
-            "Teams can no longer change their final selection. Unused selections are filled automatically.",
-            *([waiting] if count else []),
-        ),
-        button="Close now",
-        state=repr(view.closes_at),
-    )
-
-
 @CLOSE.act("/now", form="now", back=closing_state, done="The competition is closed.")
 def close_competition(act: Act, sent: CloseRequest) -> None:
     """Close an open competition now. Entry and mergers end too; unset dates depend on the new close."""
-    question = _close_now(act)
+    competition = act.competition
     closing.close_now(act, reason=sent.reason.strip())
-    reveal = CompetitionView(act.competition, act.now).reveal_sentence(act.competition.reveals_at)
-    confirm(replace(question, sentences=(*question.sentences, reveal)))
+    count = closing.unscored(act.session, competition=competition, status=SubmissionStatus.PENDING)
+    effects = (
+        "Participants can no longer join, merge teams or submit files that count.",
+        "Teams can no longer change their final selection. Unused selections are filled automatically.",
+        f"{formats.counted(count, 'accepted submission')} will still be scored and will count.",
+        CompetitionView(competition, act.now).reveal_sentence(competition.reveals_at),
+    )
+    confirm(Question(f"Close {competition.title} now?", effects, "Close now"))
 
 
 @CLOSE.act("/selection", form="reopen_selection", back=closing_state, done="The final selection is open.")

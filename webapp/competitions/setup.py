@@ -62,12 +62,6 @@ class SettingsSent(CompetitionSettings):
         return shown
 
 
-class SettingsShown(SettingsSent):
-    """The current settings of a competition."""
-
-    model_config = ConfigDict(title="SettingsShown")
-
-
 class CompetitionSettingsRequest(SettingsSent):
     """The settings of a competition, and the confirmation of dates within the next day."""
 
@@ -102,7 +96,7 @@ class SettingsAnswer(Answer):
     """The settings of a competition, with reasons for locks, effective dates and warnings."""
 
     version: Annotated[str, Field(description="Version of the settings; the ETag starts with it.")]
-    settings: SettingsShown
+    settings: SettingsSent
     locked: dict[str, str]
     dates: dict[str, Moment | None]
     warnings: list[FaultAnswer]
@@ -194,7 +188,7 @@ def _settings(competition: Competition, now: datetime) -> dict[str, Any]:
     found = competition_settings.of(competition)
     return {
         "version": competition_settings.version_of(found),
-        "settings": SettingsShown.model_construct(**dict(found)),
+        "settings": SettingsSent.model_construct(**dict(found)),
         "locked": competition_settings.locks(competition, now),
         "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
         "warnings": [organizing.fault(each) for each in settings_warnings.warnings(competition, now)],

@@ -62,7 +62,7 @@ ERROR = {
 VOCABULARY: dict[str, list[Any]] = tomllib.loads(
     Path(__file__).with_name("vocabulary.toml").read_text("utf-8")
 )
-SETTINGS_MODELS = ("CompetitionSettings", "SettingsShown", "MetricSettings", "Weights")
+SETTINGS_MODELS = ("CompetitionSettings", "MetricSettings", "Weights")
 blueprint = Blueprint("openapi", __name__)
 KEPT = "fairboard_openapi"
 
