@@ -47,8 +47,6 @@ class Submission(Base):
             postgresql_where=text("file_deleted_at IS NOT NULL"),
             sqlite_where=text("file_deleted_at IS NOT NULL"),
         ),
-        # The console can count the submissions of each day with an index-only scan.
-        Index("ix_submission_by_day", "competition_id", "submitted_at", "status"),
     )
 
     competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))

@@ -489,7 +489,6 @@ def upgrade() -> None:
         sa.Column("file_deleted_at", TIME),
         sa.Column("idempotency_key", sa.String(128)),
         sa.UniqueConstraint("team_id", "idempotency_key", name="uq_submission_team_id_idempotency_key"),
-        sa.Index("ix_submission_by_day", "competition_id", "submitted_at", "status"),
         sa.Index("ix_submission_competition_id_status", "competition_id", "status"),
         sa.Index("ix_submission_entries", "competition_id", "kind", "status", "team_id", "submitted_at"),
         sa.Index(

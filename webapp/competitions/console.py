@@ -85,7 +85,7 @@ def _page(ask: Ask, shown: Console) -> dict[str, Any]:
     return {
         "queues": health.queues,
         "health_sentence": _sentence(health, now),
-        "activity": keep("activity", lambda: activity.of(session, competition=competition, now=now)),
+        "reasons": keep("reasons", lambda: activity.reasons(session, competition=competition, now=now)),
         "tasks": tasks,
         "act": _next_task(ask, tasks),
         "missing": checklist.publication(ask).missing if is_draft else [],

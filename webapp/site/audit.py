@@ -51,10 +51,8 @@ class AuditList(Answer):
 
 
 def _filters(ask: Ask, _: AuditList) -> dict[str, Any]:
-    actions = log.actions(ask.session, competition=ask.competition)
     return {
-        "actions": [(each, log.action_text(each, "…")) for each in actions],
-        "action_text": log.action_text,
+        "actions": log.actions(ask.session, competition=ask.competition),
         "people": log.people(ask.session, competition=ask.competition),
     }
 

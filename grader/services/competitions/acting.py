@@ -53,11 +53,10 @@ class Act:
     ) -> None:
         """Flush the changes and add an entry to the audit log.
 
-        `action` is a key of `log.WORDS`. Only the fields that differ between `before` and `after` are stored.
+        `action` is a noun and a verb, such as `team.rename`. Only the fields that differ between `before` and
+        `after` are stored.
         With a `public_text`, the entry also appears in the public log.
         """
-        if action not in log.WORDS:
-            raise KeyError(action)
         self.session.flush()
         old, new, times = log.changes(before, after)
         entry = AuditEntry(

@@ -1,11 +1,11 @@
-"""Competition activity: numbers of participants and teams, and daily upload statistics."""
+"""Competition activity: numbers of participants, teams and files, and reasons for rejections."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, func, literal, select, union_all
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from grader.models import (
@@ -19,7 +19,7 @@ from grader.models import (
     TeamMember,
 )
 
-DAYS = 30
+RECENT = timedelta(days=30)
 REASON_COUNT = 8
 
 
@@ -36,23 +36,6 @@ class Counts:
     held: int
     files: Mapping[SubmissionStatus, int]
     size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """The number of files on one UTC day."""
-
-    day: date
-    accepted: int
-    rejected: int
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """The files by day, oldest first, and the reasons for rejections."""
-
-    days: tuple[Day, ...]
-    reasons: tuple[tuple[str, int], ...]
 
 
 FileCounts = Sequence[tuple[SubmissionStatus, int, int]]
@@ -97,39 +80,18 @@ def _waiting(competition: Competition) -> Select[Any]:
     return select(*(each.scalar_subquery() for each in counted))
 
 
-def of(session: Session, *, competition: Competition, now: datetime) -> Activity:
-    """Return the activity of the last days."""
-    today = now.astimezone(UTC).date()
-    first = today - timedelta(days=DAYS - 1)
-    since = datetime(first.year, first.month, first.day, tzinfo=UTC)
-    recent = (Submission.competition_id == competition.id, Submission.submitted_at >= since)
-    is_rejected = Submission.status == SubmissionStatus.REJECTED
-    counted = session.execute(union_all(*(_of_day(competition, since, number) for number in range(DAYS))))
-    days = [
-        Day(first + timedelta(days=number), count - rejected, rejected)
-        for number, count, rejected in sorted(counted)
-    ]
+def reasons(session: Session, *, competition: Competition, now: datetime) -> list[tuple[str, int]]:
+    """Return the codes of the first problems of recently rejected files with their numbers, most first."""
     code = Submission.problems[0]["code"].as_string()
     by_code = (
         select(code, func.count())
-        .where(*recent, is_rejected)
+        .where(
+            Submission.competition_id == competition.id,
+            Submission.status == SubmissionStatus.REJECTED,
+            Submission.submitted_at >= now - RECENT,
+        )
         .group_by(code)
         .order_by(func.count().desc(), code)
         .limit(REASON_COUNT)
     )
-    reasons = session.execute(by_code)
-    return Activity(
-        days=tuple(days),
-        reasons=tuple((name or "unknown", count) for name, count in reasons),
-    )
-
-
-def _of_day(competition: Competition, since: datetime, number: int) -> Select[int, int, int]:
-    """Return the statement that counts a day's files; an index covers it."""
-    begins = since + timedelta(days=number)
-    is_rejected = Submission.status == SubmissionStatus.REJECTED
-    return select(literal(number), func.count(), func.count().filter(is_rejected)).where(
-        Submission.competition_id == competition.id,
-        Submission.submitted_at >= begins,
-        Submission.submitted_at < begins + timedelta(days=1),
-    )
+    return [(name or "unknown", count) for name, count in session.execute(by_code)]

@@ -1,4 +1,4 @@
-"""Audit log: action descriptions, entries, and the public log.
+"""Audit log: entries, and the public log.
 
 The log is append-only: the database rejects changes and deletions. Actions that change standings, deadlines
 or rules have an additional text for the public log. Entries refer to teams and users by id and are shown with
@@ -21,74 +21,8 @@ from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competitions import DELETED
 from grader.services.site.paging import FIRST, Part, Slice, slice_of_query
 
-# Each text follows the actor's name; `{}` is replaced with the entry's subject.
-WORDS = {
-    "administrator.make": "made {} a site administrator",
-    "administrator.unmake": "removed {} as a site administrator",
-    "account.delete": "deleted the account of {}",
-    "account.act_as": "acted as {} with a command",
-    "account.reinstate": "reinstated {}",
-    "account.suspend": "suspended {}",
-    "announcement.edit": "edited {}",
-    "announcement.post": "posted {}",
-    "announcement.withdraw": "withdrew {}",
-    "competition.archive": "archived {}",
-    "competition.change": "changed the {}",
-    "competition.clone": "created {} as a copy of another competition",
-    "competition.create": "created {}",
-    "competition.delete": "deleted {}",
-    "competition.publish": "published {}",
-    "competition.reveal": "revealed the private leaderboard of {}",
-    "competition.unarchive": "unarchived {}",
-    "data.allow": "released the {} even though it was held back",
-    "data.hold": "held back the {}",
-    "data.remove": "removed the {}",
-    "data.upload": "uploaded the {}",
-    "entry.admit": "admitted {}",
-    "entry.refuse": "did not admit {}",
-    "figure.remove": "removed the {}",
-    "figure.upload": "uploaded the {}",
-    "grant.give": "gave extra submissions to {}",
-    "identity.link": "linked {} to an identity provider",
-    "identity.sign_up": "created {} with an identity provider",
-    "identity.unlink": "unlinked {} from an identity provider",
-    "organizer.add": "added {}",
-    "organizer.change": "changed the role of {}",
-    "organizer.remove": "removed {}",
-    "roster.import": "imported {} to the roster",
-    "rescoring.drop": "cancelled the preparation of {}",
-    "rescoring.prepare": "started to prepare {}",
-    "rescoring.publish": "published {}",
-    "rescoring.roll_back": "rolled back to {}",
-    "second_factor.add": "added a second factor to {}",
-    "second_factor.copied": "used a possibly copied passkey of {}",
-    "second_factor.recover": "used a recovery code of {}",
-    "second_factor.recovery_codes": "generated new recovery codes for {}",
-    "second_factor.remove": "removed a second factor from {}",
-    "second_factor.reset": "removed all second factors from {}",
-    "selection.reopen": "reopened the {}",
-    "solution.accept": "accepted {}",
-    "solution.check": "uploaded a solution for {}",
-    "solution.publish": "made {} public",
-    "submission.benchmark": "added {} as a benchmark",
-    "submission.mark": "changed the kind of {}",
-    "submission.retry": "retried {}",
-    "submissions.pause": "paused {}",
-    "submissions.resume": "resumed {}",
-    "team.carry_over": "carried teams over to {}",
-    "team.disqualify": "disqualified {}",
-    "team.divide": "changed the division of {}",
-    "team.extend": "extended the deadline of {}",
-    "team.reinstate": "reinstated {}",
-    "team.rename": "renamed {}",
-}
 ORIGIN_MAX_LENGTH = 64
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")
-
-
-def action_text(action: str, subject: str) -> str:
-    """Return the description of an action on a subject, such as ``renamed team Foxes``."""
-    return WORDS[action].replace("{}", subject)
 
 
 @dataclass(frozen=True, slots=True)

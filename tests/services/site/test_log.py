@@ -88,14 +88,14 @@ def test_texts_that_databases_cannot_store_are_stored_without_invalid_characters
     assert (entry.subject, entry.reason, entry.public_text) == ("team a b", "x y", "p q")
 
 
-def test_entry_is_rendered_as_a_sentence_with_current_names(service):
+def test_entry_is_shown_with_current_names(service):
     competition = service.competition()
     service.submit(competition, user="bob")
     service.act(decisions.disqualify, competition=competition, team="bob", reason="Two.")
     with service.database.read() as session:
         page, names = log.list_after(session, competition=competition)
     newest = page.rows[0]
-    assert log.action_text(newest.action, log.with_names(newest.subject, names)) == "disqualified team bob"
+    assert (newest.action, log.with_names(newest.subject, names)) == ("team.disqualify", "team bob")
 
 
 def test_entries_are_found_by_action_by_its_noun_and_by_user(service):

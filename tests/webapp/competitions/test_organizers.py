@@ -58,7 +58,7 @@ def test_the_audit_lists_user_action_time_change_and_reason(arena, competition):
         )
     page = ann.browser.get(f"{ORGANIZE}/audit")
     told = text(page)
-    assert "Ann added organizer Bob" in told
+    assert "Ann organizer.add organizer Bob" in told
     assert "role none → , then viewer" in told
     assert "<b>Rude</b> → , then Nice" in told and "<b>Rude" not in page.text
     assert "a, b → , then none" in told and "1,200 → , then 3" in told

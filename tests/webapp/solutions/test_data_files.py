@@ -44,7 +44,7 @@ def test_a_solution_uploaded_as_data_is_held_back_until_the_box_is_ticked(arena,
     assert root.confirm(f"{HERE}/data/extra.csv/allow").status_code == 303
     assert ann.browser.get(address).data == solution
     audit = root.browser.get(f"{HERE}/audit").text
-    assert "released the data file extra.csv even though it was held back" in audit
+    assert "data.allow</code> data file extra.csv" in audit
 
 
 def test_participants_who_accepted_the_rules_can_download_data_files_from_the_opening(arena, root):
