@@ -14,8 +14,6 @@ from grader.charts.svg import (
     Place,
     Plot,
     circle,
-    foot,
-    levels,
     polyline,
     robust_floor,
     stairs,
@@ -86,10 +84,10 @@ def frontier_chart(drawn: Cloud, *, names: Mapping[int, str], own: int | None) -
 
 
 def _drawn(plot: Plot, drawn: Cloud, teams: str, names: Mapping[int, str], own: int | None) -> str:
-    frame, area = plot.frame, plot.frame.area
+    frame = plot.frame
     best = [plot.place(*drawn.spots[number]) for number in drawn.best]
-    parts = [*levels(plot.y, area), *foot(plot.x, area), teams]
-    parts.append(polyline("front", stairs([(best[0][0], area.bottom), *best], area.left)))
+    parts = [*plot.levels(), *plot.foot(), teams]
+    parts.append(polyline("front", stairs([(best[0][0], frame.bottom), *best], frame.left)))
     parts += [circle("dot best", each, 4.5) for each in best]
     named = list(names)[:LABELLED]
     places = [plot.place(*drawn.spots[number]) for number in named]

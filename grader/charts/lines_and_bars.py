@@ -3,24 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.charts.svg import (
-    Area,
-    Axis,
-    Place,
-    circle,
-    foot,
-    foot_name,
-    levels,
-    picture,
-    points,
-    polyline,
-    text,
-)
+from grader.charts.svg import Axis, Frame, Place, Plot, circle, picture, points, polyline, text
 
-WIDTH, HEIGHT = 420, 280
-BOX = Area(left=58, right=408, top=14, bottom=234)
-SQUARE = BOX._replace(right=BOX.left + BOX.bottom - BOX.top)
-SQUARE_WIDTH = WIDTH - BOX.right + SQUARE.right
+BOX = Frame(420, 280, left=58, right=408, top=14, bottom=234)
+SQUARE = BOX._replace(width=290, right=BOX.left + BOX.bottom - BOX.top)
 LEGEND_STEP, SAMPLE_WIDTH = 18, 22
 
 
@@ -38,9 +24,11 @@ def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
 
     Screen readers announce the title.
     """
-    parts = [*levels(y, BOX), *foot(x, BOX)]
+    plot = Plot(BOX, x, y)
+    parts = [*plot.levels(), *plot.foot()]
     parts += [
-        polyline(f"line s{one.number}", ((BOX.x(x, a), BOX.y(y, b)) for a, b in one.points)) for one in series
+        polyline(f"line s{one.number}", ((plot.across(a), plot.down(b)) for a, b in one.points))
+        for one in series
     ]
     names = [one.name for one in series] if len(series) > 1 else []
     return _with_legend(
@@ -58,23 +46,23 @@ def rate_chart(
 
     `mark` contains the two rates of the point and its label, which appears below the chart.
     """
-    x, y = Axis(x_name, 0, 1), Axis(y_name, 0, 1)
-    line = points((SQUARE.x(x, a), SQUARE.y(y, b)) for a, b in curve)
+    plot = Plot(SQUARE, Axis(x_name, 0, 1), Axis(y_name, 0, 1))
+    line = points((plot.across(a), plot.down(b)) for a, b in curve)
     a, b, note = mark
-    at, height = SQUARE.x(x, a), SQUARE.y(y, b)
-    foot_of_gap = SQUARE.y(y, a)  # the foot of the gap is on the diagonal, at the same subgroup rate
+    at, height = plot.across(a), plot.down(b)
     parts = [
-        *levels(y, SQUARE),
-        *foot(x, SQUARE),
+        *plot.levels(),
+        *plot.foot(),
         f'<polygon class="between" points="{line}"/>',
         f'<path class="diagonal" d="M{SQUARE.left} {SQUARE.bottom}L{SQUARE.right} {SQUARE.top}"/>',
-        f'<path class="gap" d="M{at:.1f} {foot_of_gap:.1f}V{height:.1f}"/>',
+        # The foot of the gap is on the diagonal, at the same subgroup rate.
+        f'<path class="gap" d="M{at:.1f} {plot.down(a):.1f}V{height:.1f}"/>',
         f'<polyline class="line s0" points="{line}"/>',
         circle("mark", (at, height), 4),
-        circle("mark", (SQUARE.left + 4, HEIGHT + 4), 4),
-        text("name", SQUARE.left + 14, HEIGHT + 8, note),
+        circle("mark", (SQUARE.left + 4, SQUARE.height + 4), 4),
+        text("name", SQUARE.left + 14, SQUARE.height + 8, note),
     ]
-    return picture("chart square", f"{title}. {note}.", SQUARE_WIDTH, HEIGHT + 16, parts)
+    return picture("chart square", f"{title}. {note}.", SQUARE.width, SQUARE.height + 16, parts)
 
 
 def outline(edges: Sequence[float], heights: Sequence[float]) -> list[Place]:
@@ -96,16 +84,16 @@ def bar_chart(
 
     Each group has one value for each name; None means that there is no bar.
     """
-    step = (BOX.right - BOX.left) / max(len(groups), 1)
-    parts = [*levels(axis, BOX)]
+    plot, step = Plot(BOX, Axis(x_name, 0, 1), axis), (BOX.right - BOX.left) / max(len(groups), 1)
+    parts = [*plot.levels()]
     for place, (label, values) in enumerate(groups):
         width = step * 0.76 / max(len(values), 1)
         for number, value in enumerate(values):
             if value is not None:
-                top, left = BOX.y(axis, value), BOX.left + step * (place + 0.12) + width * number
+                top, left = plot.down(value), BOX.left + step * (place + 0.12) + width * number
                 parts.append(_bar(number, left, top, width, max(BOX.bottom - top, 0)))
         parts.append(text("tick", BOX.left + step * (place + 0.5), BOX.bottom + 14, label))
-    parts.append(foot_name(x_name, BOX))
+    parts.append(plot.foot_name())
     return _with_legend(title, parts, names, lambda number, x, y: _bar(number, x, y - 6, SAMPLE_WIDTH, 12))
 
 
@@ -118,6 +106,6 @@ def _with_legend(
 ) -> str:
     """Return a chart with a legend below, in two columns; `sample` renders an entry's sign at x and y."""
     for number, name in enumerate(names):
-        left, top = BOX.left + (number % 2) * 180, HEIGHT - 4 + LEGEND_STEP * (number // 2)
+        left, top = BOX.left + (number % 2) * 180, BOX.height - 4 + LEGEND_STEP * (number // 2)
         parts += [sample(number, left, top), text("name", left + SAMPLE_WIDTH + 6, top + 4, name)]
-    return picture("chart", title, WIDTH, HEIGHT + LEGEND_STEP * ((len(names) + 1) // 2), parts)
+    return picture("chart", title, BOX.width, BOX.height + LEGEND_STEP * ((len(names) + 1) // 2), parts)

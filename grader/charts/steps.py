@@ -16,7 +16,6 @@ from grader.charts.svg import (
     Place,
     Plot,
     circle,
-    levels,
     polyline,
     robust_floor,
     stairs,
@@ -66,8 +65,8 @@ def step_chart(teams: Sequence[Steps], *, until: datetime, scale: Scale = SCALE)
 
 
 def _drawn(plot: Plot, teams: Sequence[Steps], start: datetime, until: datetime) -> str:
-    right = plot.frame.area.right
-    parts = [*levels(plot.y, plot.frame.area), *_times(plot, start, until)]
+    right = plot.frame.right
+    parts = [*plot.levels(), *_times(plot, start, until)]
     places = [_places(team.steps, plot) for team in teams]
     heights = plot.frame.heights([each[-1][1] for each in places])
     lines = enumerate(zip(teams, places, heights, strict=True))
@@ -108,17 +107,17 @@ def _times(plot: Plot, start: datetime, until: datetime) -> Iterator[str]:
 
     If the axis shows times of day, pages convert them to the reader's time zone.
     """
-    area, marks = plot.frame.area, time_marks(start, until)
+    frame, marks = plot.frame, time_marks(start, until)
     has_hours = any(":" in written for _, written in marks)
 
     def shown(css: str, at: float, moment: datetime, words: str, form: str) -> str:
         data = {"time": moment.isoformat(), "form": form} if has_hours else {}
-        return text(css, at, area.bottom + 20, words, data)
+        return text(css, at, frame.bottom + 20, words, data)
 
-    every = -(-len(marks) // NARROW_TIME_MARKS) if plot.frame.css == NARROW.css else 1
+    every = -(-len(marks) // NARROW_TIME_MARKS) if frame.css == NARROW.css else 1
     for moment, written in marks[::every] if marks else ():
-        at = area.x(plot.x, moment.timestamp())
-        yield f'<path class="rule" d="M{at:.1f} {area.bottom}v5"/>'
+        at = plot.across(moment.timestamp())
+        yield f'<path class="rule" d="M{at:.1f} {frame.bottom}v5"/>'
         yield shown("tick", at, moment, written, "axis")
     yield shown("tick at-start", 4, start, "UTC", "zone")
-    yield f'<path class="rule" d="M{area.left} {area.bottom}H{area.right}"/>'
+    yield f'<path class="rule" d="M{frame.left} {frame.bottom}H{frame.right}"/>'

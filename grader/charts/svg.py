@@ -37,20 +37,10 @@ def writer(spread: float, sign: int = 1) -> Callable[[float], str]:
 
 
 def robust_floor(values: Iterable[float], *, least: float) -> float:
-    """Return the lowest value that is not an outlier.
+    """Return the lowest value that is not an outlier, of at least one value.
 
-    Outliers are more than three times as far below the maximum as the median is.
-
-    Parameters
-    ----------
-    values : iterable of float
-        At least one value. Up to three values are never outliers.
-    least : float
-        Minimum that is assumed for the distance between maximum and median.
-
-    Returns
-    -------
-    float
+    Outliers are more than three times as far below the maximum as the median is; the distance between maximum
+    and median counts as at least `least`. Up to three values are never outliers.
     """
     ordered = sorted(values)
     top, middle = ordered[-1], ordered[(len(ordered) - 1) // 2]
@@ -114,26 +104,8 @@ def time_marks(start: datetime, end: datetime) -> list[tuple[datetime, str]]:
     ]
 
 
-NAME_LENGTH = 22
 Place = tuple[float, float]
 NO_DATA: Mapping[str, str] = MappingProxyType({})
-
-
-class Area(NamedTuple):
-    """The plot area of a picture in the picture's coordinates, where `top` is less than `bottom`."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-
-    def x(self, axis: Axis, value: float) -> float:
-        """Return the horizontal coordinate of a value."""
-        return axis.place(value, self.left, self.right)
-
-    def y(self, axis: Axis, value: float) -> float:
-        """Return the vertical coordinate of a value."""
-        return axis.place(value, self.bottom, self.top)
 
 
 def picture(css: str, description: str, width: float, height: float, parts: Iterable[str]) -> str:
@@ -179,30 +151,6 @@ def text(css: str, x: float, y: float, content: str, data: Mapping[str, str] = N
     return f'<text class="{css}" x="{_at(x)}" y="{_at(y)}"{attributes}>{escape(content)}</text>'
 
 
-def levels(axis: Axis, area: Area) -> Iterable[str]:
-    """Yield the grid lines and labels of the vertical axis, and its name."""
-    for value, written in axis.marks():
-        at = area.y(axis, value)
-        yield f'<path class="level" d="M{_at(area.left)} {_at(at)}H{_at(area.right)}"/>'
-        yield text("level-text", area.left - 6, at + 3, written)
-    if axis.name:
-        middle = (area.top + area.bottom) / 2
-        turned = f"translate(11 {middle:.0f}) rotate(-90)"
-        yield f'<text class="axis" transform="{turned}">{escape(axis.name)}</text>'
-
-
-def foot(axis: Axis, area: Area) -> Iterable[str]:
-    """Yield the labels of the horizontal axis, below the area, and its name."""
-    for value, written in axis.marks():
-        yield text("tick", area.x(axis, value), area.bottom + 14, written)
-    yield foot_name(axis.name, area)
-
-
-def foot_name(name: str, area: Area) -> str:
-    """Return the ``text`` element with the name of the horizontal axis."""
-    return text("axis", round((area.left + area.right) / 2), area.bottom + 32, name)
-
-
 def _at(coordinate: float) -> str:
     return f"{round(coordinate, 1):g}"
 
@@ -211,58 +159,49 @@ BASELINE = 4  # offset from the middle of a line of text
 LABEL_GAP = 15
 
 
-def label(css: str, x: float, y: float, content: str) -> str:
-    """Return a ``text`` element that is vertically centered at `y`."""
-    return text(css, x, y + BASELINE, content)
-
-
-def shortened(name: str, length: int = NAME_LENGTH) -> str:
-    """Truncate a name so that it fits next to a line."""
-    return name if len(name) <= length else name[: length - 1].rstrip() + "…"
-
-
-def spread(wanted: Sequence[float], *, gap: float, lowest: float, highest: float) -> list[float]:
-    """Return positions near the wanted ones, in the same order and, if possible, `gap` apart."""
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    gap = min(gap, (highest - lowest) / max(1, len(wanted) - 1))
-    places = [0.0] * len(wanted)
-    at = lowest
-    for index in order:
-        places[index] = at = max(at, wanted[index])
-        at += gap
-    at = highest
-    for index in reversed(order):
-        places[index] = at = min(at, places[index])
-        at -= gap
-    return places
-
-
 class Frame(NamedTuple):
-    """The size of a picture with names to the right of its area; `css` is an additional class."""
+    """The size of a picture, the edges of its plot area, and the length of names to the right of it.
 
-    css: str
+    `top` is less than `bottom`; `css` is an additional class.
+    """
+
     width: int
     height: int
-    area: Area
-    name_length: int = NAME_LENGTH
+    left: float
+    right: float
+    top: float
+    bottom: float
+    css: str = ""
+    name_length: int = 22
 
     def named(self, css: str, place: Place, height: float, name: str) -> Iterable[str]:
         """Yield the name of a point or line, with a line that leads to it."""
-        right = self.area.right
-        yield polyline(f"leader{css}", [place, (right + 10, height)])
-        yield label(f"label{css}", right + 14, height, shortened(name, self.name_length))
+        if len(name) > self.name_length:
+            name = name[: self.name_length - 1].rstrip() + "…"
+        yield polyline(f"leader{css}", [place, (self.right + 10, height)])
+        yield text(f"label{css}", self.right + 14, height + BASELINE, name)
 
     def heights(self, wanted: Sequence[float]) -> list[float]:
-        """Return heights for names near the wanted ones that do not overlap."""
-        return spread(wanted, gap=LABEL_GAP, lowest=self.area.top, highest=self.area.bottom)
+        """Return heights for names near the wanted ones that do not overlap if there is room."""
+        order = sorted(range(len(wanted)), key=wanted.__getitem__)
+        gap = min(LABEL_GAP, (self.bottom - self.top) / max(1, len(wanted) - 1))
+        heights, at = [0.0] * len(wanted), self.top
+        for index in order:
+            heights[index] = at = max(at, wanted[index])
+            at += gap
+        at = self.bottom
+        for index in reversed(order):
+            heights[index] = at = min(at, heights[index])
+            at -= gap
+        return heights
 
     def picture(self, css: str, description: str, parts: Iterable[str]) -> str:
         """Return the ``svg`` element."""
         return picture(f"{css}{self.css}", description, self.width, self.height, parts)
 
 
-WIDE = Frame("", 640, 400, Area(left=66, right=470, top=14, bottom=350))
-NARROW = Frame(" narrow", 360, 320, Area(left=62, right=250, top=14, bottom=270), 13)
+WIDE = Frame(640, 400, left=66, right=470, top=14, bottom=350)
+NARROW = Frame(360, 320, left=62, right=250, top=14, bottom=270, css=" narrow", name_length=13)
 
 
 class Plot(NamedTuple):
@@ -277,9 +216,39 @@ class Plot(NamedTuple):
         """Return a plot with room for the labels of the vertical axis to the left of the area."""
         longest = max((len(written) for _, written in y.marks()), default=0)
         left = CHARACTER * longest + (26 if y.name else 10)
-        return cls(frame._replace(area=frame.area._replace(left=max(frame.area.left, left))), x, y)
+        return cls(frame._replace(left=max(frame.left, left)), x, y)
+
+    def across(self, value: float) -> float:
+        """Return the horizontal coordinate of a value."""
+        return self.x.place(value, self.frame.left, self.frame.right)
+
+    def down(self, value: float) -> float:
+        """Return the vertical coordinate of a value."""
+        return self.y.place(value, self.frame.bottom, self.frame.top)
 
     def place(self, x: float, y: float) -> Place:
         """Return the place of a point; a point outside the axes is on the nearest edge."""
         x, y = (min(max(value, axis.low), axis.high) for value, axis in ((x, self.x), (y, self.y)))
-        return self.frame.area.x(self.x, x), self.frame.area.y(self.y, y)
+        return self.across(x), self.down(y)
+
+    def levels(self) -> Iterable[str]:
+        """Yield the grid lines and labels of the vertical axis, and its name."""
+        frame = self.frame
+        for value, written in self.y.marks():
+            at = self.down(value)
+            yield f'<path class="level" d="M{_at(frame.left)} {_at(at)}H{_at(frame.right)}"/>'
+            yield text("level-text", frame.left - 6, at + 3, written)
+        if self.y.name:
+            turned = f"translate(11 {(frame.top + frame.bottom) / 2:.0f}) rotate(-90)"
+            yield f'<text class="axis" transform="{turned}">{escape(self.y.name)}</text>'
+
+    def foot(self) -> Iterable[str]:
+        """Yield the labels of the horizontal axis, below the area, and its name."""
+        for value, written in self.x.marks():
+            yield text("tick", self.across(value), self.frame.bottom + 14, written)
+        yield self.foot_name()
+
+    def foot_name(self) -> str:
+        """Return the ``text`` element with the name of the horizontal axis."""
+        middle = round((self.frame.left + self.frame.right) / 2)
+        return text("axis", middle, self.frame.bottom + 32, self.x.name)

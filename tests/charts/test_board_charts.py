@@ -16,7 +16,6 @@ from grader.ranking.order import Scale, TeamEntry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-AREA = WIDE.area
 HOSTILE = 'a "b" <script>&'
 NAMES = ("Overall AUC", "Worst bias term")
 
@@ -49,10 +48,10 @@ def test_steps_go_right_or_up_inside_the_area_and_end_at_its_edge(shown, until):
     drawn = lines(chart.svg, "step")
     assert len(drawn) == len(shown)
     for places in drawn:
-        assert all(AREA.left <= x <= AREA.right and AREA.top <= y <= AREA.bottom for x, y in places)
+        assert all(WIDE.left <= x <= WIDE.right and WIDE.top <= y <= WIDE.bottom for x, y in places)
         assert all(a == c or b == d for (a, b), (c, d) in pairwise(places))
         assert all(a <= c and b >= d for (a, b), (c, d) in pairwise(places))
-        assert places[-1][0] == AREA.right
+        assert places[-1][0] == WIDE.right
     # The best team is rendered last.
     lasts = [places[-1][1] for places in reversed(drawn)]
     assert lasts == sorted(lasts)
