@@ -100,15 +100,11 @@ def option_names(name: str) -> frozenset[str]:
         return frozenset({"target", "weight"})
     usual = Options(columns=("a", "b"), classes=("0", "1"))
     about, found = metric(name, usual).describe(), {"weight", "decimals"}
-    for option, other in {
-        "columns": replace(usual, columns=("c",)),
-        "positive": replace(usual, positive="0"),
-        "cutoff": replace(usual, cutoff=usual.cutoff + 1),
-    }.items():
-        found |= {option} if metric(name, other).describe() != about else set()
-    found |= set() if "columns" in found else {"target"}
+    found.add("columns" if len(about.truth) > 1 else "target")
     found |= {"prediction"} if [each.name for each in about.predictions] == [PREDICTION] else set()
     found |= {"classes"} if about.truth[0].kind is not ColumnKind.NUMBER else set()
+    found |= {"cutoff"} if about.truth[0].kind is ColumnKind.CLASSES else set()
+    found |= {"positive"} if metric(name, replace(usual, positive="0")).describe() != about else set()
     return frozenset(found | ({"reported"} if len(fitting(name, usual)) > 1 else set()))
 
 
