@@ -1,6 +1,6 @@
 """Readers for submissions and solutions: from bytes to arrays or a list of problems."""
 
-from grader.files.labelled_predictions import LabelPredictions, read_label_predictions
+from grader.files.labelled_predictions import read_label_predictions
 from grader.files.reading.problems import FileProblem, FileRejected, Note
 from grader.files.reading.row_ids import RowIds
 from grader.files.solution.columns import Categories
@@ -27,7 +27,6 @@ __all__ = [
     "ColumnRoles",
     "FileProblem",
     "FileRejected",
-    "LabelPredictions",
     "Note",
     "PublicTable",
     "RowIds",

@@ -2,7 +2,6 @@
 
 import codecs
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,29 +20,10 @@ from grader.text import listed, quoted
 _HEADER_BYTES = 1 << 14
 
 
-@dataclass(frozen=True, slots=True)
-class LabelPredictions:
-    """A model's predictions for each label.
-
-    Attributes
-    ----------
-    by_label : dict of str to array of float64, shape (n,)
-        Finite, in the solution's order. Contains only labels that have a column, in the order of the labels.
-    unpredicted : tuple of str
-        The labels without a column.
-    notes : tuple of Note
-        Remarks on the file.
-    """
-
-    by_label: dict[str, NDArray[np.float64]]
-    unpredicted: tuple[str, ...]
-    notes: tuple[Note, ...]
-
-
 @reading("submission")
 def read_label_predictions(
     source: Path | bytes | BinaryIO, row_ids: RowIds, *, label: str, other_labels: Sequence[str] = ()
-) -> LabelPredictions:
+) -> tuple[dict[str, NDArray[np.float64]], tuple[Note, ...]]:
     """Read a submission that contains predictions for several labels.
 
     Parameters
@@ -58,6 +38,11 @@ def read_label_predictions(
         The solution's label.
     other_labels : sequence of str
         The solution's other labels.
+
+    Returns
+    -------
+    dict of str to array of float64, shape (n,), and tuple of Note
+        The finite predictions of each label that has a column, in the solution's order, and remarks.
 
     Raises
     ------
@@ -76,8 +61,7 @@ def read_label_predictions(
             columns[name] = found[0]
     wanted = SubmissionColumns(tuple(PredictedColumn(name) for name in columns.values()))
     file = read_submission(source, row_ids, wanted=wanted if columns else ONE_NUMBER)
-    by_label = {name: file.columns[column] for name, column in columns.items()}
-    return LabelPredictions(by_label, tuple(name for name in aliases if name not in by_label), file.notes)
+    return {name: file.columns[column] for name, column in columns.items()}, file.notes
 
 
 def _column_names(source: Path | bytes | BinaryIO, cap: int) -> list[str]:

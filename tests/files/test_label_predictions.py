@@ -15,29 +15,27 @@ def read(text, other_labels=("insult", "threat")):
 
 
 def test_columns_are_joined_by_id_and_named_by_label():
-    predictions = read("insult,id,target\n.1,4,.9\n.2,2,.8\n.3,3,.7\n.4,1,.6\n")
-    assert list(predictions.by_label) == ["target", "insult"]
-    assert predictions.by_label["target"].tolist() == [0.6, 0.8, 0.7, 0.9]
-    assert predictions.by_label["insult"].tolist() == [0.4, 0.2, 0.3, 0.1]
-    assert predictions.unpredicted == ("threat",)
+    predictions, _ = read("insult,id,target\n.1,4,.9\n.2,2,.8\n.3,3,.7\n.4,1,.6\n")
+    assert list(predictions) == ["target", "insult"]
+    assert predictions["target"].tolist() == [0.6, 0.8, 0.7, 0.9]
+    assert predictions["insult"].tolist() == [0.4, 0.2, 0.3, 0.1]
 
 
 @pytest.mark.parametrize("name", ["prediction", "target", "toxicity", "label"])
 def test_scored_label_has_several_names(name):
-    predictions = read(f"id,{name},insult\n1,.1,0\n2,.2,0\n3,.3,0\n4,.4,1\n")
-    assert predictions.by_label["target"].tolist() == [0.1, 0.2, 0.3, 0.4]
+    predictions, _ = read(f"id,{name},insult\n1,.1,0\n2,.2,0\n3,.3,0\n4,.4,1\n")
+    assert predictions["target"].tolist() == [0.1, 0.2, 0.3, 0.4]
 
 
 def test_name_of_another_label_never_denotes_the_scored_label():
-    predictions = read("id,toxicity\n1,.1\n2,.2\n3,.3\n4,.4\n", other_labels=("toxicity",))
-    assert list(predictions.by_label) == ["toxicity"]
-    assert predictions.unpredicted == ("target",)
+    predictions, _ = read("id,toxicity\n1,.1\n2,.2\n3,.3\n4,.4\n", other_labels=("toxicity",))
+    assert list(predictions) == ["toxicity"]
 
 
 def test_file_with_one_prediction_is_a_submission():
-    predictions = read(gzip.compress(b"id,prediction\n1.0,0.1\n2,0.2\n3,0.3\n4,0.4\n"))
-    assert predictions.by_label["target"].tolist() == [0.1, 0.2, 0.3, 0.4]
-    assert [note.code for note in predictions.notes] == ["decimal_ids"]
+    predictions, notes = read(gzip.compress(b"id,prediction\n1.0,0.1\n2,0.2\n3,0.3\n4,0.4\n"))
+    assert predictions["target"].tolist() == [0.1, 0.2, 0.3, 0.4]
+    assert [note.code for note in notes] == ["decimal_ids"]
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,9 @@ def submission_beside(data):
 
 
 def label_predictions(data):
-    accepted = read_label_predictions(data, ROW_IDS, label="toxicity", other_labels=["insult"])
-    require_readable(accepted.notes)
-    return {label: read.tolist() for label, read in accepted.by_label.items()}, accepted.unpredicted
+    by_label, notes = read_label_predictions(data, ROW_IDS, label="toxicity", other_labels=["insult"])
+    require_readable(notes)
+    return {label: read.tolist() for label, read in by_label.items()}
 
 
 def solution(data):

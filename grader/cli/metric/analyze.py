@@ -127,9 +127,9 @@ def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:
 
     if path is None:
         return {}
-    predictions = read_label_predictions(
+    predictions, notes = read_label_predictions(
         path, solution.row_ids, label=solution.roles.label, other_labels=tuple(solution.other_labels)
     )
-    for note in predictions.notes:
+    for note in notes:
         click.echo(f"Note on {path.name}: {note.message}", err=True)
-    return predictions.by_label
+    return predictions

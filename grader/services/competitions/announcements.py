@@ -1,6 +1,5 @@
 """Announcements to participants: post, e-mail, edit and withdraw."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy import Select, or_, select
@@ -44,7 +43,7 @@ def edit(
     act: Act, *, announcement_id: int, title: str | None = None, body: str | None = None
 ) -> Announcement:
     """Edit an announcement; fields that are None stay unchanged. Raise OrganizerRefusal."""
-    post = _shown(act.session, act.competition, announcement_id, lock=True)
+    post = get(act.session, competition=act.competition, announcement_id=announcement_id, lock=True)
     title, body = _checked(post.title if title is None else title, post.body if body is None else body)
     before, after = {"title": post.title, "body": post.body}, {"title": title, "body": body}
     if before != after:
@@ -53,14 +52,9 @@ def edit(
     return post
 
 
-def get(session: Session, *, competition: Competition, announcement_id: int) -> Announcement:
-    """Return an announcement; raise OrganizerRefusal if it is missing or withdrawn."""
-    return _shown(session, competition, announcement_id)
-
-
 def withdraw(act: Act, *, announcement_id: int) -> Announcement:
     """Hide an announcement but keep its row; raise OrganizerRefusal."""
-    post = _shown(act.session, act.competition, announcement_id, lock=True)
+    post = get(act.session, competition=act.competition, announcement_id=announcement_id, lock=True)
     post.withdrawn_at = act.now
     act.record("announcement.withdraw", f"announcement {post.id}", before={"title": post.title})
     return post
@@ -85,9 +79,10 @@ def _newest(competition: Competition) -> Select[Announcement]:
     )
 
 
-def _shown(
-    session: Session, competition: Competition, announcement_id: int, *, lock: bool = False
+def get(
+    session: Session, *, competition: Competition, announcement_id: int, lock: bool = False
 ) -> Announcement:
+    """Return an announcement; raise OrganizerRefusal if it is missing or withdrawn."""
     post = session.get(Announcement, announcement_id, with_for_update=True if lock else None)
     if post is None or post.competition_id != competition.id or post.withdrawn_at is not None:
         message = f"Announcement {announcement_id} does not exist or was withdrawn."
@@ -98,18 +93,10 @@ def _shown(
 def _checked(title: str, body: str) -> tuple[str, str]:
     """Return the title and text in their stored form; raise OrganizerRefusal."""
     title, body = one_line(title, TITLE_MAX_LENGTH), plain_text(body)
-    if problems := list(_problems(title, body)):
-        raise OrganizerRefusal("invalid_announcement", ErrorKind.CONFLICT, problems=problems)
+    if not title or not 0 < len(body) <= BODY_MAX_LENGTH:
+        message = f"An announcement needs a title and a text of at most {BODY_MAX_LENGTH:,} characters."
+        raise OrganizerRefusal("invalid_announcement", ErrorKind.CONFLICT, message)
     return title, body
-
-
-def _problems(title: str, body: str) -> Iterable[str]:
-    if not title:
-        yield "An announcement needs a title."
-    if not body:
-        yield "An announcement needs a text."
-    if len(body) > BODY_MAX_LENGTH:
-        yield f"The text has {len(body):,} characters. The limit is {BODY_MAX_LENGTH:,}."
 
 
 def count_readers(session: Session, *, competition: Competition) -> int:

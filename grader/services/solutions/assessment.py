@@ -314,8 +314,12 @@ def _assessed(
 ) -> Assessed:
     """Return the assessment with its report; `is_same` if the solution is the live one."""
     tell("Counting the rows of each group")
-    names = [each["column"] for each in described.get("targets", ())]
-    grouped = _grouped(row_ids, truth, choice, names, live, is_same=is_same)
+    if choice.metric.takes_identities:
+        grouped = groups.identities_of(truth, choice)
+    else:
+        names = [each["column"] for each in described["targets"]]
+        keeps = is_same or live is not None
+        grouped = groups.values_of(truth, choice, row_ids, names, keeps_groups=keeps)
     report = {
         **described,
         "rows": len(row_ids),
@@ -324,7 +328,6 @@ def _assessed(
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes < 0))}
             for name, each in truth.slices.items()
         ],
-        "alike_ids": solution_report.alike_ids(row_ids),
         "odd_ids": solution_report.odd_ids(row_ids),
         "leaks": list(
             solution_report.leaks(row_ids, grouped.is_high, truth.usage, grouped.members, test, tell)
@@ -351,25 +354,6 @@ def _of_classes(grouped: Grouped) -> Iterator[str]:
         order = " in this order" if metric.describe().orders_classes else ""
         shown = listed([quoted(each) for each in metric.classes], most=20)
         yield f"{metric.describe().sentence} Classes{order}: {shown}."
-
-
-def _grouped(
-    row_ids: RowIds,
-    truth: Truth,
-    choice: MetricChoice,
-    names: Sequence[str],
-    live: LiveSolution | None,
-    *,
-    is_same: bool,
-) -> Grouped:
-    metric = choice.metric
-    if metric.takes_identities:
-        return groups.identities_of(truth, choice)
-    if is_same:
-        in_score = None if metric.weight == 1 else metric.scored_groups or None
-    else:
-        in_score = None if live is None else metric.scored_groups
-    return groups.values_of(truth, choice, row_ids, names, in_score)
 
 
 def _examples(row_ids: Sequence[str]) -> str:

@@ -185,18 +185,21 @@ def values_of(
     choice: MetricChoice,
     row_ids: RowIds,
     names: Sequence[str],
-    in_score: tuple[tuple[str, ...], ...] | None,
+    *,
+    keeps_groups: bool,
 ) -> Grouped:
     """Return the groups with their rows, and the reasons why the metric is undefined.
 
-    If no groups are chosen, all with enough rows in each split are in the score, unless the weight of the
-    overall value is 1.
+    Unless the metric `keeps_groups` that it has, all with enough rows in each split are in the score. There
+    are none if the weight of the overall value is 1.
     """
     metric = choice.metric
     lines, problems = _groups(truth, metric, choice.min_class_rows, row_ids)
-    if in_score is None:
-        fitting = tuple((line["column"], line["value"]) for line in lines if not line["why_not"])
-        in_score = fitting if metric.weight < 1 else ()
+    in_score = metric.scored_groups if keeps_groups else ()
+    if metric.weight == 1:
+        in_score = ()
+    elif not in_score:
+        in_score = tuple((line["column"], line["value"]) for line in lines if not line["why_not"])
     known = {(line["column"], line["value"]): line for line in lines}
     unscorable = [*problems]
     for column, value in () if problems else in_score:

@@ -54,29 +54,25 @@ def stops(findings: Sequence[Finding]) -> list[Finding]:
     return [each for each in findings if each["level"] == Level.STOP]
 
 
-def alike_ids(row_ids: RowIds) -> list[str]:
-    """Return ids that differ from another id only in case, zeros or ``.0``, which some tools change."""
-    if row_ids.are_integers:
-        return []
-    first: dict[str, str] = {}
-    alike = []
-    for row_id in row_ids:
-        plain = row_id.casefold().lstrip("0").removesuffix(".0")
-        if first.setdefault(plain, row_id) != row_id:
-            alike.append(row_id)
-    return alike[:MOST_ODD_SHOWN]
-
-
-def odd_ids(row_ids: RowIds) -> dict[str, Any]:
-    """Return the ids that a program may have rounded or converted: their number, the reason, and examples."""
+def odd_ids(row_ids: RowIds) -> list[dict[str, Any]]:
+    """Return how a program may have changed ids, with the number of such ids and examples."""
+    odd: dict[str, list[str]] = {"rounded": [], "converted": [], "changed the case or zeros of": []}
     if row_ids.are_integers:
         numbers = [int(text) for text in row_ids] if row_ids.longest >= FLOAT_DIGITS else []
         long = [number for number in numbers if number > LARGEST_EXACT_INTEGER]
         are_rounded = all(each % 10 == 0 for each in long) or all(int(float(each)) == each for each in long)
-        why, odd = "rounded", [*map(str, long)] if are_rounded and len(long) >= LEAST_LONG_IDS else []
+        if are_rounded and len(long) >= LEAST_LONG_IDS:
+            odd["rounded"] = [*map(str, long)]
     else:
-        why, odd = "converted", [text for text in row_ids if _CONVERTED.fullmatch(text)]
-    return {"why": why, "count": len(odd), "ids": odd[:MOST_ODD_SHOWN]}
+        seen: set[str] = set()
+        for row_id in row_ids:
+            plain = row_id.casefold().lstrip("0").removesuffix(".0")
+            if _CONVERTED.fullmatch(row_id):
+                odd["converted"].append(row_id)
+            elif plain in seen:  # differs from another id only in case, zeros or ".0"
+                odd["changed the case or zeros of"].append(row_id)
+            seen.add(plain)
+    return [{"why": why, "count": len(ids), "ids": ids[:MOST_ODD_SHOWN]} for why, ids in odd.items() if ids]
 
 
 class Visible(NamedTuple):
@@ -218,21 +214,13 @@ def _of_rows(report: Mapping[str, Any]) -> Iterator[Finding]:
     if proposal := settings_warnings.proposed_step_of(report):
         text = f"Feedback mode tiered: {proposal.sentence}"
         yield finding(Level.NOTE, "safe_step", text)
-    odd = report["odd_ids"]
-    if odd["count"]:
+    for odd in report["odd_ids"]:
         ids = listed([quoted(each) for each in odd["ids"][:MOST_NAMED]], total=odd["count"])
         text = (
             f"A program may have {odd['why']} {counted(odd['count'], 'id')}: {ids}. Compare them with those "
             "of test.csv or a sample submission."
         )
         yield finding(Level.WARNING, "odd_ids", text)
-    if report["alike_ids"]:
-        ids = _names(report["alike_ids"], 5)
-        text = f"Some ids differ only in case or leading zeros, which spreadsheets can change: {ids}."
-        yield finding(Level.WARNING, "alike_ids", text)
-    else:
-        text = f"All {report['rows']:,} ids are unique."
-        yield finding(Level.NOTE, "unique_ids", text)
 
 
 def lost_identities(names: Sequence[str]) -> list[Finding]:
