@@ -63,13 +63,7 @@ def rows_of(session, competition):
 def test_everything_of_a_draft_except_its_audit_is_deleted(service, draft):
     with service.database.read() as session:
         before = rows_of(session, draft)
-        assert {
-            "solution",
-            "scoring_version",
-            "organizer_job",
-            "data_file",
-            "organizer",
-        } <= before.keys()
+        assert {"solution", "scoring_version", "organizer_job", "data_file", "organizer"} <= before.keys()
         assert blobs.named(session)
     delete(service, draft)
     with service.database.read() as session:

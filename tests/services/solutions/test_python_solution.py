@@ -100,11 +100,9 @@ def test_check_names_missing_ids_of_the_sample():
     ]
 
 
-def test_ids_are_integers_only_if_all_are_canonical():
-    for ids, are_integers in (
-        (("7", "0", "12"), True),
-        (("7", "07", "12"), False),
-        (("7", "+8", "9"), False),
-    ):
-        table = PythonTable.read("\n".join(["id,target", *(f"{each},1" for each in ids)]).encode())
-        assert ("id" in settings_of(table, None, PythonSettings()).whole) is are_integers
+@pytest.mark.parametrize(
+    ("ids", "are_integers"), [(("7", "0"), True), (("7", "07"), False), (("7", "+8"), False)]
+)
+def test_ids_are_integers_only_if_all_are_canonical(ids, are_integers):
+    table = PythonTable.read("\n".join(["id,target", *(f"{each},1" for each in ids)]).encode())
+    assert ("id" in settings_of(table, None, PythonSettings()).whole) is are_integers

@@ -104,25 +104,16 @@ def test_unscorable_solution_is_stopped_with_an_explanation(service, draft, chec
         accept(service, draft, job)
 
 
-@pytest.mark.parametrize(
-    ("bit", "told"),
-    [
-        (lambda row: row % 2, "id modulo 2"),
-        (lambda row: row % 10 >= 5, "id modulo 10"),
-    ],
-)
-def test_split_by_a_remainder_of_the_id_stops_the_check(draft, check, solution_csv, bit, told):
+def test_split_by_a_remainder_of_the_id_stops_the_check(draft, check, solution_csv):
     header, *lines = solution_csv(usage=False).decode().splitlines()
     ids = random.Random(1).sample(range(10_000), len(lines))
     rows = [
-        f"{row_id},{line.partition(',')[2]},{'Private' if bit(row_id) else 'Public'}"
+        f"{row_id},{line.partition(',')[2]},{'Private' if row_id % 10 >= 5 else 'Public'}"
         for row_id, line in zip(ids, lines, strict=True)
     ]
-    texts = messages(check(draft, "\n".join([f"{header},Usage", *rows]).encode()), "stop")
-    assert [
-        text for text in texts if text.startswith(f"The {told} alone predicts Usage with an AUC of 1.000")
-    ]
-    assert all("omit Usage" in text for text in texts)
+    (text,) = messages(check(draft, "\n".join([f"{header},Usage", *rows]).encode()), "stop")
+    assert text.startswith("The id modulo 10 alone predicts Usage with an AUC of 1.000")
+    assert "omit Usage" in text
 
 
 def test_test_file_in_label_order_stops_the_check(draft, check, solution_csv):
@@ -176,13 +167,6 @@ def test_changed_settings_require_another_check(service, draft, check, solution_
         accept(service, draft, job)
 
 
-def test_accepted_solution_can_be_accepted_again(service, draft, check, solution_csv):
-    job = check(draft, solution_csv())
-    accept(service, draft, job)
-    accept(service, draft, job)
-    assert service.reload(draft).live_scoring_version.number == 2
-
-
 def corrected(csv):
     """Change r0's label and an identity of r1; move r2 from Public to Private; ignore r4."""
     lines = csv.decode().splitlines()
@@ -234,16 +218,6 @@ def test_identity_with_one_invalid_value_stops_a_draft_until_its_role_is_chosen(
     assert roles["muslim"] is ColumnRole.IDENTITY  # The form proposes the role, so the problem stays visible.
     chosen = check(draft, csv, roles=roles | {"muslim": ColumnRole.UNUSED})
     assert chosen.result["solution"] is not None
-
-
-def test_identity_of_the_settings_keeps_its_role_and_its_problem_is_reported(
-    service, draft, check, solution_csv
-):
-    changes = {"identities": ("female", "muslim")}
-    service.act(competition_settings.change, competition=draft, changes=changes)
-    job = check(draft, spoilt(solution_csv(), "muslim", "2"))
-    [problem] = job.result["problems"]
-    assert (problem["code"], problem["lines"]) == ("identity_out_of_range", [21])
 
 
 def test_correction_never_drops_an_identity_or_the_label_silently(service, check, solution_csv):
