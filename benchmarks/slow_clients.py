@@ -28,7 +28,7 @@ from grader.services.identity import api_tokens
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from tests.fixtures.service import Service, write_predictions
-from tests.fixtures.slow_clients import SlowClients
+from tests.fixtures.slow_clients import besieged
 from tests.fixtures.web import Caller
 
 BOARD = "/competitions/toxicity/leaderboard"
@@ -65,7 +65,7 @@ def main() -> None:
             continue
         with _site() as (settings, callers), _serving(settings, name, command) as address:
             people = [Caller(address, token, timeout_seconds=TIMEOUT_SECONDS) for token in callers]
-            with SlowClients(address, CROWD).besieging():
+            with besieged(address, CROWD):
                 _report(name, _visits(people, options.seconds), options.seconds)
 
 
