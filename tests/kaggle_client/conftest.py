@@ -13,7 +13,7 @@ import requests
 
 from grader.services.identity import api_tokens
 from grader.services.identity.api_tokens import Scope
-from tests.fixtures.arena import Arena, Person
+from tests.fixtures.arena import Arena
 from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.patience import HANG_SECONDS
 
@@ -81,9 +81,7 @@ class Desk:
 
     def write(self, name: str, content: bytes) -> str:
         """Write a file to the folder and return its name."""
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        (self.folder / name).write_bytes(content)
         return name
 
 
@@ -95,12 +93,9 @@ class Hall:
     url: str
     folder: Path
 
-    def desk(self, name: str, *, is_admin: bool = False, scopes=None) -> Desk:
+    def desk(self, name: str, *, scopes=None) -> Desk:
         """Create a user with an account, a token (all scopes by default) and a folder."""
-        person = self.arena.person(name, is_admin=is_admin)
-        return self.desk_of(person, name, scopes=scopes)
-
-    def desk_of(self, person: Person, name: str, *, scopes=None) -> Desk:
+        person = self.arena.person(name)
         with self.arena.database.write() as session:
             _, token = api_tokens.create(
                 session, user=person.user, name="kaggle", now=self.arena.now(), scopes=scopes or tuple(Scope)
